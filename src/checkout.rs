@@ -49,7 +49,7 @@ pub(crate) use errors::{account_error, user_id_collision, product_unavailable, r
 pub use solana::SolanaOffer;
 
 /// Where the hint for Solana clients comes from.
-pub trait BlockhashSource: Send + Sync {
+pub trait BlockhashProvider: Send + Sync {
     /// A blockhash that a transaction may name now; `None` while none is known that lives long enough.
     fn recent(&self) -> Option<Arc<RecentBlockhash>>;
 }
@@ -73,7 +73,7 @@ pub struct Checkout {
     /// Challenges for MPP clients.
     pub mpp: Arc<Mpp>,
     /// Hint for Solana clients.
-    pub blockhashes: Arc<dyn BlockhashSource>,
+    pub blockhashes: Arc<dyn BlockhashProvider>,
     /// Prices of now and those still honoured.
     pub prices: Arc<PriceBook>,
     /// Counts verified payments per payer.

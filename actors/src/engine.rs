@@ -51,7 +51,7 @@ use tokio::sync::{Semaphore, oneshot};
 use self::account_map::AccountMap;
 use self::agent_wallet::spoken;
 use self::untracked_transfers::OutgoingTransferGuard;
-use self::registries::Families;
+use self::registries::Registries;
 use self::incoming::Arrivals;
 use self::secret::claim_secret;
 use crate::kernel::outbox::{Outbox, OutboxDeps, AttemptCounters};
@@ -73,7 +73,7 @@ pub use payouts::PayoutSettings;
 pub use permits::{OverloadError, AdmissionPermit};
 pub use reloadable_cards::AnyWithdrawal;
 pub use reconciler::{EndedWalk, Open, ReconcilerSettings, Reconciler, Reconciliation, ReconcilerDeps, ReconciliationCursor};
-pub use refunds::{RefundError, RefundRequest};
+pub use refunds::{RefundError, RefundParams};
 pub use job_resolution::{ResolveError, JobOutcome, JobResolution};
 pub use dead_letters::{UnknownPayment, JobSummary, Late, ProviderReport, DeadLetters};
 pub use suspending::Confirmed;
@@ -108,7 +108,7 @@ struct Inner {
     ports: Ports,
     entropy: Arc<dyn Entropy>,
     settings: EngineSettings,
-    families: Families,
+    families: Registries,
     secret: [u8; 32],
     /// The addresses of managed wallets.
     account_map: AccountMap,
@@ -188,7 +188,7 @@ impl Engine {
         let lists = reconciling.as_ref().map(|with| with.lists.clone()).unwrap_or_default();
         let departures = OutgoingTransferGuard::new(restored, store.clone(), settlement, (clock.clone(), lists.clone()));
         let inner = Inner {
-            families: Families::start(&ground, &root).await.map_err(actors)?,
+            families: Registries::start(&ground, &root).await.map_err(actors)?,
             store: store.clone(),
             clock: clock.clone(),
             ports,
@@ -221,7 +221,7 @@ impl Engine {
         };
         let worker = Arc::new(inner.job_handlers());
         deliveries
-            .open(Families::KINDS, inner.outbox_deps(), worker, root)
+            .open(Registries::KINDS, inner.outbox_deps(), worker, root)
             .await
             .map_err(actors)?;
         let engine = Self(Arc::new(inner));
@@ -313,8 +313,8 @@ impl Engine {
         });
     }
 
-    /// Families with a supervisor of entities and one of deliveries each.
-    pub const FAMILIES: usize = Families::KINDS.len();
+    /// Registries with a supervisor of entities and one of deliveries each.
+    pub const FAMILIES: usize = Registries::KINDS.len();
 
     /// Whether every supervisor lives. If not, what was claimed waits for the next start, and nothing new should come.
     pub fn is_healthy(&self) -> bool {

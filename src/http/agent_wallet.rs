@@ -70,7 +70,7 @@ type Shared = axum::extract::State<Arc<AgentWalletState>>;
     address_book::save_address_book_entry,
     address_book::delete_address_book_entry
 ))]
-pub struct Api;
+pub struct ApiDoc;
 
 /// The routes.
 pub fn router(room: Arc<AgentWalletState>) -> Router {

@@ -56,7 +56,7 @@ type Shared = State<Arc<ApiKeyState>>;
     agent_auth,
     announce_agent_connection
 ))]
-pub struct Api;
+pub struct ApiDoc;
 
 /// The routes.
 pub fn router(room: Arc<ApiKeyState>) -> Router {

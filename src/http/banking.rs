@@ -62,12 +62,12 @@ type Shared = axum::extract::State<Arc<BankingState>>;
     recipients::list_banking_recipients,
     destination::update_banking_destination,
     recipients::delete_banking_recipient,
-    moving::create_banking_transfer,
-    moving::send_banking_payout,
+    transfers::create_banking_transfer,
+    transfers::send_banking_payout,
     transactions::get_banking_transaction,
     transactions::list_banking_transactions
 ))]
-pub struct Api;
+pub struct ApiDoc;
 
 /// The routes.
 pub fn router(banking: Arc<BankingState>) -> Router {

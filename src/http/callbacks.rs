@@ -43,7 +43,7 @@ pub struct CallbackState {
 /// The operations of this room.
 #[derive(OpenApi)]
 #[openapi(paths(post_payout_callback, post_card_callback, post_bank_callback))]
-pub struct Api;
+pub struct ApiDoc;
 
 /// The routes.
 pub fn router(callbacks: Arc<CallbackState>) -> Router {

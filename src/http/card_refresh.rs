@@ -35,7 +35,7 @@ pub struct CardRefreshState {
 /// The operation of this room.
 #[derive(OpenApi)]
 #[openapi(paths(refresh_card_data))]
-pub struct Api;
+pub struct ApiDoc;
 
 /// The route.
 pub fn router(state: Arc<CardRefreshState>) -> Router {

@@ -28,7 +28,7 @@ use super::{json, schemas, top_ups};
 /// The operation of this room.
 #[derive(OpenApi)]
 #[openapi(paths(withdraw_card_balance))]
-pub struct Api;
+pub struct ApiDoc;
 
 /// The route.
 pub fn router(withdrawals: Arc<WithdrawalState>) -> Router {

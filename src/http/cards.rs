@@ -55,7 +55,7 @@ pub struct CardState {
 /// The operations of this room.
 #[derive(OpenApi)]
 #[openapi(paths(get_card, get_card_data))]
-pub struct Api;
+pub struct ApiDoc;
 
 /// The routes.
 pub fn router(cards: Arc<CardState>) -> Router {

@@ -30,7 +30,7 @@ const LINKSET: &str = "application/linkset+json; profile=\"https://www.rfc-edito
 /// Their part of `/openapi.json`.
 #[derive(OpenApi)]
 #[openapi(paths(get_index, get_llms, get_skill, get_x402, get_api_catalog, get_asyncapi))]
-pub struct Api;
+pub struct ApiDoc;
 
 /// All of them.
 #[derive(Clone)]

@@ -38,7 +38,7 @@ pub struct GiftCardOrderState {
 /// The operations of this room.
 #[derive(OpenApi)]
 #[openapi(paths(order_gift_card))]
-pub struct Api;
+pub struct ApiDoc;
 
 /// The route.
 pub fn router(orders: Arc<GiftCardOrderState>) -> Router {

@@ -67,7 +67,7 @@ pub(super) fn fee_for(product: &GiftCardProduct, most: Decimal) -> Decimal {
 /// The operations of this room.
 #[derive(OpenApi)]
 #[openapi(paths(search_gift_cards))]
-pub struct Api;
+pub struct ApiDoc;
 
 /// The route.
 pub fn router(state: Arc<GiftCardSearchState>) -> Router {

@@ -49,7 +49,7 @@ pub struct IntlOrderState {
 /// The operations of this room.
 #[derive(OpenApi)]
 #[openapi(paths(order_intl_card, cancel_intl_order))]
-pub struct Api;
+pub struct ApiDoc;
 
 /// The routes.
 pub fn router(cards: Arc<IntlOrderState>) -> Router {

@@ -39,7 +39,7 @@ pub struct KycState {
 /// The operations of this room.
 #[derive(OpenApi)]
 #[openapi(paths(get_kyc_status, get_kyc_link, post_callback))]
-pub struct Api;
+pub struct ApiDoc;
 
 /// The routes.
 pub fn router(kyc: Arc<KycState>) -> Router {

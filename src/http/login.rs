@@ -76,7 +76,7 @@ pub struct LoginState {
 /// The operations of this room.
 #[derive(OpenApi)]
 #[openapi(paths(get_auth_link, get_login, post_login, get_account))]
-pub struct Api;
+pub struct ApiDoc;
 
 /// The routes.
 pub fn router(login: Arc<LoginState>) -> Router {

@@ -22,7 +22,7 @@ const UNKNOWN: &str = "No such merchant is known, which says nothing of whether 
 /// The operations of this room.
 #[derive(OpenApi)]
 #[openapi(paths(search_merchants))]
-pub struct Api;
+pub struct ApiDoc;
 
 /// The route.
 pub fn router(merchants: Arc<dyn MerchantDirectory>) -> Router {

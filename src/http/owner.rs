@@ -48,7 +48,7 @@ pub(super) const BUDGETS: [(ProductLine, &str, &str); 6] = [
 /// The operations of this room.
 #[derive(OpenApi)]
 #[openapi(paths(post_identity, post_link, post_unlink, post_caps, post_spending, post_revoke))]
-pub struct Api;
+pub struct ApiDoc;
 
 type Shared = State<Arc<LoginState>>;
 

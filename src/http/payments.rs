@@ -29,7 +29,7 @@ pub struct Payments {
 /// The operations of this room.
 #[derive(OpenApi)]
 #[openapi(paths(list_payments))]
-pub struct Api;
+pub struct ApiDoc;
 
 /// The route.
 pub fn router(payments: Arc<Payments>) -> Router {

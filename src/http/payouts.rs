@@ -49,7 +49,7 @@ pub struct PayoutState {
 /// The operations of this room.
 #[derive(OpenApi)]
 #[openapi(paths(get_push_to_card, send_bank_payment, send_payment, get_payment_status))]
-pub struct Api;
+pub struct ApiDoc;
 
 /// The routes.
 pub fn router(payouts: Arc<PayoutState>) -> Router {

@@ -45,7 +45,7 @@ pub struct RecipientState {
     delete_payment_recipients,
     get_bank_recipients
 ))]
-pub struct Api;
+pub struct ApiDoc;
 
 /// The routes.
 pub fn router(recipients: Arc<RecipientState>) -> Router {

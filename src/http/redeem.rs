@@ -56,7 +56,7 @@ pub struct RedeemState {
 /// The operations of this room.
 #[derive(OpenApi)]
 #[openapi(paths(get_redeem, post_redeem))]
-pub struct Api;
+pub struct ApiDoc;
 
 /// The routes.
 pub fn router(redeem: Arc<RedeemState>) -> Router {

@@ -52,7 +52,7 @@ pub struct ReloadableCardState {
 /// The operations of this room.
 #[derive(OpenApi)]
 #[openapi(paths(create_reloadable_card))]
-pub struct Api;
+pub struct ApiDoc;
 
 /// The routes.
 pub fn router(state: Arc<ReloadableCardState>) -> Router {

@@ -69,7 +69,7 @@ type Shared = State<Arc<SandboxState>>;
     post_base,
     post_solana
 ))]
-pub struct Api;
+pub struct ApiDoc;
 
 /// The routes.
 pub fn router(state: Arc<SandboxState>) -> Router {

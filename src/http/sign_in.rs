@@ -56,7 +56,7 @@ pub struct SignInState {
 /// The operations of this room.
 #[derive(OpenApi)]
 #[openapi(paths(get_auth, post_auth, post_refresh, get_jwks))]
-pub struct Api;
+pub struct ApiDoc;
 
 /// The routes.
 pub fn router(state: Arc<SignInState>) -> Router {

@@ -60,7 +60,7 @@ type Shared = State<Arc<SignupState>>;
 /// The operations of this room.
 #[derive(OpenApi)]
 #[openapi(paths(post_signup, get_signup_status, claim::get_claim, claim::post_claim))]
-pub struct Api;
+pub struct ApiDoc;
 
 /// The routes.
 pub fn router(room: Arc<SignupState>) -> Router {

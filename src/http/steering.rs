@@ -30,7 +30,7 @@ use super::{json, schemas};
 /// The operations of this room.
 #[derive(OpenApi)]
 #[openapi(paths(pause_card, resume_card, close_card))]
-pub struct Api;
+pub struct ApiDoc;
 
 /// The routes.
 pub fn router(state: Arc<ReloadableCardState>) -> Router {

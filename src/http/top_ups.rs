@@ -43,7 +43,7 @@ pub struct TopUpState {
 /// The operations of this room.
 #[derive(OpenApi)]
 #[openapi(paths(fund_card_balance, list_card_transactions, get_card_deposit_address))]
-pub struct Api;
+pub struct ApiDoc;
 
 /// The routes.
 pub fn router(top_ups: Arc<TopUpState>) -> Router {

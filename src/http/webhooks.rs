@@ -59,7 +59,7 @@ pub struct WebhookState {
     deliveries::get_deliveries,
     deliveries::post_redeliver
 ))]
-pub struct Api;
+pub struct ApiDoc;
 
 /// The routes.
 pub fn router(webhooks: Arc<WebhookState>) -> Router {

@@ -57,7 +57,7 @@ pub struct WithdrawalState {
 /// The operations of this room.
 #[derive(OpenApi)]
 #[openapi(paths(post_withdraw, get_withdrawal_status, get_account_statement))]
-pub struct Api;
+pub struct ApiDoc;
 
 /// The routes.
 pub fn router(withdrawals: Arc<WithdrawalState>) -> Router {

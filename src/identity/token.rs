@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
+use ed25519_dalek::{Signature, Signer, VerifyingKey};
 use purser_actors::id::{ApiKeyId, PaymentId, SessionId, Wallet};
 use purser_actors::port::{Entropy, Timestamp};
 use quick_cache::sync::Cache;
@@ -116,7 +116,7 @@ pub struct IdTokens {
 struct SigningKey {
     /// The encoded header this key's tokens carry.
     header: String,
-    signing: SigningKey,
+    signing: ed25519_dalek::SigningKey,
     verifying: VerifyingKey,
 }
 

@@ -19,7 +19,7 @@ use super::chains::{self, Opened, SandboxWorld};
 use super::{DataDir, ServiceError, key_check};
 use crate::agent_wallet::paid_http_client::AgentWalletClient;
 use crate::agent_wallet::signer::SealedWalletSigner;
-use crate::checkout::BlockhashSource;
+use crate::checkout::BlockhashProvider;
 use crate::config::Config;
 use crate::outbound::client::OutboundClient;
 use crate::payment::RecentBlockhash;
@@ -341,7 +341,7 @@ impl PerSlotBlockhash {
     }
 }
 
-impl BlockhashSource for PerSlotBlockhash {
+impl BlockhashProvider for PerSlotBlockhash {
     fn recent(&self) -> Option<Arc<RecentBlockhash>> {
         let newest = self.source.newest().filter(Blockhash::is_fresh)?;
         let (hash, last) = (newest.hash, newest.last_valid_block_height);

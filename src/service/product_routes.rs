@@ -38,12 +38,12 @@ impl ProductRoutes {
     fn add_callables(self, house: &AppState, checkout: &Arc<Checkout>) -> Self {
         self.add(
             banking::router(Arc::new(bank(house, checkout))),
-            banking::Api::openapi(),
+            banking::ApiDoc::openapi(),
             &[],
         )
         .add(
             agent_wallet::router(Arc::new(agent_wallets(house))),
-            agent_wallet::Api::openapi(),
+            agent_wallet::ApiDoc::openapi(),
             &[],
         )
     }
@@ -74,18 +74,18 @@ impl ProductRoutes {
         let reloadables = Arc::new(reloadables);
         self.add(
             card_refresh::router(Arc::new(refresh)),
-            card_refresh::Api::openapi(),
+            card_refresh::ApiDoc::openapi(),
             &[],
         )
         .add(
             reloadable_cards::router(reloadables.clone()),
-            reloadable_cards::Api::openapi(),
+            reloadable_cards::ApiDoc::openapi(),
             &[],
         )
-        .add(steering::router(reloadables), steering::Api::openapi(), &[])
+        .add(steering::router(reloadables), steering::ApiDoc::openapi(), &[])
         .add(
             top_ups::router(Arc::new(top_ups)),
-            top_ups::Api::openapi(),
+            top_ups::ApiDoc::openapi(),
             &["/fund-card-balance"],
         )
     }
@@ -118,15 +118,15 @@ impl ProductRoutes {
         };
         self.add(
             payouts::router(Arc::new(payouts)),
-            payouts::Api::openapi(),
+            payouts::ApiDoc::openapi(),
             &["/get-push-to-card", "/send-bank-payment", "/send-payment"],
         )
         .add(
             recipients::router(Arc::new(recipients)),
-            recipients::Api::openapi(),
+            recipients::ApiDoc::openapi(),
             &[],
         )
-        .add(redeem::router(Arc::new(redeem)), redeem::Api::openapi(), &[])
+        .add(redeem::router(Arc::new(redeem)), redeem::ApiDoc::openapi(), &[])
     }
 }
 
@@ -217,23 +217,23 @@ pub(super) fn open(house: &AppState, checkout: &Arc<Checkout>) -> ProductRoutes 
     empty
         .add(
             cards::router(Arc::new(usa)),
-            cards::Api::openapi(),
+            cards::ApiDoc::openapi(),
             &["/get-card", "/get-card-data"],
         )
         .add(
             intl_orders::router(Arc::new(international)),
-            intl_orders::Api::openapi(),
+            intl_orders::ApiDoc::openapi(),
             &["/order-intl-card"],
         )
         .add(
             gift_card_orders::router(Arc::new(gift_orders)),
-            gift_card_orders::Api::openapi(),
+            gift_card_orders::ApiDoc::openapi(),
             &["/order-gift-card"],
         )
-        .add(gift_cards::router(Arc::new(gifts)), gift_cards::Api::openapi(), &[])
+        .add(gift_cards::router(Arc::new(gifts)), gift_cards::ApiDoc::openapi(), &[])
         .add(
             merchants::router(world.providers.merchants.clone()),
-            merchants::Api::openapi(),
+            merchants::ApiDoc::openapi(),
             &[],
         )
         .add_callables(house, checkout)

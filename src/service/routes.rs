@@ -26,7 +26,7 @@ use crate::http::idempotency::UsedKeys;
 use crate::http::rate_limit::RateLimiter;
 use crate::http::{
     account, api_keys, banking, callable, callbacks, card_withdrawals, events, health, kyc, login, openapi, owner,
-    payments, pricing, sign_in, signup, version, webhooks, withdrawals,
+    payments, pricing, sign_in, signup, version, withdrawals,
 };
 use crate::identity::api_key::{ApiKeyCodec, SignupCodec};
 use crate::identity::signup_waiters::SignupWaiters;
@@ -164,14 +164,14 @@ pub(super) async fn build(house: AppState, readiness: Arc<dyn Readiness>) -> Res
 fn api_docs(config: &Config, mut rooms: Vec<utoipa::openapi::OpenApi>) -> Vec<utoipa::openapi::OpenApi> {
     rooms.extend([
         account::ApiDoc::openapi(),
-        payments::Api::openapi(),
-        withdrawals::Api::openapi(),
+        payments::ApiDoc::openapi(),
+        withdrawals::ApiDoc::openapi(),
     ]);
-    rooms.extend([card_withdrawals::Api::openapi(), discovery::Api::openapi()]);
-    rooms.push(webhooks::Api::openapi());
-    rooms.extend([sign_in::Api::openapi(), login::Api::openapi()]);
-    rooms.extend([signup::Api::openapi(), api_keys::Api::openapi()]);
-    rooms.extend([kyc::Api::openapi(), callbacks::Api::openapi(), owner::Api::openapi()]);
+    rooms.extend([card_withdrawals::ApiDoc::openapi(), discovery::ApiDoc::openapi()]);
+    rooms.push(crate::http::webhooks::ApiDoc::openapi());
+    rooms.extend([sign_in::ApiDoc::openapi(), login::ApiDoc::openapi()]);
+    rooms.extend([signup::ApiDoc::openapi(), api_keys::ApiDoc::openapi()]);
+    rooms.extend([kyc::ApiDoc::openapi(), callbacks::ApiDoc::openapi(), owner::ApiDoc::openapi()]);
     if config.is_sandbox() {
         rooms.extend(sandbox::api_docs());
     }

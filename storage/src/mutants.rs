@@ -232,6 +232,6 @@ pub use active::{is_enabled, enable};
 
 /// No bug is ever planted in this build.
 #[cfg(not(all(feature = "planted", debug_assertions)))]
-pub const fn is(_: Mutant) -> bool {
+pub const fn is_enabled(_: Mutant) -> bool {
     false
 }

@@ -108,7 +108,7 @@ fn freeze(
             let frozen = open(this, wallet, done, context).put(table::frozen(wallet), Vec::new());
             frozen.event(Event::Frozen(words))
         }
-        None => done.delete(table::frozen(wallet)).event(Event::Unfrozen),
+        None => done.delete_if_present(table::frozen(wallet)).event(Event::Unfrozen),
     }
 }
 

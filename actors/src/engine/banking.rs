@@ -6,7 +6,7 @@ use std::time::Duration;
 use purser_storage::mutants::{self, Mutant};
 use tokio::sync::Notify;
 
-use super::registries::Families;
+use super::registries::Registries;
 use super::provider_events::ProviderEventSource;
 use super::{OperationError, Engine, Inner};
 use crate::account::{self, Account, BalancePayout, BankDebit};
@@ -248,7 +248,7 @@ impl Engine {
 /// What the bank tells of money that came in.
 pub(super) struct BankEventSource {
     bank: Arc<dyn Bank>,
-    families: Families,
+    families: Registries,
 }
 
 impl ProviderEventSource for BankEventSource {
@@ -280,7 +280,7 @@ impl ProviderEventSource for BankEventSource {
 
 /// Money that a transfer had moved comes back. What cannot be the return of it is credited to nobody, and must be seen.
 async fn record_return(
-    families: &Families,
+    families: &Registries,
     id: BankTransferId,
     account: BankAccountId,
     (reference, cents): (String, Cents),
@@ -299,7 +299,7 @@ async fn record_return(
 }
 
 /// Has it credited. What is told twice has the same name and is one.
-async fn record_deposit(families: &Families, incoming: IncomingTransfer) -> Result<(), String> {
+async fn record_deposit(families: &Registries, incoming: IncomingTransfer) -> Result<(), String> {
     let IncomingTransfer {
         reference,
         account,

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use purser_storage::{RowKey, codec};
 
 use super::Engine;
-use super::registries::Families;
+use super::registries::Registries;
 use crate::account::Account;
 use crate::card::Card;
 use crate::id::{CardId, JobId, PaymentId, RequestId, Wallet};
@@ -104,13 +104,13 @@ impl Engine {
             let owner = text
                 .parse::<Wallet>()
                 .map(|address| self.account_of(&address).address());
-            return self.0.families.named(owner.as_deref().unwrap_or(text)).await;
+            return self.0.families.find_by_id(owner.as_deref().unwrap_or(text)).await;
         };
         let Some(row) = self.0.store.read(&table::effect(effect)).await? else {
             return Ok(Vec::new());
         };
         let effect: OutboxJob = codec::decode(&row.value).map_err(|e| LoadError::Corrupt(text.to_owned(), e))?;
-        self.0.families.named(&effect.job.subject()).await
+        self.0.families.find_by_id(&effect.job.subject()).await
     }
 
     /// What a request opened. `None` for one that opened nothing, as reads and refusals, and for one of a store older than
@@ -123,7 +123,7 @@ impl Engine {
         let Some((kind, id)) = row.as_ref().and_then(|row| kind_and_id(&row.value)) else {
             return Ok(None);
         };
-        self.0.families.behind(kind, id).await
+        self.0.families.list_after(kind, id).await
     }
 
     /// Cards whose number ends in these digits, from a place on. It looks at so many thousand cards, kind by kind, and says
@@ -207,7 +207,7 @@ impl Engine {
                 });
             }
         }
-        for kind in Families::KINDS {
+        for kind in Registries::KINDS {
             let belongings = self.resource_groups(wallet, *kind, of_each).await?;
             owns.extend((belongings.count > 0).then_some(belongings));
         }
@@ -254,8 +254,8 @@ impl Engine {
     /// Withdrawals from a card balance stand on the list of the others.
     async fn listed(&self, kind: EntityKind, id: &[u8]) -> Result<Option<CustomerResource>, LoadError> {
         let families = &self.0.families;
-        match families.behind(kind as u8, id).await? {
-            None if kind == EntityKind::Withdrawal => families.behind(EntityKind::CardWithdrawal as u8, id).await,
+        match families.list_after(kind as u8, id).await? {
+            None if kind == EntityKind::Withdrawal => families.list_after(EntityKind::CardWithdrawal as u8, id).await,
             found => Ok(found),
         }
     }
@@ -278,7 +278,7 @@ impl Engine {
             let read = self.payment(&payment).await?;
             return Ok(read.is_some_and(|payment| payment.account() == *wallet));
         }
-        let named = self.0.families.named(&subject).await?;
+        let named = self.0.families.find_by_id(&subject).await?;
         Ok(named.iter().any(|thing| thing.owner == *wallet))
     }
 }

@@ -32,7 +32,7 @@ use tokio::sync::oneshot;
 
 use super::account_map::AccountMap;
 use super::untracked_transfers::OutgoingTransferGuard;
-use super::registries::Families;
+use super::registries::Registries;
 use super::incoming::{Arrivals, Lost};
 use super::lines::{self, Lines};
 use super::webhooks::WebhookService;
@@ -56,7 +56,7 @@ pub use webhooks::{OUTCOMES, WebhookStats};
 
 /// Everything that effects need.
 pub(super) struct JobHandlers {
-    pub(super) families: Families,
+    pub(super) families: Registries,
     pub(super) store: Arc<dyn Store>,
     pub(super) ports: Ports,
     pub(super) clock: Arc<dyn Clock>,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use purser_storage::codec;
 use tokio::sync::Notify;
 
-use super::registries::Families;
+use super::registries::Registries;
 use super::provider_events::ProviderEventSource;
 use super::{OperationError, Engine, Inner, ClaimError, PaymentRequest};
 use crate::bank_destination::{self, BankDestination};
@@ -296,7 +296,7 @@ impl Engine {
 /// The payout rails' words.
 pub(super) struct PayoutEventSource {
     rails: Arc<dyn PayoutRails>,
-    families: Families,
+    families: Registries,
 }
 
 impl ProviderEventSource for PayoutEventSource {
@@ -326,7 +326,7 @@ impl ProviderEventSource for PayoutEventSource {
     }
 }
 
-async fn apply_payout_event(families: &Families, word: &PayoutEvent) -> Result<(), String> {
+async fn apply_payout_event(families: &Registries, word: &PayoutEvent) -> Result<(), String> {
     let (payout, sequence) = (word.payout, word.report.sequence);
     let command = payout::Command::RecordRailEvent(word.report.clone());
     match families.payouts.ask(payout, command).await {

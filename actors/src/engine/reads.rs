@@ -333,7 +333,7 @@ impl Engine {
     /// What is resident and free now.
     pub fn current_load(&self) -> EngineLoad {
         let inner = &self.0;
-        let kinds = inner.families.figures();
+        let kinds = inner.families.entity_stats();
         EngineLoad {
             resident: kinds.iter().map(|kind| kind.resident).sum(),
             restarts: kinds.iter().map(|kind| kind.restarts).sum(),

@@ -4,7 +4,7 @@ mod usable;
 
 use purser_storage::{Condition, StoreError};
 
-use super::registries::Families;
+use super::registries::Registries;
 use super::operators::corrupt;
 use super::{Engine, ListPosition, MAX_CONFLICT_RETRIES};
 use crate::card::Card;
@@ -50,7 +50,7 @@ pub enum RefundError {
 
 /// What an operator asks for.
 #[derive(Clone, Debug)]
-pub struct RefundRequest {
+pub struct RefundParams {
     /// How much.
     pub amount: Usdc,
     /// Why, for operators alone.
@@ -156,7 +156,7 @@ impl Engine {
     pub async fn request_refund(
         &self,
         payment: PaymentId,
-        wanted: RefundRequest,
+        wanted: RefundParams,
         act: &OperatorAction,
     ) -> Result<(RefundId, Refund), RefundError> {
         let one = self.lock_operator().await;
@@ -269,7 +269,7 @@ impl Engine {
 }
 
 /// What a refund has given of a payment.
-pub(super) async fn refunded(all: &Families, payment: PaymentId) -> Result<Refunded, LoadError> {
+pub(super) async fn refunded(all: &Registries, payment: PaymentId) -> Result<Refunded, LoadError> {
     let read = all.refunds.read(&RefundId::of(payment)).await?;
     Ok(read.map_or_else(Refunded::default, |(refund, revision)| Refunded {
         amount: refund.amount_given(),
@@ -278,7 +278,7 @@ pub(super) async fn refunded(all: &Families, payment: PaymentId) -> Result<Refun
 }
 
 /// The same for a word about a card; nothing is read where nothing is given back of it.
-pub(super) async fn refunded_of(all: &Families, card: &Card, word: &CardSnapshot) -> Result<Refunded, LoadError> {
+pub(super) async fn refunded_of(all: &Registries, card: &Card, word: &CardSnapshot) -> Result<Refunded, LoadError> {
     match word.released > card.life.released {
         true => refunded(all, card.charge.payment).await,
         false => Ok(Refunded::default()),

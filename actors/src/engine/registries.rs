@@ -42,66 +42,66 @@ macro_rules! define_registries {
     ($($field:ident: $entity:ty,)*) => {
         /// One family of each kind.
         #[derive(Clone)]
-        pub(super) struct Families {
-            $(pub(super) $field: Family<$entity>,)*
+        pub(super) struct Registries {
+            $(pub(super) $field: EntityRegistry<$entity>,)*
         }
 
         /// The type of every event that subscribers can be told of, sorted: `<resource>.<change>`.
         pub fn event_types() -> Vec<String> {
             let mut types = Vec::new();
-            $(if !<$entity as Entity>::OF_THE_HOUSE {
-                types.extend(<$entity as Entity>::CHANGES.iter().map(|change| record::event_type(<$entity as Entity>::KIND.name(), change)));
+            $(if !<$entity as Entity>::SYSTEM_OWNED {
+                types.extend(<$entity as Entity>::EVENT_NAMES.iter().map(|name| event_record::event_type(<$entity as Entity>::KIND.name(), name)));
             })*
             types.sort_unstable();
             types
         }
 
-        impl Families {
+        impl Registries {
             /// Every kind, in the order of the fields.
-            pub(super) const KINDS: &'static [Kind] = &[$(<$entity as Entity>::KIND),*];
+            pub(super) const KINDS: &'static [EntityKind] = &[$(<$entity as Entity>::KIND),*];
 
             /// Starts each with its supervisor under `root`.
-            pub(super) async fn start(ground: &Ground, root: &ActorCell) -> Result<Self, SpawnErr> {
+            pub(super) async fn start(deps: &EntityDeps, root: &ActorCell) -> Result<Self, SpawnErr> {
                 Ok(Self {
-                    $($field: Family::start(ground.clone(), root.clone()).await?,)*
+                    $($field: EntityRegistry::start(deps.clone(), root.clone()).await?,)*
                 })
             }
 
             /// Sends idle entities to rest.
             pub(super) fn sweep(&self) {
-                $(self.$field.sweep();)*
+                $(self.$field.passivate_idle();)*
             }
 
             /// Everything of this name, of whatever kind: a wallet names an account and what its owner has one of.
-            pub(super) async fn named(&self, text: &str) -> Result<Vec<Thing>, LoadError> {
-                let mut found = Vec::new();
+            pub(super) async fn find_by_id(&self, text: &str) -> Result<Vec<CustomerResource>, LoadError> {
+                let mut resources = Vec::new();
                 $(if let Ok(id) = text.parse::<<$entity as Entity>::Id>()
                     && let Some((one, _)) = self.$field.read(&id).await?
                 {
-                    found.push(Thing::of(&id, &one));
+                    resources.push(CustomerResource::of(&id, &one));
                 })*
-                Ok(found)
+                Ok(resources)
             }
 
             /// What the row of this kind and this part of a key holds.
-            pub(super) async fn behind(&self, kind: u8, key: &[u8]) -> Result<Option<Thing>, LoadError> {
+            pub(super) async fn list_after(&self, kind: u8, key: &[u8]) -> Result<Option<CustomerResource>, LoadError> {
                 $(if kind == <$entity as Entity>::KIND as u8
-                    && let Some(id) = <<$entity as Entity>::Id as Quotable>::from_key(key)
+                    && let Some(id) = <<$entity as Entity>::Id as LookupId>::from_key(key)
                 {
                     let read = self.$field.read(&id).await?;
-                    return Ok(read.map(|(one, _)| Thing::of(&id, &one)));
+                    return Ok(read.map(|(one, _)| CustomerResource::of(&id, &one)));
                 })*
                 Ok(None)
             }
 
-            /// How each stands, in the order of [`Families::KINDS`].
-            pub(super) fn figures(&self) -> Vec<KindFigures> {
-                vec![$(KindFigures::of(&self.$field)),*]
+            /// How each stands, in the order of [`Registries::KINDS`].
+            pub(super) fn entity_stats(&self) -> Vec<EntityStats> {
+                vec![$(EntityStats::of(&self.$field)),*]
             }
 
             /// Their supervisors and actors, in the same order.
-            pub(super) fn standing(&self) -> Vec<Standing> {
-                vec![$(Standing::of(&self.$field)),*]
+            pub(super) fn supervisor_states(&self) -> Vec<EntitySupervisorInfo> {
+                vec![$(EntitySupervisorInfo::of(&self.$field)),*]
             }
         }
     };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::Notify;
 
-use super::registries::Families;
+use super::registries::Registries;
 use super::provider_events::ProviderEventSource;
 use super::refunds::refunded_of;
 use super::{OperationError, Engine, Inner};
@@ -233,7 +233,7 @@ impl Engine {
 /// The card issuer's words.
 pub(super) struct CardEventSource {
     program: Arc<dyn ReloadableCardProvider>,
-    families: Families,
+    families: Registries,
 }
 
 impl ProviderEventSource for CardEventSource {
@@ -266,7 +266,7 @@ impl ProviderEventSource for CardEventSource {
 /// The words of the issuer of prepaid cards.
 pub(super) struct Prepaid {
     issuer: Arc<dyn CardIssuer>,
-    families: Families,
+    families: Registries,
 }
 
 impl ProviderEventSource for Prepaid {
@@ -324,7 +324,7 @@ fn not_ordered(word: &CardEvent, refusal: &impl std::fmt::Debug) {
     tracing::error!(%card, sequence, ?refusal, "the issuer tells of a card that was not ordered");
 }
 
-async fn apply_card_event(families: &Families, word: &CardEvent) -> Result<(), String> {
+async fn apply_card_event(families: &Registries, word: &CardEvent) -> Result<(), String> {
     let card = word.card;
     let command = reloadable_card::Command::RecordCardEvent(word.standing.clone());
     match families.reloadables.ask(card, command).await {

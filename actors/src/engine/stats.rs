@@ -119,7 +119,7 @@ impl Engine {
     pub async fn stats(&self) -> Result<EngineStats, StoreError> {
         let inner = &self.0;
         let mut figures = EngineStats {
-            kinds: inner.families.figures(),
+            kinds: inner.families.entity_stats(),
             works: inner.tries.read().map(|tried| JobStats {
                 tried,
                 ..JobStats::default()

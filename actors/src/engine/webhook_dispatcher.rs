@@ -17,7 +17,7 @@ use purser_storage::{EventSink, Seq, Store, StoreError, StoredEvent};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
-use super::registries::Families;
+use super::registries::Registries;
 use super::provider_events::persist_cursor;
 use super::{Engine, Inner};
 use crate::id::{WebhookDeliveryId, WebhookId, Wallet};
@@ -100,7 +100,7 @@ impl EventSink for WebhookDispatcher {
 
 /// Who sorts, with what it knows of the endpoints.
 struct FanOutWorker {
-    families: Families,
+    families: Registries,
     store: Arc<dyn Store>,
     mailroom: Arc<WebhookDispatcher>,
     /// By account.

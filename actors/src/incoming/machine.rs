@@ -149,7 +149,7 @@ impl Incoming {
         };
         let decision = Decision::answer(()).audit(act, what, subject, Some(evidence), context);
         self.taken(id, payment, decision)
-            .delete(table::counted(self.transfer.payment))
+            .delete_if_present(table::counted(self.transfer.payment))
             .event(Event::Forwarded(left, now))
             .post_ledger(&self.received(id, now, LedgerAccount::Suspense), context)
             .post_ledger(&booked, context)

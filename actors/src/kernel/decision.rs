@@ -159,7 +159,7 @@ impl<E: Entity> Decision<E> {
 
     /// Removes a row, if it is there.
     #[must_use]
-    pub fn delete(mut self, key: RowKey) -> Self {
+    pub fn delete_if_present(mut self, key: RowKey) -> Self {
         self.writes.push(Write::Delete { key });
         self
     }

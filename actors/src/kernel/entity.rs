@@ -150,7 +150,7 @@ macro_rules! entity_id {
             }
         }
 
-        impl Quotable for $id {
+        impl LookupId for $id {
             fn from_key(key: &[u8]) -> Option<Self> {
                 key.try_into().ok().map(|bytes| Self(u128::from_be_bytes(bytes)))
             }

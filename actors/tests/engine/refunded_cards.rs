@@ -1,7 +1,7 @@
 //! A refund of a card's payment, and what is left on the card when it ends: together they are never more than was charged, in
 //! whatever order they come.
 
-use purser_actors::engine::{RefundError, RefundRequest};
+use purser_actors::engine::{RefundError, RefundParams};
 use purser_actors::id::{CardId, PaymentId, RequestId};
 use purser_actors::kernel::Entity as _;
 use purser_actors::ledger::LedgerAccount;
@@ -43,8 +43,8 @@ async fn closes(world: &Harness, card: CardId) {
     world.quiet().await;
 }
 
-fn asked(amount: u64, holder_keeps_product: bool) -> RefundRequest {
-    RefundRequest {
+fn asked(amount: u64, holder_keeps_product: bool) -> RefundParams {
+    RefundParams {
         amount: Usdc::from_atomic(amount),
         reason: "r".to_owned(),
         holder_keeps_product,

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use purser_actors::engine::{RefundError, ResolveError, JobOutcome, RefundRequest, JobResolution};
+use purser_actors::engine::{RefundError, ResolveError, JobOutcome, RefundParams, JobResolution};
 use purser_actors::id::RequestId;
 use purser_actors::ledger::LedgerAccount;
 use purser_actors::money::{Cents, Usdc};
@@ -72,8 +72,8 @@ async fn reversed(world: &Harness, paid: purser_actors::id::PaymentId) {
 }
 
 /// Its holder may keep what was bought.
-fn kept(amount: Usdc) -> RefundRequest {
-    RefundRequest {
+fn kept(amount: Usdc) -> RefundParams {
+    RefundParams {
         amount,
         reason: "r".into(),
         holder_keeps_product: true,

@@ -12,7 +12,7 @@ pub(super) fn document(openapi: &Value, url: &str, types: &[String]) -> Value {
     let parts = parts(&openapi["components"]["schemas"], types);
     json!({
         "asyncapi": "3.0.0",
-        "info": {"title": "Purser", "version": discovery::super::headers::API_VERSION,
+        "info": {"title": "Purser", "version": super::super::headers::API_VERSION,
             "description": "Changes of an account, pushed over a WebSocket as they become durable."},
         "defaultContentType": "application/json",
         "servers": {"service": {"host": host, "protocol": protocol,

@@ -2,7 +2,7 @@
 
 use axum::response::Response;
 use http::StatusCode;
-use purser_actors::engine::{RefundError, RefundRequest};
+use purser_actors::engine::{RefundError, RefundParams};
 use purser_actors::id::{PaymentId, RefundId};
 use purser_actors::kernel::{Entity as _, JsonObject};
 use purser_actors::money::{Cents, Usdc};
@@ -59,7 +59,7 @@ pub(super) async fn post_refund(AuthorizedRequest { admin, act, wanted }: Author
     let amount = dollars(&wanted.amount)?;
     check_note("reason", "is for the audit log", &wanted.reason)?;
     let payment: PaymentId = wanted.payment_id.parse().map_err(|_| no_payment())?;
-    let asked = RefundRequest {
+    let asked = RefundParams {
         amount,
         reason: wanted.reason,
         holder_keeps_product: wanted.holder_keeps_product,

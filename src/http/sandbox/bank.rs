@@ -43,7 +43,7 @@ type Shared = State<Arc<BankControl>>;
 /// The operations of this room.
 #[derive(OpenApi)]
 #[openapi(paths(post_bank, post_bank_deposits))]
-pub struct Api;
+pub struct ApiDoc;
 
 /// The routes.
 pub fn router(desk: Arc<BankControl>) -> Router {

@@ -39,7 +39,7 @@ type Shared = State<Arc<BridgeControl>>;
 /// The operations of this room.
 #[derive(OpenApi)]
 #[openapi(paths(post_bridge, post_card_balances))]
-pub struct Api;
+pub struct ApiDoc;
 
 /// The routes.
 pub fn router(crossings: Arc<BridgeControl>) -> Router {

@@ -39,7 +39,7 @@ pub struct CardChargeState {
 /// The operation of this room.
 #[derive(OpenApi)]
 #[openapi(paths(post_charge, post_charge_outcome))]
-pub struct Api;
+pub struct ApiDoc;
 
 /// The route.
 pub fn router(state: Arc<CardChargeState>) -> Router {

@@ -29,7 +29,7 @@ type Shared = State<Arc<CatalogControlState>>;
 /// The operations of this room.
 #[derive(OpenApi)]
 #[openapi(paths(get_catalogs, post_merchants, post_gift_cards, post_rates))]
-pub struct Api;
+pub struct ApiDoc;
 
 /// The routes.
 pub fn router(state: Arc<CatalogControlState>) -> Router {

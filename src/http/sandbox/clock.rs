@@ -35,7 +35,7 @@ type Shared = State<Arc<ClockControl>>;
 /// The operations of this room.
 #[derive(OpenApi)]
 #[openapi(paths(get_time, post_time))]
-pub struct Api;
+pub struct ApiDoc;
 
 /// The routes.
 pub fn router(state: Arc<ClockControl>) -> Router {

@@ -47,7 +47,7 @@ type Shared = State<Arc<IdentityControl>>;
 /// The operations of this room.
 #[derive(OpenApi)]
 #[openapi(paths(get_check, post_check, post_identity, post_accounts, post_link))]
-pub struct Api;
+pub struct ApiDoc;
 
 /// The routes.
 pub fn router(people: Arc<IdentityControl>) -> Router {

@@ -41,7 +41,7 @@ pub struct IdentityResultControl {
 /// The operation of this room.
 #[derive(OpenApi)]
 #[openapi(paths(post_identity_result))]
-pub struct Api;
+pub struct ApiDoc;
 
 /// The route.
 pub fn router(state: Arc<IdentityResultControl>) -> Router {

@@ -29,7 +29,7 @@ type Shared = State<Arc<PayoutControlState>>;
 /// The operations of this room.
 #[derive(OpenApi)]
 #[openapi(paths(get_payouts, post_payouts, post_bank_recipients))]
-pub struct Api;
+pub struct ApiDoc;
 
 /// The routes.
 pub fn router(state: Arc<PayoutControlState>) -> Router {

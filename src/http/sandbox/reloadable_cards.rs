@@ -36,7 +36,7 @@ pub struct ReloadableCardControl {
 /// The operation of this room.
 #[derive(OpenApi)]
 #[openapi(paths(post_card_program))]
-pub struct Api;
+pub struct ApiDoc;
 
 /// The route.
 pub fn router(desk: Arc<ReloadableCardControl>) -> Router {

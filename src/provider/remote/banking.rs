@@ -1,8 +1,9 @@
 //! A bank elsewhere.
 
+use purser_actors::port;
 use purser_actors::id::BankAccountId;
 use purser_actors::money::Cents;
-use purser_actors::port::banking::{OpenAccountRequest, IncomingTransfer, BankTransferRequest, BankTransferResult, OpenAccountResult, ReviewDecision, BankDecision};
+use purser_actors::port::banking::{OpenAccountRequest, IncomingTransfer, BankTransferResult, OpenAccountResult, ReviewDecision, BankDecision};
 use purser_actors::port::{BoxFuture, ErrorKind, PortError};
 
 use super::{RemoteClient, failed, unreadable};
@@ -61,7 +62,7 @@ impl BankApi for RemoteBank {
         })
     }
 
-    fn transfer<'a>(&'a self, order: &'a BankTransferRequest) -> BoxFuture<'a, Result<BankDecision<BankTransferResult>, PortError>> {
+    fn transfer<'a>(&'a self, order: &'a port::banking::BankTransferRequest) -> BoxFuture<'a, Result<BankDecision<BankTransferResult>, PortError>> {
         const CALL: &str = "bank transfer";
         Box::pin(async move {
             let wanted = BankTransferRequest::from(order);

@@ -1,7 +1,8 @@
 //! A bridge elsewhere. It holds the key of the treasury's account that it burns from.
 
+use purser_actors::port;
 use purser_actors::port::{
-    AttestationStatus, AttestedMessage, BoxFuture, Bridge, BridgeTransfer, ChainStatus, MintResult, PortError, SignedBurn, SignedMint, SubmitResult,
+    AttestationStatus, AttestedMessage, BoxFuture, Bridge, BridgeTransfer, ChainStatus, MintResult, PortError, SubmitResult,
 };
 use serde_json::json;
 
@@ -16,7 +17,7 @@ use crate::provider::wire::bridge_messages::{
 pub struct RemoteBridge(pub RemoteClient);
 
 impl Bridge for RemoteBridge {
-    fn sign_burn<'a>(&'a self, crossing: &'a BridgeTransfer) -> BoxFuture<'a, Result<SignedBurn, PortError>> {
+    fn sign_burn<'a>(&'a self, crossing: &'a BridgeTransfer) -> BoxFuture<'a, Result<port::SignedBurn, PortError>> {
         const CALL: &str = "sign burn";
         Box::pin(async move {
             let wanted = BridgeTransferRequest::from(crossing);
@@ -25,7 +26,7 @@ impl Bridge for RemoteBridge {
         })
     }
 
-    fn burn<'a>(&'a self, burn: &'a SignedBurn) -> BoxFuture<'a, Result<SubmitResult, PortError>> {
+    fn burn<'a>(&'a self, burn: &'a port::SignedBurn) -> BoxFuture<'a, Result<SubmitResult, PortError>> {
         const CALL: &str = "burn";
         Box::pin(async move {
             let said: SubmitBurnResponse = self
@@ -36,7 +37,7 @@ impl Bridge for RemoteBridge {
         })
     }
 
-    fn find_burn<'a>(&'a self, burn: &'a SignedBurn) -> BoxFuture<'a, Result<ChainStatus, PortError>> {
+    fn find_burn<'a>(&'a self, burn: &'a port::SignedBurn) -> BoxFuture<'a, Result<ChainStatus, PortError>> {
         const CALL: &str = "find burn";
         Box::pin(async move {
             let path = ["bridge-burns", "find"];
@@ -45,7 +46,7 @@ impl Bridge for RemoteBridge {
         })
     }
 
-    fn attestation<'a>(&'a self, burn: &'a SignedBurn) -> BoxFuture<'a, Result<AttestationStatus, PortError>> {
+    fn attestation<'a>(&'a self, burn: &'a port::SignedBurn) -> BoxFuture<'a, Result<AttestationStatus, PortError>> {
         const CALL: &str = "attestation";
         Box::pin(async move {
             let path = ["bridge-burns", "attestation"];
@@ -67,7 +68,7 @@ impl Bridge for RemoteBridge {
         })
     }
 
-    fn sign_mint<'a>(&'a self, attested: &'a AttestedMessage) -> BoxFuture<'a, Result<SignedMint, PortError>> {
+    fn sign_mint<'a>(&'a self, attested: &'a AttestedMessage) -> BoxFuture<'a, Result<port::SignedMint, PortError>> {
         const CALL: &str = "sign mint";
         Box::pin(async move {
             let path = ["bridge-messages", "mint"];
@@ -76,7 +77,7 @@ impl Bridge for RemoteBridge {
         })
     }
 
-    fn mint<'a>(&'a self, mint: &'a SignedMint) -> BoxFuture<'a, Result<MintResult, PortError>> {
+    fn mint<'a>(&'a self, mint: &'a port::SignedMint) -> BoxFuture<'a, Result<MintResult, PortError>> {
         const CALL: &str = "mint";
         Box::pin(async move {
             let said: SubmitMintResponse = self

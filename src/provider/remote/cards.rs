@@ -1,7 +1,8 @@
 //! A card issuer elsewhere.
 
+use purser_actors::port;
 use purser_actors::money::Cents;
-use purser_actors::port::{BoxFuture, CardEvent, IssueCardRequest, PortError, CardSnapshot, CardActionRequest};
+use purser_actors::port::{BoxFuture, CardEvent, PortError, CardSnapshot};
 
 use super::{RemoteClient, unreadable};
 use crate::provider::wire::TextValue;
@@ -52,7 +53,7 @@ impl RemoteIssuer {
 }
 
 impl CardIssuerApi for RemoteIssuer {
-    fn issue<'a>(&'a self, order: &'a IssueCardRequest) -> BoxFuture<'a, Result<PlainIssueResult, PortError>> {
+    fn issue<'a>(&'a self, order: &'a port::IssueCardRequest) -> BoxFuture<'a, Result<PlainIssueResult, PortError>> {
         const CALL: &str = "issue";
         Box::pin(async move {
             let wanted = IssueCardRequest::from(order);
@@ -79,7 +80,7 @@ impl CardIssuerApi for RemoteIssuer {
         Box::pin(self.fetch_card("standing", issuer_ref))
     }
 
-    fn steer<'a>(&'a self, order: &'a CardActionRequest) -> BoxFuture<'a, Result<CardSnapshot, PortError>> {
+    fn steer<'a>(&'a self, order: &'a port::CardActionRequest) -> BoxFuture<'a, Result<CardSnapshot, PortError>> {
         const CALL: &str = "steer card";
         Box::pin(async move {
             let path = ["cards", &order.issuer_ref, "wishes"];

@@ -1,11 +1,10 @@
 //! An identity check and holders' accounts elsewhere.
 
+use purser_actors::port;
 use purser_actors::id::Wallet;
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    IssuerAccountResult, StartedCheck, BoxFuture, IssuerAccounts, CardBalances, CheckStatus, CardDeposit, IdentityCheck,
-    PortError, IdentityCheckRequest,
-};
+    IssuerAccountResult, StartedCheck, BoxFuture, IssuerAccounts, CardBalances, CheckStatus, CardDeposit, PortError, };
 
 use super::{RemoteClient, unreadable};
 use crate::provider::CardBalanceReader;
@@ -15,8 +14,8 @@ use crate::provider::wire::{WalletAddress, BaseAddress, UsdcAmount, TextValue, M
 /// A check over HTTP.
 pub struct RemoteIdentityCheck(pub RemoteClient);
 
-impl IdentityCheck for RemoteIdentityCheck {
-    fn start<'a>(&'a self, check: &'a IdentityCheckRequest) -> BoxFuture<'a, Result<StartedCheck, PortError>> {
+impl port::IdentityCheck for RemoteIdentityCheck {
+    fn start<'a>(&'a self, check: &'a port::IdentityCheckRequest) -> BoxFuture<'a, Result<StartedCheck, PortError>> {
         const CALL: &str = "identity start";
         Box::pin(async move {
             let wanted = IdentityCheckRequest {

@@ -1,7 +1,8 @@
 //! Payout rails elsewhere.
 
+use purser_actors::port;
 use purser_actors::id::{JobId, PayoutId};
-use purser_actors::port::payouts::{RecallResult, PayoutStatusUpdate, PayoutEvent};
+use purser_actors::port::payouts::{RecallResult, PayoutEvent};
 use purser_actors::port::{BoxFuture, ErrorKind, PortError};
 use purser_actors::product::Country;
 use serde_json::json;
@@ -17,7 +18,7 @@ use crate::secret::Secret;
 pub struct RemotePayouts(pub RemoteClient);
 
 impl PayoutApi for RemotePayouts {
-    fn send(&self, order: PlainPayout) -> BoxFuture<'_, Result<PayoutStatusUpdate, PortError>> {
+    fn send(&self, order: PlainPayout) -> BoxFuture<'_, Result<port::payouts::PayoutStatusUpdate, PortError>> {
         const CALL: &str = "pay out";
         Box::pin(async move {
             let (key, wanted) = (order.key, order.payout);
@@ -31,7 +32,7 @@ impl PayoutApi for RemotePayouts {
         })
     }
 
-    fn find(&self, key: JobId) -> BoxFuture<'_, Result<Option<PayoutStatusUpdate>, PortError>> {
+    fn find(&self, key: JobId) -> BoxFuture<'_, Result<Option<port::payouts::PayoutStatusUpdate>, PortError>> {
         const CALL: &str = "ask after";
         Box::pin(async move {
             let key = key.to_string();

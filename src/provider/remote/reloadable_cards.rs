@@ -1,10 +1,10 @@
 //! A card program elsewhere: reloadable cards, and what is set aside of holders' balances.
 
+use purser_actors::port;
 use purser_actors::id::JobId;
 use purser_actors::money::Cents;
 use purser_actors::port::{
-    BoxFuture, CardEvent, OpenCardRequest, PortError, HoldResult, HoldRequest, HoldStatus, CardSnapshot, CardActionRequest,
-};
+    BoxFuture, CardEvent, OpenCardRequest, PortError, HoldResult, HoldStatus, CardSnapshot, };
 
 use super::{RemoteClient, unreadable};
 use crate::provider::reloadable_cards::{PlainOpenResult, ReloadableCardApi};
@@ -34,7 +34,7 @@ impl ReloadableCardApi for RemoteReloadableCards {
         })
     }
 
-    fn apply_action<'a>(&'a self, order: &'a CardActionRequest) -> BoxFuture<'a, Result<CardSnapshot, PortError>> {
+    fn apply_action<'a>(&'a self, order: &'a port::CardActionRequest) -> BoxFuture<'a, Result<CardSnapshot, PortError>> {
         const CALL: &str = "steer card";
         Box::pin(async move {
             let path = [CARDS, &order.issuer_ref, "wishes"];
@@ -59,7 +59,7 @@ impl ReloadableCardApi for RemoteReloadableCards {
         })
     }
 
-    fn hold<'a>(&'a self, order: &'a HoldRequest) -> BoxFuture<'a, Result<HoldResult, PortError>> {
+    fn hold<'a>(&'a self, order: &'a port::HoldRequest) -> BoxFuture<'a, Result<HoldResult, PortError>> {
         const CALL: &str = "reserve";
         Box::pin(async move {
             let wanted = HoldRequest::from(order);

@@ -160,7 +160,7 @@ async fn bank_transfer(
 }
 
 /// What came into on-ramps since
-#[utoipa::path(get, path = "/v1/bank-deposits", tag = "banking", params(Since),
+#[utoipa::path(get, path = "/v1/bank-deposits", tag = "banking", params(AfterParam),
     responses((status = 200, description = "Deposits in the order in which the bank counted them.", body = BankDepositList)))]
 async fn bank_deposits(State(bank): ServerState, ProtocolQuery(since): ProtocolQuery<AfterParam>) -> ProtocolResult<BankDepositList> {
     let told = bank.incoming(since.after, since.limit.min(MAX_EVENTS_PER_PAGE)).await?;

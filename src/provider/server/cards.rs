@@ -1,11 +1,11 @@
 //! Cards.
 
+use purser_actors::port;
 use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{Path, State};
 use axum::routing::{get, post};
-use purser_actors::port::{IssueCardRequest, CardActionRequest};
 use utoipa::OpenApi;
 
 use super::{ProtocolResult, ProtocolBody, IdempotencyKeyHeader, MAX_EVENTS_PER_PAGE, ProtocolQuery, AfterParam, answered, not_found};
@@ -46,7 +46,7 @@ pub(super) fn document() -> utoipa::openapi::OpenApi {
     params(("Idempotency-Key" = String, Header, description = "The same key never makes a second card.")),
     responses((status = 200, description = "What became of the order.", body = IssueCardResponse)))]
 async fn order_card(State(issuer): ServerState, IdempotencyKeyHeader(key): IdempotencyKeyHeader, ProtocolBody(order): ProtocolBody<IssueCardRequest>) -> ProtocolResult<IssueCardResponse> {
-    let order = IssueCardRequest {
+    let order = port::IssueCardRequest {
         key,
         card: order.card_id.0,
         amount: order.amount.0.0,
@@ -77,7 +77,7 @@ async fn wish_of_prepaid_card(
 ) -> ProtocolResult<CardActionResponse> {
     let card = order.card_id.0;
     let wish = order.wish.into();
-    let order = CardActionRequest {
+    let order = port::CardActionRequest {
         key,
         card,
         issuer_ref,
@@ -89,7 +89,7 @@ async fn wish_of_prepaid_card(
 }
 
 /// What became of any prepaid card since: charges come when nobody asks, and so does what is given back of one that has ended
-#[utoipa::path(get, path = "/v1/prepaid-card-words", tag = "cards", params(Since),
+#[utoipa::path(get, path = "/v1/prepaid-card-words", tag = "cards", params(AfterParam),
     responses((status = 200, description = "Words in the order in which they were told.", body = CardEventList)))]
 async fn prepaid_card_words(State(issuer): ServerState, ProtocolQuery(since): ProtocolQuery<AfterParam>) -> ProtocolResult<CardEventList> {
     let told = issuer.told(since.after, since.limit.min(MAX_EVENTS_PER_PAGE)).await?;

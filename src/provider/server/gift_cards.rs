@@ -32,7 +32,7 @@ pub(super) fn document() -> utoipa::openapi::OpenApi {
 }
 
 /// A page of what is offered now
-#[utoipa::path(get, path = "/v1/gift-cards", tag = "gift cards", params(GiftQuery),
+#[utoipa::path(get, path = "/v1/gift-cards", tag = "gift cards", params(GiftCardQuery),
     responses((status = 200, description = "A page.", body = GiftCardProductList)))]
 async fn search_gift_cards(State(catalog): ServerState, ProtocolQuery(query): ProtocolQuery<GiftCardQuery>) -> ProtocolResult<GiftCardProductList> {
     answered(GiftCardProductList::of(catalog.search(&query.into()).await?))
@@ -49,7 +49,7 @@ async fn gift_card_product(State(catalog): ServerState, Path(product_id): Path<S
 
 /// Stock and price of a purchase at this moment; nothing is reserved
 #[utoipa::path(get, path = "/v1/gift-cards/{product_id}/offer", tag = "gift cards",
-    params(("product_id" = String, Path, description = "The catalog's name of it."), OfferQuery),
+    params(("product_id" = String, Path, description = "The catalog's name of it."), GiftCardQuoteQuery),
     responses((status = 200, description = "Whether it could be ordered.", body = GiftCardQuote)))]
 async fn gift_card_offer(
     State(catalog): ServerState,

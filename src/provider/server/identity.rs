@@ -1,11 +1,12 @@
 //! Identity checks and holders' accounts.
 
+use purser_actors::port;
 use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{Path, State};
 use axum::routing::{get, post};
-use purser_actors::port::{IssuerAccounts, CardBalances, CardDeposit, IdentityCheck, IdentityCheckRequest};
+use purser_actors::port::{IssuerAccounts, CardBalances, CardDeposit};
 use serde::Deserialize;
 use utoipa::{IntoParams, OpenApi};
 
@@ -16,7 +17,7 @@ use crate::provider::{CardBalanceReader, Providers};
 
 #[derive(Clone)]
 struct IdentityServerState {
-    identity_check: Arc<dyn IdentityCheck>,
+    identity_check: Arc<dyn port::IdentityCheck>,
     accounts: Arc<dyn IssuerAccounts>,
     deposits: Arc<dyn CardBalances>,
     balances: Arc<dyn CardBalanceReader>,
@@ -50,7 +51,7 @@ pub(super) fn document() -> utoipa::openapi::OpenApi {
     responses((status = 200, description = "Where the person answers.", body = IdentityCheck)))]
 async fn begin_check(State(people): State<IdentityServerState>, IdempotencyKeyHeader(key): IdempotencyKeyHeader, ProtocolBody(order): ProtocolBody<IdentityCheckRequest>) -> ProtocolResult<IdentityCheck> {
     let wallet = order.wallet.0.0;
-    let begun = people.identity_check.start(&IdentityCheckRequest { key, wallet }).await?;
+    let begun = people.identity_check.start(&port::IdentityCheckRequest { key, wallet }).await?;
     answered(IdentityCheck::of(wallet, begun))
 }
 
@@ -98,7 +99,7 @@ struct DepositStatus {
 /// Whether a transfer counts in a balance now
 #[utoipa::path(get, path = "/v1/card-accounts/{address}/deposits/{transaction}", tag = "people",
     params(("address" = String, Path, description = "The deposit address on Base."),
-        ("transaction" = String, Path, description = "The transaction on Base."), Moved),
+        ("transaction" = String, Path, description = "The transaction on Base."), DepositStatus),
     responses((status = 200, description = "Whether it counts.", body = IssuerDeposit)))]
 async fn account_deposit(
     State(people): State<IdentityServerState>,

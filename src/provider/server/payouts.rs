@@ -70,7 +70,7 @@ async fn payout_order(State(rails): ServerState, Path(key): Path<String>) -> Pro
 }
 
 /// What was told of any payout since: returns come days later, when nobody asks any more
-#[utoipa::path(get, path = "/v1/payout-reports", tag = "payouts", params(Since),
+#[utoipa::path(get, path = "/v1/payout-reports", tag = "payouts", params(AfterParam),
     responses((status = 200, description = "Words in the order in which they were told.", body = PayoutEventList)))]
 async fn payout_reports(State(rails): ServerState, ProtocolQuery(since): ProtocolQuery<AfterParam>) -> ProtocolResult<PayoutEventList> {
     let told = rails.events_after(since.after, since.limit.min(MAX_EVENTS_PER_PAGE)).await?;

@@ -46,7 +46,7 @@ struct AfterQuery {
 /// The order stays as it is, but that an entry which changes comes again behind all others. What is not decided yet may be
 /// left out.
 #[utoipa::path(get, path = "/v1/entries/{list}", tag = "entries",
-    params(("list" = String, Path, description = "`cards`, `gift_cards`, `payouts`, `bank`, `bank_deposits`, `card_program`, `card_balances`, `bridge` or `prepaid_remainders`."), From),
+    params(("list" = String, Path, description = "`cards`, `gift_cards`, `payouts`, `bank`, `bank_deposits`, `card_program`, `card_balances`, `bridge` or `prepaid_remainders`."), AfterQuery),
     responses((status = 200, description = "A page.", body = ReconciliationPage)))]
 async fn list_entries(
     State(lists): State<ProviderLists>,

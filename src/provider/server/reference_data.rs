@@ -38,7 +38,7 @@ async fn exchange_rates(State(rates): State<Arc<dyn RateSource>>) -> ProtocolRes
 }
 
 /// A page of merchants
-#[utoipa::path(get, path = "/v1/merchants", tag = "tables", params(tables::MerchantQuery),
+#[utoipa::path(get, path = "/v1/merchants", tag = "tables", params(reference_data::MerchantQuery),
     responses((status = 200, description = "A page.", body = reference_data::MerchantList)))]
 async fn search_merchants(
     State(merchants): State<Arc<dyn MerchantDirectory>>,

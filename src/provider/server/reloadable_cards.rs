@@ -1,12 +1,12 @@
 //! Reloadable cards, and what is set aside of holders' balances.
 
+use purser_actors::port;
 use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{Path, State};
 use axum::routing::{get, post};
 use purser_actors::id::JobId;
-use purser_actors::port::CardActionRequest;
 use utoipa::OpenApi;
 
 use super::{ProtocolResult, ProtocolBody, IdempotencyKeyHeader, MAX_EVENTS_PER_PAGE, ProtocolQuery, ProtocolErrorResponse, AfterParam, answered, not_found};
@@ -42,8 +42,8 @@ pub(super) fn document() -> utoipa::openapi::OpenApi {
         open_reloadable_card,
         reloadable_card,
         reloadable_card_cvv,
-        wish_of_card,
-        card_words,
+        apply_card_action,
+        list_card_events,
         reserve_balance,
         balance_reservation,
         end_reservation
@@ -97,7 +97,7 @@ async fn apply_card_action(
 ) -> ProtocolResult<CardActionResponse> {
     let card = order.card_id.0;
     let wish = order.wish.into();
-    let order = CardActionRequest {
+    let order = port::CardActionRequest {
         key,
         card,
         issuer_ref,
@@ -109,7 +109,7 @@ async fn apply_card_action(
 }
 
 /// What became of any card since: charges come when nobody asks
-#[utoipa::path(get, path = "/v1/card-words", tag = "reloadable cards", params(Since),
+#[utoipa::path(get, path = "/v1/card-words", tag = "reloadable cards", params(AfterParam),
     responses((status = 200, description = "Words in the order in which they were told.", body = CardEventList)))]
 async fn list_card_events(State(program): ServerState, ProtocolQuery(since): ProtocolQuery<AfterParam>) -> ProtocolResult<CardEventList> {
     let told = program.events_after(since.after, since.limit.min(MAX_EVENTS_PER_PAGE)).await?;

@@ -1,8 +1,8 @@
 //! What is set aside of holders' balances, on the wire: `POST /v1/balance-reservations`,
 //! `GET /v1/balance-reservations/{key}` and `POST /v1/balance-reservations/{key}/end`.
 
+use purser_actors::port;
 use purser_actors::id::{JobId, WithdrawalId};
-use purser_actors::port::{HoldResult, HoldRequest, HoldStatus};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -23,8 +23,8 @@ pub struct HoldRequest {
     pub amount: TextValue<DecimalAmount>,
 }
 
-impl From<&HoldRequest> for HoldRequest {
-    fn from(order: &HoldRequest) -> Self {
+impl From<&port::HoldRequest> for HoldRequest {
+    fn from(order: &port::HoldRequest) -> Self {
         Self {
             withdrawal_id: TextValue(order.withdrawal),
             deposit_address: TextValue(BaseAddress(order.account)),
@@ -35,8 +35,8 @@ impl From<&HoldRequest> for HoldRequest {
 
 impl HoldRequest {
     /// As the program reads it.
-    pub fn read(&self, key: JobId) -> HoldRequest {
-        HoldRequest {
+    pub fn read(&self, key: JobId) -> port::HoldRequest {
+        port::HoldRequest {
             key,
             withdrawal: self.withdrawal_id.0,
             account: self.deposit_address.0.0,
@@ -89,13 +89,13 @@ pub enum HoldResult {
 
 impl HoldResponse {
     /// As the program says it.
-    pub fn of(order: HoldRequest, said: HoldResult) -> Self {
+    pub fn of(order: HoldRequest, said: port::HoldResult) -> Self {
         let state = match said {
-            HoldResult::Held => HoldResult::Held,
-            HoldResult::AlreadySettled { paid } => HoldResult::Ended { paid },
-            HoldResult::Pending { retry_after_ms } => HoldResult::Pending { retry_after_ms },
-            HoldResult::InsufficientBalance => HoldResult::Insufficient,
-            HoldResult::Declined { reason } => HoldResult::Declined {
+            port::HoldResult::Held => HoldResult::Held,
+            port::HoldResult::AlreadySettled { paid } => HoldResult::Ended { paid },
+            port::HoldResult::Pending { retry_after_ms } => HoldResult::Pending { retry_after_ms },
+            port::HoldResult::InsufficientBalance => HoldResult::Insufficient,
+            port::HoldResult::Declined { reason } => HoldResult::Declined {
                 reason: reason.to_string(),
             },
         };
@@ -111,17 +111,17 @@ impl HoldResponse {
     ///
     /// # Errors
     /// When it is about another order.
-    pub fn read(self, order: &HoldRequest) -> Result<HoldResult, MalformedResponse> {
+    pub fn read(self, order: &port::HoldRequest) -> Result<port::HoldResult, MalformedResponse> {
         let named = (self.withdrawal_id.0, self.deposit_address.0.0, self.amount.0.0);
         if named != (order.withdrawal, order.account, order.amount) {
             return Err(MalformedResponse("it is about another order"));
         }
         Ok(match self.state {
-            HoldResult::Held => HoldResult::Held,
-            HoldResult::Ended { paid } => HoldResult::AlreadySettled { paid },
-            HoldResult::Pending { retry_after_ms } => HoldResult::Pending { retry_after_ms },
-            HoldResult::Insufficient => HoldResult::InsufficientBalance,
-            HoldResult::Declined { reason } => HoldResult::Declined { reason: reason.into() },
+            HoldResult::Held => port::HoldResult::Held,
+            HoldResult::Ended { paid } => port::HoldResult::AlreadySettled { paid },
+            HoldResult::Pending { retry_after_ms } => port::HoldResult::Pending { retry_after_ms },
+            HoldResult::Insufficient => port::HoldResult::InsufficientBalance,
+            HoldResult::Declined { reason } => port::HoldResult::Declined { reason: reason.into() },
         })
     }
 }
@@ -151,12 +151,12 @@ pub enum HoldStatus {
 
 impl HoldLookupResponse {
     /// As the program says it.
-    pub fn of(key: JobId, said: HoldStatus) -> Self {
+    pub fn of(key: JobId, said: port::HoldStatus) -> Self {
         let status = match said {
-            HoldStatus::Held => HoldStatus::Held,
-            HoldStatus::Settled { paid: true } => HoldStatus::Captured,
-            HoldStatus::Settled { paid: false } => HoldStatus::Released,
-            HoldStatus::NotFound => HoldStatus::NotFound,
+            port::HoldStatus::Held => HoldStatus::Held,
+            port::HoldStatus::Settled { paid: true } => HoldStatus::Captured,
+            port::HoldStatus::Settled { paid: false } => HoldStatus::Released,
+            port::HoldStatus::NotFound => HoldStatus::NotFound,
         };
         let key = key.to_string();
         Self { key, status }
@@ -166,15 +166,15 @@ impl HoldLookupResponse {
     ///
     /// # Errors
     /// When it is about another reservation.
-    pub fn read(&self, key: JobId) -> Result<HoldStatus, MalformedResponse> {
+    pub fn read(&self, key: JobId) -> Result<port::HoldStatus, MalformedResponse> {
         if self.key != key.to_string() {
             return Err(MalformedResponse("it is about another reservation"));
         }
         Ok(match self.status {
-            HoldStatus::Held => HoldStatus::Held,
-            HoldStatus::Captured => HoldStatus::Settled { paid: true },
-            HoldStatus::Released => HoldStatus::Settled { paid: false },
-            HoldStatus::NotFound => HoldStatus::NotFound,
+            HoldStatus::Held => port::HoldStatus::Held,
+            HoldStatus::Captured => port::HoldStatus::Settled { paid: true },
+            HoldStatus::Released => port::HoldStatus::Settled { paid: false },
+            HoldStatus::NotFound => port::HoldStatus::NotFound,
         })
     }
 }

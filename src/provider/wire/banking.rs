@@ -1,7 +1,7 @@
 //! A bank's accounts and moves on the wire: `POST /v1/bank-accounts`, `POST /v1/bank-transfers`.
 
 use purser_actors::id::{BankAccountId, BankTransferId, JobId};
-use purser_actors::port::banking::{self as port, AccountNumbers, BankTransferRequest, BankTransferResult, OpenAccountResult, AccountType, BankDecision};
+use purser_actors::port::banking::{self as port, AccountNumbers, BankTransferResult, OpenAccountResult, AccountType, BankDecision};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -177,8 +177,8 @@ pub struct BankTransferRequest {
     pub direction: BankTransferDirection,
 }
 
-impl From<&BankTransferRequest> for BankTransferRequest {
-    fn from(order: &BankTransferRequest) -> Self {
+impl From<&port::BankTransferRequest> for BankTransferRequest {
+    fn from(order: &port::BankTransferRequest) -> Self {
         Self {
             transfer_id: TextValue(order.transfer),
             account_id: TextValue(order.account),
@@ -193,8 +193,8 @@ impl From<&BankTransferRequest> for BankTransferRequest {
 
 impl BankTransferRequest {
     /// As the bank reads it.
-    pub fn read(&self, key: JobId) -> BankTransferRequest {
-        BankTransferRequest {
+    pub fn read(&self, key: JobId) -> port::BankTransferRequest {
+        port::BankTransferRequest {
             key,
             transfer: self.transfer_id.0,
             account: self.account_id.0,
@@ -241,7 +241,7 @@ pub enum BankTransferStatus {
 
 impl BankTransferResponse {
     /// As the bank says it.
-    pub fn of(order: &BankTransferRequest, said: BankDecision<BankTransferResult>) -> Self {
+    pub fn of(order: &port::BankTransferRequest, said: BankDecision<BankTransferResult>) -> Self {
         Self {
             transfer_id: TextValue(order.transfer),
             amount: TextValue(DecimalAmount(order.amount)),
@@ -257,7 +257,7 @@ impl BankTransferResponse {
     ///
     /// # Errors
     /// When it is about another order.
-    pub fn read(self, order: &BankTransferRequest) -> Result<BankDecision<BankTransferResult>, MalformedResponse> {
+    pub fn read(self, order: &port::BankTransferRequest) -> Result<BankDecision<BankTransferResult>, MalformedResponse> {
         if self.transfer_id.0 != order.transfer || self.amount.0.0 != order.amount {
             return Err(MalformedResponse("it is about another order"));
         }

@@ -1,9 +1,10 @@
 //! The bridge's burns on the wire: `POST /v1/bridge-crossings`, `POST /v1/bridge-burns` and what is asked of one. None of them
 //! has an Idempotency-Key: what is signed moves nothing, and what is sent is the same transaction on every try.
 
+use purser_actors::port;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use purser_actors::port::{BridgeTransfer, Decline, Finality, ChainStatus, SignedBurn, SubmitResult};
+use purser_actors::port::{BridgeTransfer, Decline, Finality, SubmitResult};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -86,8 +87,8 @@ pub struct SignedBurn {
     pub burned: TextValue<UsdcAmount>,
 }
 
-impl From<&SignedBurn> for SignedBurn {
-    fn from(burn: &SignedBurn) -> Self {
+impl From<&port::SignedBurn> for SignedBurn {
+    fn from(burn: &port::SignedBurn) -> Self {
         Self {
             transaction: burn.transaction.clone(),
             bytes: text_of(&burn.bytes),
@@ -102,8 +103,8 @@ impl SignedBurn {
     ///
     /// # Errors
     /// When it is no burn.
-    pub fn read(self) -> Result<SignedBurn, MalformedResponse> {
-        Ok(SignedBurn {
+    pub fn read(self) -> Result<port::SignedBurn, MalformedResponse> {
+        Ok(port::SignedBurn {
             bytes: bytes_of(&self.bytes)?,
             transaction: name(self.transaction)?,
             event_key: thirty_two(&self.event_key)?,
@@ -126,7 +127,7 @@ impl SignedBurnResponse {
     ///
     /// # Errors
     /// When it is about another crossing.
-    pub fn read(self, crossing: &BridgeTransfer) -> Result<SignedBurn, MalformedResponse> {
+    pub fn read(self, crossing: &BridgeTransfer) -> Result<port::SignedBurn, MalformedResponse> {
         if self.crossing.read()? != *crossing {
             return Err(MalformedResponse("it is about another crossing"));
         }
@@ -167,7 +168,7 @@ pub enum SubmitStatus {
 
 impl SubmitBurnResponse {
     /// As the bridge says it.
-    pub fn of(burn: &SignedBurn, said: SubmitResult) -> Self {
+    pub fn of(burn: &port::SignedBurn, said: SubmitResult) -> Self {
         Self {
             transaction: burn.transaction.clone(),
             state: match said {
@@ -187,7 +188,7 @@ impl SubmitBurnResponse {
     ///
     /// # Errors
     /// When it is about another burn.
-    pub fn read(self, burn: &SignedBurn) -> Result<SubmitResult, MalformedResponse> {
+    pub fn read(self, burn: &port::SignedBurn) -> Result<SubmitResult, MalformedResponse> {
         if self.transaction != burn.transaction {
             return Err(MalformedResponse("it is about another burn"));
         }
@@ -241,14 +242,14 @@ pub enum ChainStatus {
 
 impl ChainStatusResponse {
     /// As the bridge says it.
-    pub fn of(of: String, said: ChainStatus) -> Self {
+    pub fn of(of: String, said: port::ChainStatus) -> Self {
         let state = match said {
-            ChainStatus::Landed { transaction, finality } => ChainStatus::Landed {
+            port::ChainStatus::Landed { transaction, finality } => ChainStatus::Landed {
                 landed_as: transaction,
                 reversible: finality == Finality::Seen,
             },
-            ChainStatus::Pending => ChainStatus::Pending,
-            ChainStatus::Impossible => ChainStatus::Impossible,
+            port::ChainStatus::Pending => ChainStatus::Pending,
+            port::ChainStatus::Impossible => ChainStatus::Impossible,
         };
         Self { of, state }
     }
@@ -257,17 +258,17 @@ impl ChainStatusResponse {
     ///
     /// # Errors
     /// When it is about something else.
-    pub fn read(self, of: &str) -> Result<ChainStatus, MalformedResponse> {
+    pub fn read(self, of: &str) -> Result<port::ChainStatus, MalformedResponse> {
         if self.of != of {
             return Err(MalformedResponse("it is about another one"));
         }
         Ok(match self.state {
-            ChainStatus::Landed { landed_as, reversible } => ChainStatus::Landed {
+            ChainStatus::Landed { landed_as, reversible } => port::ChainStatus::Landed {
                 transaction: name(landed_as)?,
                 finality: finality(reversible),
             },
-            ChainStatus::Pending => ChainStatus::Pending,
-            ChainStatus::Impossible => ChainStatus::Impossible,
+            ChainStatus::Pending => port::ChainStatus::Pending,
+            ChainStatus::Impossible => port::ChainStatus::Impossible,
         })
     }
 }

@@ -1,7 +1,8 @@
 //! What the bridge's attesters say, and mints, on the wire: `POST /v1/bridge-burns/attestation`,
 //! `POST /v1/bridge-messages/{nonce}/attest-again`, `POST /v1/bridge-messages/mint`, `POST /v1/bridge-mints`.
 
-use purser_actors::port::{AttestationStatus, AttestedMessage, Decline, MintResult, SignedMint};
+use purser_actors::port;
+use purser_actors::port::{AttestedMessage, Decline, MintResult};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use utoipa::ToSchema;
@@ -92,13 +93,13 @@ pub enum AttestationStatus {
 
 impl AttestationResponse {
     /// As the attesters say it.
-    pub fn of(transaction: String, said: AttestationStatus) -> Self {
+    pub fn of(transaction: String, said: port::AttestationStatus) -> Self {
         let state = match said {
-            AttestationStatus::Pending { retry_after_ms } => AttestationStatus::Pending { retry_after_ms },
-            AttestationStatus::Expired { nonce } => AttestationStatus::Lapsed {
+            port::AttestationStatus::Pending { retry_after_ms } => AttestationStatus::Pending { retry_after_ms },
+            port::AttestationStatus::Expired { nonce } => AttestationStatus::Lapsed {
                 nonce: hex::encode(nonce),
             },
-            AttestationStatus::Complete(attested) => AttestationStatus::Complete {
+            port::AttestationStatus::Complete(attested) => AttestationStatus::Complete {
                 attested: BridgeMessage::from(&attested),
             },
         };
@@ -109,16 +110,16 @@ impl AttestationResponse {
     ///
     /// # Errors
     /// When it is about another burn.
-    pub fn read(self, transaction: &str) -> Result<AttestationStatus, MalformedResponse> {
+    pub fn read(self, transaction: &str) -> Result<port::AttestationStatus, MalformedResponse> {
         if self.transaction != transaction {
             return Err(MalformedResponse("it is about another burn"));
         }
         Ok(match self.state {
-            AttestationStatus::Pending { retry_after_ms } => AttestationStatus::Pending { retry_after_ms },
-            AttestationStatus::Lapsed { nonce } => AttestationStatus::Expired {
+            AttestationStatus::Pending { retry_after_ms } => port::AttestationStatus::Pending { retry_after_ms },
+            AttestationStatus::Lapsed { nonce } => port::AttestationStatus::Expired {
                 nonce: thirty_two(&nonce)?,
             },
-            AttestationStatus::Complete { attested } => AttestationStatus::Complete(attested.read()?),
+            AttestationStatus::Complete { attested } => port::AttestationStatus::Complete(attested.read()?),
         })
     }
 }
@@ -140,8 +141,8 @@ pub struct SignedMint {
     pub transaction: String,
 }
 
-impl From<&SignedMint> for SignedMint {
-    fn from(mint: &SignedMint) -> Self {
+impl From<&port::SignedMint> for SignedMint {
+    fn from(mint: &port::SignedMint) -> Self {
         Self {
             bytes: text_of(&mint.bytes),
             transaction: mint.transaction.clone(),
@@ -154,13 +155,13 @@ impl SignedMint {
     ///
     /// # Errors
     /// When it is no mint.
-    pub fn read(self) -> Result<SignedMint, MalformedResponse> {
+    pub fn read(self) -> Result<port::SignedMint, MalformedResponse> {
         let transaction = match self.transaction.is_empty() {
             true => String::new(),
             false => name(self.transaction)?,
         };
         let bytes = bytes_of(&self.bytes)?;
-        Ok(SignedMint { bytes, transaction })
+        Ok(port::SignedMint { bytes, transaction })
     }
 }
 
@@ -178,7 +179,7 @@ impl SignedMintResponse {
     ///
     /// # Errors
     /// When it is about another message.
-    pub fn read(self, attested: &AttestedMessage) -> Result<SignedMint, MalformedResponse> {
+    pub fn read(self, attested: &AttestedMessage) -> Result<port::SignedMint, MalformedResponse> {
         match thirty_two(&self.nonce)? == attested.nonce {
             true => self.mint.read(),
             false => Err(MalformedResponse("it is about another message")),
@@ -216,13 +217,13 @@ pub enum MintStatus {
     },
 }
 
-fn digest(mint: &SignedMint) -> String {
+fn digest(mint: &port::SignedMint) -> String {
     hex::encode(Sha256::digest(&mint.bytes))
 }
 
 impl SubmitMintResponse {
     /// As the bridge says it.
-    pub fn of(mint: &SignedMint, said: MintResult) -> Self {
+    pub fn of(mint: &port::SignedMint, said: MintResult) -> Self {
         Self {
             sha256: digest(mint),
             state: match said {
@@ -240,7 +241,7 @@ impl SubmitMintResponse {
     ///
     /// # Errors
     /// When it is about another mint.
-    pub fn read(self, mint: &SignedMint) -> Result<MintResult, MalformedResponse> {
+    pub fn read(self, mint: &port::SignedMint) -> Result<MintResult, MalformedResponse> {
         if self.sha256 != digest(mint) {
             return Err(MalformedResponse("it is about another mint"));
         }

@@ -1,9 +1,10 @@
 //! Cards on the wire: `POST /v1/cards`, `GET /v1/cards/{reference}`, `GET /v1/cards/{reference}/cvv`,
 //! `POST /v1/cards/{reference}/wishes`, `GET /v1/prepaid-card-words`, `GET /v1/billing-address`.
 
+use purser_actors::port;
 use purser_actors::id::CardId;
 use purser_actors::port::{
-    CardActivity, CardState, CardTransaction, IssueCardRequest, CardSnapshot, Timestamp, TransactionStatus,
+    CardActivity, CardState, CardSnapshot, Timestamp, TransactionStatus,
 };
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -23,8 +24,8 @@ pub struct IssueCardRequest {
     pub amount: TextValue<DecimalAmount>,
 }
 
-impl From<&IssueCardRequest> for IssueCardRequest {
-    fn from(order: &IssueCardRequest) -> Self {
+impl From<&port::IssueCardRequest> for IssueCardRequest {
+    fn from(order: &port::IssueCardRequest) -> Self {
         Self {
             card_id: TextValue(order.card),
             amount: TextValue(DecimalAmount(order.amount)),
@@ -82,7 +83,7 @@ pub struct Card {
 
 impl IssueCardResponse {
     /// As the issuer says it.
-    pub fn of(order: &IssueCardRequest, said: PlainIssueResult) -> Self {
+    pub fn of(order: &port::IssueCardRequest, said: PlainIssueResult) -> Self {
         let state = match said {
             PlainIssueResult::Ready(card) => OrderState::Ready {
                 card: Card {
@@ -108,7 +109,7 @@ impl IssueCardResponse {
     ///
     /// # Errors
     /// When it is about another order: whoever mixes answers up has said nothing about this one.
-    pub fn read(self, order: &IssueCardRequest) -> Result<PlainIssueResult, MalformedResponse> {
+    pub fn read(self, order: &port::IssueCardRequest) -> Result<PlainIssueResult, MalformedResponse> {
         if self.card_id.0 != order.card || self.amount.0.0 != order.amount {
             return Err(MalformedResponse("it is about another order"));
         }
@@ -217,8 +218,8 @@ pub enum TransactionIs {
     Refunded,
 }
 
-impl From<CardTransaction> for CardTransaction {
-    fn from(one: CardTransaction) -> Self {
+impl From<port::CardTransaction> for CardTransaction {
+    fn from(one: port::CardTransaction) -> Self {
         Self {
             id: one.id,
             merchant: one.merchant,
@@ -235,7 +236,7 @@ impl From<CardTransaction> for CardTransaction {
     }
 }
 
-impl From<CardTransaction> for CardTransaction {
+impl From<CardTransaction> for port::CardTransaction {
     fn from(one: CardTransaction) -> Self {
         Self {
             id: one.id,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{DecimalAmount, SecretText, TextValue, MalformedResponse};
-use crate::provider::gift_cards::{GiftCardOrderStatus, GiftCardOrderRequest, RedemptionDetails};
+use crate::provider::gift_cards::{RedemptionDetails};
 
 /// An order for one gift card.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -23,8 +23,8 @@ pub struct GiftCardOrderRequest {
     pub fee_rate: TextValue<Decimal>,
 }
 
-impl From<&GiftCardOrderRequest> for GiftCardOrderRequest {
-    fn from(order: &GiftCardOrderRequest) -> Self {
+impl From<&crate::provider::gift_cards::GiftCardOrderRequest> for GiftCardOrderRequest {
+    fn from(order: &crate::provider::gift_cards::GiftCardOrderRequest) -> Self {
         Self {
             product_id: order.product_id.clone(),
             country: order.country.clone(),
@@ -36,8 +36,8 @@ impl From<&GiftCardOrderRequest> for GiftCardOrderRequest {
 
 impl GiftCardOrderRequest {
     /// As a catalog reads it.
-    pub fn read(self, key: purser_actors::id::JobId) -> GiftCardOrderRequest {
-        GiftCardOrderRequest {
+    pub fn read(self, key: purser_actors::id::JobId) -> crate::provider::gift_cards::GiftCardOrderRequest {
+        crate::provider::gift_cards::GiftCardOrderRequest {
             key,
             product_id: self.product_id,
             country: self.country,
@@ -92,16 +92,16 @@ pub enum GiftCardOrderStatus {
 
 impl GiftCardOrderResponse {
     /// As the catalog says it.
-    pub fn of(order: GiftCardOrderRequest, said: GiftCardOrderStatus) -> Self {
+    pub fn of(order: GiftCardOrderRequest, said: crate::provider::gift_cards::GiftCardOrderStatus) -> Self {
         let state = match said {
-            GiftCardOrderStatus::Accepted { retry_after_ms } => GiftCardOrderStatus::Accepted { retry_after_ms },
-            GiftCardOrderStatus::Pending { retry_after_ms } => GiftCardOrderStatus::Pending { retry_after_ms },
-            GiftCardOrderStatus::Ready(redemption) => GiftCardOrderStatus::Ready {
+            crate::provider::gift_cards::GiftCardOrderStatus::Accepted { retry_after_ms } => GiftCardOrderStatus::Accepted { retry_after_ms },
+            crate::provider::gift_cards::GiftCardOrderStatus::Pending { retry_after_ms } => GiftCardOrderStatus::Pending { retry_after_ms },
+            crate::provider::gift_cards::GiftCardOrderStatus::Ready(redemption) => GiftCardOrderStatus::Ready {
                 redemption_url: redemption.redemption_url.map(SecretText),
                 redemption_code: redemption.redemption_code.map(SecretText),
                 pin_code: redemption.pin_code.map(SecretText),
             },
-            GiftCardOrderStatus::Declined { reason } => GiftCardOrderStatus::Declined {
+            crate::provider::gift_cards::GiftCardOrderStatus::Declined { reason } => GiftCardOrderStatus::Declined {
                 reason: reason.to_string(),
             },
         };
@@ -112,13 +112,13 @@ impl GiftCardOrderResponse {
     ///
     /// # Errors
     /// When it is about another order, or is ready with nothing to redeem.
-    pub fn read(self, order: &GiftCardOrderRequest) -> Result<GiftCardOrderStatus, MalformedResponse> {
+    pub fn read(self, order: &GiftCardOrderRequest) -> Result<crate::provider::gift_cards::GiftCardOrderStatus, MalformedResponse> {
         if self.order != *order {
             return Err(MalformedResponse("it is about another order"));
         }
         Ok(match self.state {
-            GiftCardOrderStatus::Accepted { retry_after_ms } => GiftCardOrderStatus::Accepted { retry_after_ms },
-            GiftCardOrderStatus::Pending { retry_after_ms } => GiftCardOrderStatus::Pending { retry_after_ms },
+            GiftCardOrderStatus::Accepted { retry_after_ms } => crate::provider::gift_cards::GiftCardOrderStatus::Accepted { retry_after_ms },
+            GiftCardOrderStatus::Pending { retry_after_ms } => crate::provider::gift_cards::GiftCardOrderStatus::Pending { retry_after_ms },
             GiftCardOrderStatus::Ready {
                 redemption_url: None,
                 redemption_code: None,
@@ -128,12 +128,12 @@ impl GiftCardOrderResponse {
                 redemption_url,
                 redemption_code,
                 pin_code,
-            } => GiftCardOrderStatus::Ready(RedemptionDetails {
+            } => crate::provider::gift_cards::GiftCardOrderStatus::Ready(RedemptionDetails {
                 redemption_url: redemption_url.map(|hidden| hidden.0),
                 redemption_code: redemption_code.map(|hidden| hidden.0),
                 pin_code: pin_code.map(|hidden| hidden.0),
             }),
-            GiftCardOrderStatus::Declined { reason } => GiftCardOrderStatus::Declined { reason: reason.into() },
+            GiftCardOrderStatus::Declined { reason } => crate::provider::gift_cards::GiftCardOrderStatus::Declined { reason: reason.into() },
         })
     }
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::{DecimalAmount, TextValue, MalformedResponse};
-use crate::provider::gift_cards::{GiftCardFacets, GiftCardPage, GiftCardProduct, GiftCardQuery, GiftCardQuote, Redeemability, Denominations};
+use crate::provider::gift_cards::{GiftCardFacets, GiftCardPage, Redeemability};
 
 /// What is looked for.
 #[derive(Clone, Debug, Serialize, Deserialize, IntoParams)]
@@ -34,9 +34,9 @@ pub struct GiftCardQuery {
     pub limit: usize,
 }
 
-impl From<GiftCardQuery> for GiftCardQuery {
-    fn from(wanted: GiftCardQuery) -> Self {
-        let GiftCardQuery {
+impl From<crate::provider::gift_cards::GiftCardQuery> for GiftCardQuery {
+    fn from(wanted: crate::provider::gift_cards::GiftCardQuery) -> Self {
+        let crate::provider::gift_cards::GiftCardQuery {
             q,
             country,
             currency,
@@ -55,7 +55,7 @@ impl From<GiftCardQuery> for GiftCardQuery {
     }
 }
 
-impl From<GiftCardQuery> for GiftCardQuery {
+impl From<GiftCardQuery> for crate::provider::gift_cards::GiftCardQuery {
     fn from(wanted: GiftCardQuery) -> Self {
         let GiftCardQuery {
             q,
@@ -158,14 +158,14 @@ pub enum Denominations {
     },
 }
 
-impl From<Denominations> for Denominations {
-    fn from(values: Denominations) -> Self {
+impl From<crate::provider::gift_cards::Denominations> for Denominations {
+    fn from(values: crate::provider::gift_cards::Denominations) -> Self {
         let text = |cents| TextValue(DecimalAmount(cents));
         match values {
-            Denominations::Fixed(amounts) => Self::Fixed {
+            crate::provider::gift_cards::Denominations::Fixed(amounts) => Self::Fixed {
                 amounts: amounts.into_iter().map(text).collect(),
             },
-            Denominations::Range { least, most, step } => Self::Range {
+            crate::provider::gift_cards::Denominations::Range { least, most, step } => Self::Range {
                 least: text(least),
                 most: text(most),
                 step: text(step),
@@ -174,7 +174,7 @@ impl From<Denominations> for Denominations {
     }
 }
 
-impl TryFrom<Denominations> for Denominations {
+impl TryFrom<Denominations> for crate::provider::gift_cards::Denominations {
     type Error = MalformedResponse;
 
     fn try_from(values: Denominations) -> Result<Self, MalformedResponse> {
@@ -194,8 +194,8 @@ impl TryFrom<Denominations> for Denominations {
     }
 }
 
-impl From<GiftCardProduct> for GiftCardProduct {
-    fn from(product: GiftCardProduct) -> Self {
+impl From<crate::provider::gift_cards::GiftCardProduct> for GiftCardProduct {
+    fn from(product: crate::provider::gift_cards::GiftCardProduct) -> Self {
         Self {
             product_id: product.product_id,
             name: product.name,
@@ -215,7 +215,7 @@ impl From<GiftCardProduct> for GiftCardProduct {
     }
 }
 
-impl TryFrom<GiftCardProduct> for GiftCardProduct {
+impl TryFrom<GiftCardProduct> for crate::provider::gift_cards::GiftCardProduct {
     type Error = MalformedResponse;
 
     fn try_from(product: GiftCardProduct) -> Result<Self, MalformedResponse> {
@@ -314,22 +314,22 @@ pub enum GiftCardQuote {
     OutOfStock,
 }
 
-impl From<GiftCardQuote> for GiftCardQuote {
-    fn from(said: GiftCardQuote) -> Self {
+impl From<crate::provider::gift_cards::GiftCardQuote> for GiftCardQuote {
+    fn from(said: crate::provider::gift_cards::GiftCardQuote) -> Self {
         match said {
-            GiftCardQuote::Available { currency, fee_rate } => Self::Open {
+            crate::provider::gift_cards::GiftCardQuote::Available { currency, fee_rate } => Self::Open {
                 currency,
                 fee_rate: TextValue(fee_rate),
             },
-            GiftCardQuote::UnknownProduct => Self::UnknownProduct,
-            GiftCardQuote::NotInCountry => Self::NotInCountry,
-            GiftCardQuote::InvalidAmount(values) => Self::NotThisAmount { values: values.into() },
-            GiftCardQuote::OutOfStock => Self::OutOfStock,
+            crate::provider::gift_cards::GiftCardQuote::UnknownProduct => Self::UnknownProduct,
+            crate::provider::gift_cards::GiftCardQuote::NotInCountry => Self::NotInCountry,
+            crate::provider::gift_cards::GiftCardQuote::InvalidAmount(values) => Self::NotThisAmount { values: values.into() },
+            crate::provider::gift_cards::GiftCardQuote::OutOfStock => Self::OutOfStock,
         }
     }
 }
 
-impl TryFrom<GiftCardQuote> for GiftCardQuote {
+impl TryFrom<GiftCardQuote> for crate::provider::gift_cards::GiftCardQuote {
     type Error = MalformedResponse;
 
     fn try_from(said: GiftCardQuote) -> Result<Self, MalformedResponse> {

@@ -1,8 +1,9 @@
 //! What becomes of payouts, on the wire: answers of `POST /v1/payouts`, `GET /v1/payout-orders/{key}`,
 //! `POST /v1/payouts/{payout_id}/recall` and `GET /v1/payout-reports`.
 
+use purser_actors::port;
 use purser_actors::id::PayoutId;
-use purser_actors::port::payouts::{PayoutRailStatus, RecallResult, PayoutStatusUpdate, PayoutEvent};
+use purser_actors::port::payouts::{PayoutRailStatus, RecallResult};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -63,7 +64,7 @@ pub enum PayoutStatus {
 
 impl PayoutStatusUpdate {
     /// As the rail says it.
-    pub fn of(payout: PayoutId, said: PayoutStatusUpdate) -> Self {
+    pub fn of(payout: PayoutId, said: port::payouts::PayoutStatusUpdate) -> Self {
         Self {
             payout_id: TextValue(payout),
             word: PayoutUpdateBody::of(said),
@@ -71,14 +72,14 @@ impl PayoutStatusUpdate {
     }
 
     /// As this service reads it.
-    pub fn read(self) -> (PayoutId, PayoutStatusUpdate) {
+    pub fn read(self) -> (PayoutId, port::payouts::PayoutStatusUpdate) {
         (self.payout_id.0, self.word.read())
     }
 }
 
 impl PayoutUpdateBody {
     /// As the rail says it.
-    pub fn of(said: PayoutStatusUpdate) -> Self {
+    pub fn of(said: port::payouts::PayoutStatusUpdate) -> Self {
         let state = match said.state {
             PayoutRailStatus::InProcess { retry_after_ms } => PayoutStatus::InProcess { retry_after_ms },
             PayoutRailStatus::Complete { reference } => PayoutStatus::Complete {
@@ -101,7 +102,7 @@ impl PayoutUpdateBody {
     }
 
     /// As this service reads it.
-    pub fn read(self) -> PayoutStatusUpdate {
+    pub fn read(self) -> port::payouts::PayoutStatusUpdate {
         let state = match self.state {
             PayoutStatus::InProcess { retry_after_ms } => PayoutRailStatus::InProcess { retry_after_ms },
             PayoutStatus::Complete { reference } => PayoutRailStatus::Complete {
@@ -111,7 +112,7 @@ impl PayoutUpdateBody {
             PayoutStatus::Cancelled { reason } => PayoutRailStatus::Cancelled { reason: reason.into() },
             PayoutStatus::Returned { reason } => PayoutRailStatus::Returned { reason: reason.into() },
         };
-        PayoutStatusUpdate {
+        port::payouts::PayoutStatusUpdate {
             sequence: self.sequence,
             state,
         }
@@ -187,7 +188,7 @@ pub struct PayoutEvent {
 
 impl PayoutEventList {
     /// As the rails say it.
-    pub fn of(told: Vec<PayoutEvent>) -> Self {
+    pub fn of(told: Vec<port::payouts::PayoutEvent>) -> Self {
         let reports = told.into_iter().map(|told| PayoutEvent {
             number: told.number,
             report: PayoutStatusUpdate::of(told.payout, told.report),
@@ -201,12 +202,12 @@ impl PayoutEventList {
     ///
     /// # Errors
     /// When the numbers do not rise: a word that is skipped over would be lost.
-    pub fn read(self, after: u64) -> Result<Vec<PayoutEvent>, MalformedResponse> {
+    pub fn read(self, after: u64) -> Result<Vec<port::payouts::PayoutEvent>, MalformedResponse> {
         super::rising(after, self.reports.iter().map(|one| one.number))?;
         let told = self.reports.into_iter().map(|one| {
             let (payout, report) = one.report.read();
             let number = one.number;
-            PayoutEvent { number, payout, report }
+            port::payouts::PayoutEvent { number, payout, report }
         });
         Ok(told.collect())
     }

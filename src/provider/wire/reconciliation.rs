@@ -3,7 +3,7 @@
 use purser_actors::id::BankTransferId;
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::{ListCursor, ProviderEntry, EntryKey, GiftTerms, ListPage, Timestamp};
-use purser_actors::reconciliation::{EntryAmount, ReconciliationSource, EntryStatus};
+use purser_actors::reconciliation::{self, EntryAmount, ReconciliationSource};
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -166,11 +166,11 @@ impl ReconciliationPage {
             country: entry.terms.as_ref().map(|terms| terms.country.as_str().to_owned()),
             fee_rate: entry.terms.and_then(|terms| terms.fee_rate.parse().ok()).map(TextValue),
             status: match entry.standing {
-                EntryStatus::NotSubmitted | EntryStatus::Pending => EntryStatus::Pending,
-                EntryStatus::Held => EntryStatus::Held,
-                EntryStatus::Completed => EntryStatus::Completed,
-                EntryStatus::Declined => EntryStatus::Declined,
-                EntryStatus::Returned => EntryStatus::Returned,
+                reconciliation::EntryStatus::NotSubmitted | reconciliation::EntryStatus::Pending => EntryStatus::Pending,
+                reconciliation::EntryStatus::Held => EntryStatus::Held,
+                reconciliation::EntryStatus::Completed => EntryStatus::Completed,
+                reconciliation::EntryStatus::Declined => EntryStatus::Declined,
+                reconciliation::EntryStatus::Returned => EntryStatus::Returned,
             },
             at_ms: entry.at.0,
         });
@@ -232,11 +232,11 @@ impl ReconciliationEntry {
             returns: self.returned_transfer_id.map(|id| id.0),
             terms,
             standing: match self.status {
-                EntryStatus::Pending => EntryStatus::Pending,
-                EntryStatus::Held => EntryStatus::Held,
-                EntryStatus::Completed => EntryStatus::Completed,
-                EntryStatus::Declined => EntryStatus::Declined,
-                EntryStatus::Returned => EntryStatus::Returned,
+                EntryStatus::Pending => reconciliation::EntryStatus::Pending,
+                EntryStatus::Held => reconciliation::EntryStatus::Held,
+                EntryStatus::Completed => reconciliation::EntryStatus::Completed,
+                EntryStatus::Declined => reconciliation::EntryStatus::Declined,
+                EntryStatus::Returned => reconciliation::EntryStatus::Returned,
             },
             at: Timestamp(self.at_ms),
         })

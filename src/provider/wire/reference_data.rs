@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::{TextValue, MalformedResponse};
-use crate::provider::merchants::{Acceptance, CardType, Merchant, MerchantPage, MerchantQuery};
+use crate::provider::merchants::{self, Acceptance, CardType, MerchantPage};
 use crate::provider::rates::RateTable;
 
 /// Exchange rates of one moment.
@@ -77,7 +77,7 @@ pub struct MerchantQuery {
 
 impl MerchantQuery {
     /// For the wire.
-    pub fn of(wanted: &MerchantQuery) -> Self {
+    pub fn of(wanted: &merchants::MerchantQuery) -> Self {
         Self {
             q: wanted.q.clone(),
             card_type: wanted.card_type.name().to_owned(),
@@ -90,9 +90,9 @@ impl MerchantQuery {
     ///
     /// # Errors
     /// When there is no such kind of card.
-    pub fn read(self) -> Result<MerchantQuery, MalformedResponse> {
+    pub fn read(self) -> Result<merchants::MerchantQuery, MalformedResponse> {
         let card_type = CardType::ALL.into_iter().find(|kind| kind.name() == self.card_type);
-        Ok(MerchantQuery {
+        Ok(merchants::MerchantQuery {
             q: self.q,
             card_type: card_type.ok_or(MalformedResponse("a kind of card"))?,
             starting_after: self.starting_after,
@@ -147,7 +147,7 @@ impl MerchantList {
     }
 }
 
-fn on_wire(one: Merchant) -> Merchant {
+fn on_wire(one: crate::provider::merchants::Merchant) -> Merchant {
     Merchant {
         id: one.id,
         name: one.name,
@@ -159,9 +159,9 @@ fn on_wire(one: Merchant) -> Merchant {
     }
 }
 
-fn read_one(one: Merchant) -> Merchant {
+fn read_one(one: Merchant) -> crate::provider::merchants::Merchant {
     let known = [Acceptance::Accepted, Acceptance::NotAccepted].into_iter();
-    Merchant {
+    crate::provider::merchants::Merchant {
         id: one.id,
         name: one.name,
         url: one.url,

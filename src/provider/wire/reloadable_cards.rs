@@ -1,9 +1,10 @@
 //! Reloadable cards on the wire: `POST /v1/reloadable-cards`, `POST /v1/reloadable-cards/{reference}/wishes`,
 //! `GET /v1/reloadable-cards/{reference}`, `GET /v1/reloadable-cards/{reference}/cvv`, `GET /v1/card-words`.
 
+use purser_actors::port;
 use purser_actors::id::{CardId, JobId};
 use purser_actors::money::Cents;
-use purser_actors::port::{CardEvent, OpenCardRequest, CardSnapshot, CardActionRequest, CardAction};
+use purser_actors::port::{OpenCardRequest};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -166,17 +167,17 @@ pub enum CardAction {
     Close,
 }
 
-impl From<CardAction> for CardAction {
-    fn from(wish: CardAction) -> Self {
+impl From<port::CardAction> for CardAction {
+    fn from(wish: port::CardAction) -> Self {
         match wish {
-            CardAction::Pause => Self::Pause,
-            CardAction::Resume => Self::Resume,
-            CardAction::Close => Self::Close,
+            port::CardAction::Pause => Self::Pause,
+            port::CardAction::Resume => Self::Resume,
+            port::CardAction::Close => Self::Close,
         }
     }
 }
 
-impl From<CardAction> for CardAction {
+impl From<CardAction> for port::CardAction {
     fn from(wish: CardAction) -> Self {
         match wish {
             CardAction::Pause => Self::Pause,
@@ -219,7 +220,7 @@ pub struct CardSnapshot {
 
 impl CardSnapshot {
     /// As the program says it.
-    pub fn of(card: CardId, said: CardSnapshot) -> Self {
+    pub fn of(card: CardId, said: port::CardSnapshot) -> Self {
         let CardReport {
             sequence,
             state,
@@ -242,7 +243,7 @@ impl CardSnapshot {
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn read(self) -> Result<(CardId, CardSnapshot), MalformedResponse> {
+    pub fn read(self) -> Result<(CardId, port::CardSnapshot), MalformedResponse> {
         let report = CardReport {
             reference: String::new(),
             sequence: self.sequence,
@@ -260,7 +261,7 @@ impl CardActionResponse {
     ///
     /// # Errors
     /// When it is about another wish.
-    pub fn read(self, order: &CardActionRequest) -> Result<CardSnapshot, MalformedResponse> {
+    pub fn read(self, order: &port::CardActionRequest) -> Result<port::CardSnapshot, MalformedResponse> {
         let (card, standing) = self.standing.read()?;
         if self.key != order.key.to_string() || card != order.card {
             return Err(MalformedResponse("it is about another wish"));
@@ -311,7 +312,7 @@ pub struct CardEvent {
 
 impl CardEventList {
     /// As the program says it.
-    pub fn of(told: Vec<CardEvent>) -> Self {
+    pub fn of(told: Vec<port::CardEvent>) -> Self {
         let words = told.into_iter().map(|word| CardEvent {
             number: word.number,
             standing: CardSnapshot::of(word.card, word.standing),
@@ -323,12 +324,12 @@ impl CardEventList {
     ///
     /// # Errors
     /// When the numbers do not rise: a word that is skipped over would be lost.
-    pub fn read(self, after: u64) -> Result<Vec<CardEvent>, MalformedResponse> {
+    pub fn read(self, after: u64) -> Result<Vec<port::CardEvent>, MalformedResponse> {
         super::rising(after, self.words.iter().map(|word| word.number))?;
         let words = self.words.into_iter().map(|word| {
             let (card, standing) = word.standing.read()?;
             let number = word.number;
-            Ok(CardEvent { number, card, standing })
+            Ok(port::CardEvent { number, card, standing })
         });
         words.collect()
     }

@@ -23,16 +23,16 @@ pub(super) fn router(house: &AppState, own: &SandboxWorld) -> Router {
 /// Every room's part of the document.
 pub(super) fn api_docs() -> Vec<utoipa::openapi::OpenApi> {
     vec![
-        sandbox::Api::openapi(),
-        sandbox::catalogs::Api::openapi(),
-        sandbox::identity::Api::openapi(),
-        sandbox::payouts::Api::openapi(),
-        sandbox::bank::Api::openapi(),
-        sandbox::bridge::Api::openapi(),
-        sandbox::card_charges::Api::openapi(),
-        sandbox::reloadable_cards::Api::openapi(),
-        sandbox::clock::Api::openapi(),
-        sandbox::identity_result::Api::openapi(),
+        sandbox::ApiDoc::openapi(),
+        sandbox::catalogs::ApiDoc::openapi(),
+        sandbox::identity::ApiDoc::openapi(),
+        sandbox::payouts::ApiDoc::openapi(),
+        sandbox::bank::ApiDoc::openapi(),
+        sandbox::bridge::ApiDoc::openapi(),
+        sandbox::card_charges::ApiDoc::openapi(),
+        sandbox::reloadable_cards::ApiDoc::openapi(),
+        sandbox::clock::ApiDoc::openapi(),
+        sandbox::identity_result::ApiDoc::openapi(),
     ]
 }
 

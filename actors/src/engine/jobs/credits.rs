@@ -5,7 +5,7 @@ use purser_storage::mutants::{self, Mutant};
 use super::{JobHandlers, HandlerResult, ask_entity, load_failed};
 use crate::account;
 use crate::engine::untracked_transfers::OutgoingTransferGuard;
-use crate::engine::registries::Families;
+use crate::engine::registries::Registries;
 use crate::id::{CardId, PaymentId, PayoutId, Wallet};
 use crate::kernel::job::{CreditCause, RetryMode};
 use crate::kernel::registry::LoadError;
@@ -55,7 +55,7 @@ impl JobHandlers {
 
 /// The payment that a credit rests on, if it is not final.
 pub(in crate::engine) async fn rests_on_unfinal(
-    all: &Families,
+    all: &Registries,
     departures: &OutgoingTransferGuard,
     cause: CreditCause,
 ) -> Result<Option<PaymentId>, LoadError> {
@@ -75,7 +75,7 @@ pub(in crate::engine) async fn rests_on_unfinal(
 }
 
 /// The payment whose charge a credit gives back, if its chain has taken it back: then the credit is withheld.
-pub(in crate::engine) async fn taken_back(all: &Families, cause: CreditCause) -> Result<Option<PaymentId>, LoadError> {
+pub(in crate::engine) async fn taken_back(all: &Registries, cause: CreditCause) -> Result<Option<PaymentId>, LoadError> {
     // What was paid out of a balance has no payment.
     let Some(paid) = source_payment(all, cause).await? else {
         return Ok(None);
@@ -86,7 +86,7 @@ pub(in crate::engine) async fn taken_back(all: &Families, cause: CreditCause) ->
 }
 
 /// The payment whose charge is given back, where a product was bought by one.
-async fn source_payment(all: &Families, cause: CreditCause) -> Result<Option<PaymentId>, LoadError> {
+async fn source_payment(all: &Registries, cause: CreditCause) -> Result<Option<PaymentId>, LoadError> {
     Ok(match cause {
         CreditCause::Card(id) => source_payment_of_card(all, id).await?,
         CreditCause::Payout(id) => source_payment_of_payout(all, id).await?,
@@ -107,7 +107,7 @@ async fn source_payment(all: &Families, cause: CreditCause) -> Result<Option<Pay
 }
 
 /// Cards of every kind share their ids.
-async fn source_payment_of_card(all: &Families, id: CardId) -> Result<Option<PaymentId>, LoadError> {
+async fn source_payment_of_card(all: &Registries, id: CardId) -> Result<Option<PaymentId>, LoadError> {
     if let Some((card, _)) = all.cards.read(&id).await? {
         return Ok(Some(card.charge.payment));
     }
@@ -118,7 +118,7 @@ async fn source_payment_of_card(all: &Families, id: CardId) -> Result<Option<Pay
     Ok(order.map(|(order, _)| order.charge.payment))
 }
 
-async fn source_payment_of_payout(all: &Families, id: PayoutId) -> Result<Option<PaymentId>, LoadError> {
+async fn source_payment_of_payout(all: &Registries, id: PayoutId) -> Result<Option<PaymentId>, LoadError> {
     let read = all.payouts.read(&id).await?;
     Ok(read.map(|(payout, _)| payout.charge.payment))
 }

@@ -104,7 +104,7 @@ impl Engine {
     pub fn supervision_tree(&self) -> SupervisionTree {
         let inner = &self.0;
         let mut known: HashMap<ActorId, Supervises> = HashMap::new();
-        for standing in inner.families.standing() {
+        for standing in inner.families.supervisor_states() {
             known.insert(standing.supervisor, Supervises::Entities(standing.kind));
         }
         for (kind, supervisor) in inner.deliveries.supervisors() {
@@ -135,7 +135,7 @@ impl Engine {
 
     /// How the actors of each kind stand, in the order of [`super::Figures::kinds`].
     pub fn entity_supervisors(&self) -> Vec<EntitySupervisorInfo> {
-        self.0.families.standing()
+        self.0.families.supervisor_states()
     }
 
     /// Timers that are not due yet, the earliest so many of them.

@@ -10,7 +10,7 @@ use purser_storage::mutants::{self, Mutant};
 use super::OutgoingTransferGuard;
 use crate::banking::transfer;
 use crate::engine::Engine;
-use crate::engine::registries::Families;
+use crate::engine::registries::Registries;
 use crate::engine::operators::corrupt;
 use crate::id::{PaymentId, Wallet};
 use crate::kernel::job::{Leaves, Job};
@@ -74,7 +74,7 @@ impl Waiting {
 }
 
 /// What still may leave for it, if anything may.
-async fn waiting(families: &Families, leaves: Leaves) -> Result<Option<Waiting>, LoadError> {
+async fn waiting(families: &Registries, leaves: Leaves) -> Result<Option<Waiting>, LoadError> {
     Ok(match leaves {
         Leaves::Withdrawal(id) => families.withdrawals.read(&id).await?.and_then(|(asked, _)| {
             let shut = match asked.status {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::OutgoingTransferGuard;
 use crate::engine::Engine;
-use crate::engine::registries::Families;
+use crate::engine::registries::Registries;
 use crate::engine::jobs::with_timeout_ms;
 use crate::id::{Network, Wallet, WithdrawalId};
 use crate::kernel::job::Leaves;
@@ -116,7 +116,7 @@ enum Due {
 }
 
 /// Whether money still has to leave for it.
-async fn due(families: &Families, what: Leaves) -> Result<Due, LoadError> {
+async fn due(families: &Registries, what: Leaves) -> Result<Due, LoadError> {
     let of = |open: Option<bool>| match open {
         None => Due::Perhaps,
         Some(true) => Due::Yes,
