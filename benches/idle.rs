@@ -10,12 +10,12 @@ use purser_actors::account::{Account, Event};
 use purser_actors::id::{Network, Wallet};
 use purser_actors::kernel::{Entity, EntityKind, table};
 use purser_actors::port::Clock;
-use purser_storage::{Batch, StoreLimits, Store, Write, codec};
+use purser_storage::{Batch, Store, StoreLimits, Write, codec};
 
 use crate::commits::open_journal;
+use crate::web::clients;
 use crate::web::driver::{self, Connection};
 use crate::web::process::Service;
-use crate::web::clients;
 use crate::{Fault, Plan, host_info};
 
 /// Entities of a kind that may stay in memory: so many that all may, and a few.

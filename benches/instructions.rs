@@ -9,9 +9,9 @@ use purser_storage::StoreLimits;
 use tokio::runtime::Builder;
 
 use crate::commits::{CounterId, family, open_journal};
+use crate::web::clients::ClientPool;
 use crate::web::driver::{self, Work};
 use crate::web::process::Service;
-use crate::web::clients::ClientPool;
 use crate::{Fault, host_info};
 
 /// Few and many; both after the same warm-up.

@@ -10,11 +10,11 @@
 mod callers;
 mod chains;
 mod commits;
-mod report;
+mod host_info;
 mod idle;
 mod instructions;
-mod host_info;
 mod profile;
+mod report;
 mod soak;
 mod subscribers;
 mod web;

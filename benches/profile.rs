@@ -10,9 +10,9 @@ use tokio::runtime::Builder;
 
 use crate::callers::closed_loop;
 use crate::commits::{CounterId, family, open_journal};
+use crate::web::clients::ClientPool;
 use crate::web::driver::{self, Work};
 use crate::web::process::Service;
-use crate::web::clients::ClientPool;
 use crate::{Fault, host_info};
 
 const CONNECTIONS: usize = 64;

@@ -3,8 +3,8 @@
 //! is not told that one settled or hears any event twice, or when `purser verify` finds anything; what it draws is for
 //! people to judge.
 
-mod plot;
 mod agent;
+mod plot;
 
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use tokio::runtime::Builder;
 use tokio::task::JoinHandle;
 
 use crate::web::process::Service;
-use crate::{Fault, report, host_info};
+use crate::{Fault, host_info, report};
 use agent::SoakAgent;
 
 const VISITORS: usize = 48;

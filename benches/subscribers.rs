@@ -10,11 +10,11 @@ use purser::wallet::TestWallet;
 use tokio::runtime::Builder;
 
 use crate::report::{self, Row, Sample};
+use crate::web::clients::{self as web_clients, ClientPool};
 use crate::web::driver::{self, Connection, Work};
 use crate::web::process::Service;
-use crate::web::clients::{self, ClientPool};
 use crate::{Fault, Plan, host_info};
-use clients::{SubscriberProcess, SubscriberSetup, ReceivedEvents};
+use clients::{ReceivedEvents, SubscriberProcess, SubscriberSetup};
 
 /// Streams of one account: as many as the defaults allow.
 const STREAMS_A_TOKEN: usize = 16;
@@ -78,7 +78,7 @@ async fn sign_in(address: std::net::SocketAddr, accounts: usize) -> Result<Vec<S
     let mut tokens = Vec::new();
     for _ in 0..accounts {
         let wallet = TestWallet::create(&SystemEntropy)?;
-        tokens.push(clients::sign_in(&mut connection, address, &wallet).await?);
+        tokens.push(web_clients::sign_in(&mut connection, address, &wallet).await?);
     }
     Ok(tokens)
 }

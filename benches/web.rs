@@ -1,9 +1,9 @@
 //! HTTP: the released service in a process of its own against stubs in processes of theirs, driven over loopback by
 //! keep-alive connections of one thread. Payments are signed before the clock starts.
 
+pub(crate) mod clients;
 pub(crate) mod driver;
 pub(crate) mod process;
-pub(crate) mod clients;
 pub(crate) mod stub;
 
 use std::time::{Duration, Instant};
@@ -12,9 +12,9 @@ use tokio::runtime::Builder;
 
 use crate::report::{self, Row, Sample};
 use crate::{Fault, Plan, host_info};
+use clients::ClientPool;
 use driver::Work;
 use process::{Constant, Service, Stub};
-use clients::ClientPool;
 
 /// Connections, each with one call in flight.
 const CONNECTIONS: usize = 64;

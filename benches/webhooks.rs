@@ -19,9 +19,9 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::{Interval, MissedTickBehavior, interval, timeout};
 
 use crate::report::median;
+use crate::web::clients::ClientPool;
 use crate::web::driver::Connection;
 use crate::web::process::Service;
-use crate::web::clients::ClientPool;
 use crate::{Fault, Plan, host_info};
 
 /// Accounts with one endpoint that lives.

@@ -5,11 +5,11 @@
 //! them, under the id of the spend.
 
 pub mod bearer;
+pub mod offer_selection;
 pub mod paid_http_client;
 pub mod signer;
-pub mod offer_selection;
 
-use purser_actors::id::{CardId, WalletPaymentId, Wallet};
+use purser_actors::id::{CardId, Wallet, WalletPaymentId};
 use purser_actors::port::{ErrorKind, PortError};
 use serde::{Deserialize, Serialize};
 

@@ -63,7 +63,11 @@ pub fn iban(number: &Secret<String>) -> Result<(), AccountNumberError> {
         let scale = if value < 10 { 10 } else { 100 };
         (rest * scale + value) % 97
     });
-    if rest == 1 { Ok(()) } else { Err(AccountNumberError::Checksum) }
+    if rest == 1 {
+        Ok(())
+    } else {
+        Err(AccountNumberError::Checksum)
+    }
 }
 
 #[cfg(test)]
@@ -124,7 +128,11 @@ mod tests {
             "DE98370400440532013000",
             "DE89370400440532010300",
         ] {
-            assert_eq!(iban(&validate_checksum(wrong)), Err(AccountNumberError::Checksum), "{wrong}");
+            assert_eq!(
+                iban(&validate_checksum(wrong)),
+                Err(AccountNumberError::Checksum),
+                "{wrong}"
+            );
         }
         for wrong in [
             "",
@@ -133,7 +141,11 @@ mod tests {
             "DE89 3704 0044 0532 0130 00",
             "1234567890123456",
         ] {
-            assert_eq!(iban(&validate_checksum(wrong)), Err(AccountNumberError::Malformed), "{wrong}");
+            assert_eq!(
+                iban(&validate_checksum(wrong)),
+                Err(AccountNumberError::Malformed),
+                "{wrong}"
+            );
         }
     }
 
@@ -146,8 +158,15 @@ mod tests {
             (17, Ok(())),
             (18, Err(AccountNumberError::Malformed)),
         ] {
-            assert_eq!(us_account(&validate_checksum(&"1".repeat(digits))), expected, "{digits}");
+            assert_eq!(
+                us_account(&validate_checksum(&"1".repeat(digits))),
+                expected,
+                "{digits}"
+            );
         }
-        assert_eq!(us_account(&validate_checksum("12a4")), Err(AccountNumberError::Malformed));
+        assert_eq!(
+            us_account(&validate_checksum("12a4")),
+            Err(AccountNumberError::Malformed)
+        );
     }
 }

@@ -4,22 +4,22 @@
 //! payment 402 (the chain verifies the signature of a contract wallet here) → rate of the payer 429 →
 //! wrong wallet 403 → what only the account knows → what the chain would decline 402 → claim → settlement.
 
-mod response;
-mod purchase_response;
-mod metrics;
 mod contract;
-mod replay;
-mod verification;
-mod presented_payment;
 mod errors;
+mod metrics;
+mod presented_payment;
+mod purchase_response;
+mod replay;
+mod response;
 mod solana;
+mod verification;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::response::Response;
 use http::HeaderMap;
-use purser_actors::engine::{Engine, PaymentResult, ClaimError, PaymentRequest};
+use purser_actors::engine::{ClaimError, Engine, PaymentRequest, PaymentResult};
 use purser_actors::id::PaymentId;
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::payment::Outcome;
@@ -37,15 +37,17 @@ use crate::payment::challenge::{ChallengeInput, Resource, challenge};
 use crate::payment::evm::SignatureRecovery;
 use crate::payment::mpp::{BoundRequest, Mpp};
 use crate::payment::{BasePayee, Payee, RecentBlockhash, Terms, identifier};
-use crate::prices::{PriceQuery, ProductFeeRate, PriceBook, Quote};
+use crate::prices::{PriceBook, PriceQuery, ProductFeeRate, Quote};
 use crate::settlement::chain::ContractWallets;
+use errors::{claim_error, multiple_payments};
+use presented_payment::{
+    ChallengeReason, PaymentHeader, PresentedPayment, challenge_description, exchange_rate_member,
+};
 use verification::PaymentRejected;
-use presented_payment::{PaymentHeader, PresentedPayment, ChallengeReason, challenge_description, exchange_rate_member};
-use errors::{multiple_payments, claim_error};
 
+pub(crate) use errors::{account_error, product_unavailable, rate_unavailable, user_id_collision};
+pub use metrics::{PaidCallCounters, PaidCallResult};
 pub use response::ResponseWriter;
-pub use metrics::{PaidCallResult, PaidCallCounters};
-pub(crate) use errors::{account_error, user_id_collision, product_unavailable, rate_unavailable};
 pub use solana::SolanaOffer;
 
 /// Where the hint for Solana clients comes from.
@@ -179,7 +181,12 @@ impl Checkout {
             )
             .hint("Send the token of the paying wallet, or none."));
         }
-        let mut request = self.request(&call, quote_paid(quotes, &authorization), &authorization, answers.as_ref());
+        let mut request = self.request(
+            &call,
+            quote_paid(quotes, &authorization),
+            &authorization,
+            answers.as_ref(),
+        );
         request.identifier = identifier;
         let (paid, told) = self.claim_or_replay(request).await;
         let follows = follows || paid != authorization;
@@ -264,7 +271,10 @@ impl Checkout {
     }
 
     fn clock_offset_s(&self) -> u64 {
-        self.clock.now().seconds().saturating_sub(self.wallet_clock.now().seconds())
+        self.clock
+            .now()
+            .seconds()
+            .saturating_sub(self.wallet_clock.now().seconds())
     }
 
     /// When the payment came to what it is: a replay is told the same time.
@@ -343,7 +353,11 @@ impl Checkout {
         let described = challenge_description(call, quote);
         let url = format!("{}{}", self.public_url, call.target);
         let asked = told.code == "payment_required";
-        self.calls.record(if asked { PaidCallResult::Challenged } else { PaidCallResult::Invalid });
+        self.calls.record(if asked {
+            PaidCallResult::Challenged
+        } else {
+            PaidCallResult::Invalid
+        });
         let request = request_fingerprint(call.route, &call.purchase);
         let bound = BoundRequest {
             route: call.route,

@@ -5,14 +5,14 @@
 
 pub mod admin;
 pub mod config;
+mod http_client;
 pub mod keys;
 pub mod listen;
 pub mod pay;
-pub mod serve_providers;
 pub mod reconcile;
-mod http_client;
 mod running;
 pub mod serve;
+pub mod serve_providers;
 mod session;
 pub mod store_commands;
 mod terminal;

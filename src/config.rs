@@ -5,8 +5,8 @@
 //! command line. A layer may only name what the defaults name; anything else stops the start with the name in
 //! the message. Nothing here is a float: amounts and rates are decimal text.
 
+mod agent_wallet;
 pub mod chains;
-mod validate;
 mod layers;
 mod log;
 mod needs;
@@ -17,26 +17,27 @@ mod rates;
 mod reconciliation;
 mod sections;
 mod signup;
-mod agent_wallet;
 #[cfg(test)]
 mod tests;
 mod text;
+mod validate;
 mod versions;
 mod webhooks;
 
-pub use layers::{DEFAULTS, ConfigSources};
+pub use agent_wallet::{AgentWalletConfig, Outbound};
+pub use layers::{ConfigSources, DEFAULTS};
 pub use log::{Log, LogFormat};
 pub use products::{CountryList, ProductConfig, ProductsConfig};
-pub use proxies::{IpNetwork, ForwardedHeader, ParseNetworkError};
+pub use proxies::{ForwardedHeader, IpNetwork, ParseNetworkError};
 pub use rates::Rates;
 pub use reconciliation::Reconciliation;
 pub use sections::{
-    Caps, Engine, Identity, Limits, Operator, OperatorTokenConfig, RemoteProvider, RemoteProviders, PayTo, Payment, Payouts, SettlementConfig,
-    SettlementKind, SignatureRecovery, Sandbox, Server, Availability, Storage, Stream,
+    Availability, Caps, Engine, Identity, Limits, Operator, OperatorTokenConfig, PayTo, Payment, Payouts,
+    RemoteProvider, RemoteProviders, Sandbox, Server, SettlementConfig, SettlementKind, SignatureRecovery, Storage,
+    Stream,
 };
 pub use signup::Signup;
-pub use agent_wallet::{AgentWalletConfig, Outbound};
-pub use versions::{SunsetDate, DeprecatedRoute, Versions};
+pub use versions::{DeprecatedRoute, SunsetDate, Versions};
 pub use webhooks::Webhooks;
 
 use std::borrow::Cow;

@@ -11,21 +11,21 @@
 //! - [`keys`] and [`key_file`] hold all of it up.
 
 pub mod api_key;
-pub mod signup_waiters;
+pub mod authenticator;
 pub mod challenge;
 pub mod credentials;
-pub mod authenticator;
-pub mod payout_form_link;
 pub mod key_file;
 pub mod keys;
 pub mod login;
 pub mod nonce;
 pub mod origin;
+pub mod payout_form_link;
 pub mod proof;
 pub mod refresh;
-pub mod sign_in_error;
 pub mod rfc3339;
 pub mod secret;
+pub mod sign_in_error;
+pub mod signup_waiters;
 pub mod token;
 mod wallet_signature;
 

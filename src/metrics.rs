@@ -10,8 +10,8 @@ use std::sync::Arc;
 use purser_actors::engine::stats::{EngineStats, OverloadReason};
 use purser_actors::engine::webhooks::OUTCOMES;
 use purser_actors::engine::{Engine, Held, Reconciliation};
-use purser_actors::kernel::outbox::FAILURE_REASONS;
 use purser_actors::kernel::job::Job;
+use purser_actors::kernel::outbox::FAILURE_REASONS;
 use purser_actors::line::Status;
 use purser_actors::port::Clock;
 use purser_actors::reconciliation::DiscrepancyKind;
@@ -21,8 +21,8 @@ pub use exposition::CONTENT_TYPE;
 use exposition::{Exposition, Unit};
 
 use crate::checkout::PaidCallCounters;
-use crate::http::request_metrics::RequestMetrics;
 use crate::http::rate_limit::RateLimiter;
+use crate::http::request_metrics::RequestMetrics;
 use crate::settlement::real::RealPorts;
 use crate::stream::Hub;
 
@@ -289,7 +289,10 @@ fn admission(page: &mut Exposition, figures: &EngineStats) {
         "Payers with a paid call inside the engine.",
     )
     .is(figures.payers as u64);
-    let refused = OverloadReason::ALL.map(OverloadReason::name).into_iter().zip(figures.refused);
+    let refused = OverloadReason::ALL
+        .map(OverloadReason::name)
+        .into_iter()
+        .zip(figures.refused);
     page.counter(
         "purser_admission_refused_total",
         "Paid calls that found no room, by reason.",
@@ -322,7 +325,10 @@ fn lines(page: &mut Exposition, figures: &EngineStats) {
 }
 
 fn reconciliation(page: &mut Exposition, stands: &Reconciliation) {
-    let open = DiscrepancyKind::ALL.map(DiscrepancyKind::name).into_iter().zip(stands.open);
+    let open = DiscrepancyKind::ALL
+        .map(DiscrepancyKind::name)
+        .into_iter()
+        .zip(stands.open);
     page.gauge(
         "purser_reconciliation_differences",
         Unit::One,

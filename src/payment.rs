@@ -15,6 +15,7 @@
 pub mod chains;
 pub mod challenge;
 pub mod decode;
+pub mod error;
 pub mod evm;
 pub mod header;
 pub mod identifier;
@@ -22,15 +23,14 @@ pub mod matching;
 pub mod mpp;
 pub mod proof;
 pub mod receipt;
-pub mod error;
 pub mod solana;
 pub mod terms;
 pub mod verify;
 
 pub use chains::{BaseChain, Chains, SolanaChain};
 pub use decode::{DecodedPayment, decode};
+pub use error::{PaymentHeaderError, Reason, VerificationError};
 pub use header::{mpp_credential, payment_header};
 pub use proof::Judged;
-pub use error::{PaymentHeaderError, Reason, VerificationError};
 pub use terms::{BasePayee, Payee, RecentBlockhash, SolanaPayee, Terms, Token};
-pub use verify::{VerifiedPayment, verify_against, judge_for_replay, verify, verify_for_replay};
+pub use verify::{VerifiedPayment, judge_for_replay, verify, verify_against, verify_for_replay};

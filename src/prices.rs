@@ -342,11 +342,14 @@ fn rules(products: &ProductsConfig) -> FeeRules {
     let rule = |(name, product): (&'static str, &crate::config::ProductConfig)| {
         let fee = product.fee();
         let during = product.promotion_from.zip(product.promotion_until);
-        let promotion = product.promotion_rate.zip(during).map(|(rate, (from, until))| Promotion {
-            rate: rate.to_string(),
-            from,
-            until,
-        });
+        let promotion = product
+            .promotion_rate
+            .zip(during)
+            .map(|(rate, (from, until))| Promotion {
+                rate: rate.to_string(),
+                from,
+                until,
+            });
         let (rate, minimum) = (fee.rate.to_string(), fee.minimum.to_string());
         let rule = FeeRuleText {
             rate,
@@ -370,7 +373,12 @@ impl RateTableRecord {
 }
 
 /// The list with these rules and rates in force at `now`, oldest first, without versions that no quote can name any more.
-fn effective_at(stored: PriceVersions, (rules, table): (FeeRules, RateTableRecord), quote_life_ms: u64, now: Timestamp) -> PriceVersions {
+fn effective_at(
+    stored: PriceVersions,
+    (rules, table): (FeeRules, RateTableRecord),
+    quote_life_ms: u64,
+    now: Timestamp,
+) -> PriceVersions {
     let PriceVersions(mut versions) = stored;
     match versions.last_mut() {
         // The same rates told again are no new prices, though quotes name the later time.

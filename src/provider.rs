@@ -7,11 +7,11 @@ pub mod connect;
 pub mod gift_cards;
 pub mod merchants;
 pub mod payouts;
-pub mod reloadable_cards;
 pub mod rates;
-pub mod sealing_gift_cards;
+pub mod reloadable_cards;
 pub mod remote;
 pub mod sandbox;
+pub mod sealing_gift_cards;
 pub mod server;
 pub mod wire;
 
@@ -22,8 +22,8 @@ use purser_actors::id::CardId;
 pub use purser_actors::intl_order::BillingAddress;
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::{
-    BoxFuture, Bridge, IssuerAccounts, CardBalances, CardIssuer, CardEvent, ErrorKind, IdentityCheck, IssueResult, IssueCardRequest,
-    IssuedCard, PortError, ProviderList, ExternalText, CardSnapshot, CardActionRequest,
+    BoxFuture, Bridge, CardActionRequest, CardBalances, CardEvent, CardIssuer, CardSnapshot, ErrorKind, ExternalText,
+    IdentityCheck, IssueCardRequest, IssueResult, IssuedCard, IssuerAccounts, PortError, ProviderList,
 };
 use purser_actors::reconciliation::ReconciliationSource;
 
@@ -31,8 +31,8 @@ use self::banking::BankApi;
 use self::gift_cards::GiftCardApi;
 use self::merchants::MerchantDirectory;
 use self::payouts::PayoutApi;
-use self::reloadable_cards::ReloadableCardApi;
 use self::rates::RateSource;
+use self::reloadable_cards::ReloadableCardApi;
 use crate::secret::Secret;
 use crate::vault::{CardNumberRecord, Vault};
 

@@ -4,7 +4,7 @@
 //! configuration names one of the published keys.
 
 pub(crate) mod archive;
+pub mod clock;
 pub mod control;
 pub mod keys;
-pub mod clock;
 pub mod record_log;

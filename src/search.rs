@@ -4,9 +4,9 @@
 //! A match has points from 0 (none) to 1,000 (the same name); what counts as a match at all is decided here, so that a
 //! list never holds a guess. Addresses are compared by [`address`] alone: a slip in an address is another address.
 
-pub mod host;
 mod distance;
 mod fold;
+pub mod host;
 
 use self::distance::{Spelling, edit_cost};
 use self::fold::{is_plain, sound, words};
@@ -90,7 +90,11 @@ impl SearchQuery {
         let all = words(&text);
         let full = SearchName::of(&all)?;
         let core: Vec<String> = all.iter().filter(|w| !is_plain(w)).cloned().collect();
-        let core = if core.len() < all.len() { SearchName::of(&core) } else { None };
+        let core = if core.len() < all.len() {
+            SearchName::of(&core)
+        } else {
+            None
+        };
         Some(Self { full, core })
     }
 
@@ -101,7 +105,9 @@ impl SearchQuery {
             .core
             .as_ref()
             .map_or(0, |core| spelling_score(core, name).saturating_sub(BESIDE));
-        spelling_score(&self.full, name).max(prefix_score(&self.full, name)).max(core)
+        spelling_score(&self.full, name)
+            .max(prefix_score(&self.full, name))
+            .max(core)
     }
 
     /// How well the words of the query match those of a name, in any order: for a list to choose from, where "coffee" means

@@ -4,12 +4,12 @@
 pub mod chains;
 mod checkout_setup;
 pub mod copies;
-mod health;
 pub mod dependencies;
-pub mod restore;
-mod routes;
+mod health;
 mod key_check;
 mod product_routes;
+pub mod restore;
+mod routes;
 mod store_chains;
 
 use std::net::SocketAddr;
@@ -179,7 +179,10 @@ impl Service {
         }
         let mark = store.restore_marker();
         let ahead_ms = world.sandbox_clock.as_ref().map_or(0, |moved| moved.offset_ms());
-        let forgotten = (restore::lost(&config, mark), restore::restore_window(&config, mark, ahead_ms));
+        let forgotten = (
+            restore::lost(&config, mark),
+            restore::restore_window(&config, mark, ahead_ms),
+        );
         let engine = Engine::start(dependencies::engine_deps(&config, as_store.clone(), &world, forgotten)).await?;
         let (revocations, begun) = restore::revocations(&engine, &*as_store, mark, &data, &*world.entropy).await?;
         if config.is_sandbox() && watched.is_some() {

@@ -9,15 +9,15 @@
 //! Memory is bounded by bytes, not by hope: a queue that overflows is thrown away, and its client is served from
 //! the store again.
 
-mod subscriber_feed;
 mod frame;
 mod hub;
 mod socket;
+mod subscriber_feed;
 
-pub use subscriber_feed::{SubscriberFeed, is_ahead, newest};
-pub use frame::{AHEAD, StreamEvent, ClientMessage, ProtocolError, EventFilter, FilterError};
-pub use hub::{Freeze, SubscribeError, Hub, ConnectionSlot, Subscription, BufferContents};
+pub use frame::{AHEAD, ClientMessage, EventFilter, FilterError, ProtocolError, StreamEvent};
+pub use hub::{BufferContents, ConnectionSlot, Freeze, Hub, SubscribeError, Subscription};
 pub use socket::{ClientAccess, StreamContext, upgrade};
+pub use subscriber_feed::{SubscriberFeed, is_ahead, newest};
 
 /// Close codes of `/stream`.
 pub mod close {

@@ -6,9 +6,9 @@
 //! from ([`Vault::derive`]): it stays under that key, which cannot be removed for as long as there is such a record. CVVs of issuers never come here; those that operators enter have keys of their own
 //! ([`CvvVault`]).
 
-pub mod document_backup;
 mod cvv;
 mod derive;
+pub mod document_backup;
 mod documents;
 mod keyring;
 

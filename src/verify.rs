@@ -9,24 +9,24 @@ mod api_keys;
 mod approvals;
 mod audit_log;
 mod banking;
-mod ledger;
-mod outgoing_transfers;
 mod discrepancies;
-mod finality;
 mod events;
+mod finality;
 mod gate;
+mod identity;
 mod incoming;
 mod late_returns;
+mod ledger;
 mod lines;
 mod lost_orders;
 mod onchain;
 mod outcomes;
-mod identity;
+mod outgoing_transfers;
+mod payees;
 mod products;
-mod reloadable_cards;
 mod received;
 mod refunds;
-mod payees;
+mod reloadable_cards;
 mod vault;
 mod webhooks;
 mod withdrawals;
@@ -36,8 +36,8 @@ use std::fmt;
 
 use purser_actors::account::Account;
 use purser_actors::engine::lost_times;
-use purser_actors::id::{LateReturnId, PaymentId, SessionId, WalletPaymentId, Wallet, WithdrawalId};
-use purser_actors::kernel::{OutboxJob, EntityKind, table};
+use purser_actors::id::{LateReturnId, PaymentId, SessionId, Wallet, WalletPaymentId, WithdrawalId};
+use purser_actors::kernel::{EntityKind, OutboxJob, table};
 use purser_actors::late_return::LateReturn;
 use purser_actors::lost_order::BookedOrder;
 use purser_actors::payment::Payment;
@@ -348,7 +348,11 @@ async fn read_entities(store: &dyn Store, report: &mut VerifyReport) -> Result<S
 }
 
 /// What is no entity.
-async fn read_rows(store: &dyn Store, contents: &mut StoreContents, report: &mut VerifyReport) -> Result<(), StoreError> {
+async fn read_rows(
+    store: &dyn Store,
+    contents: &mut StoreContents,
+    report: &mut VerifyReport,
+) -> Result<(), StoreError> {
     contents.people.read_rows(store, report).await?;
     contents.program.read_rows(store).await?;
     contents.differences.read_rows(store).await?;
@@ -365,10 +369,14 @@ async fn read_rows(store: &dyn Store, contents: &mut StoreContents, report: &mut
         })
         .await?;
     }
-    each_row(store, &[table::ATTRIBUTED_TRANSFER], |key, row| match AttributedTransfer::read(&row.value) {
-        Ok(booked) => contents.departures.push(booked),
-        Err(error) => report.find("snapshot.damaged", hex::encode(key), error.to_string()),
-    })
+    each_row(
+        store,
+        &[table::ATTRIBUTED_TRANSFER],
+        |key, row| match AttributedTransfer::read(&row.value) {
+            Ok(booked) => contents.departures.push(booked),
+            Err(error) => report.find("snapshot.damaged", hex::encode(key), error.to_string()),
+        },
+    )
     .await?;
     each_row(store, &[table::LOST_ORDER], |key, row| {
         if let Some((booked, _)) = take(row, &hex::encode(key), report) {

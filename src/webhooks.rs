@@ -8,13 +8,14 @@ use base64::engine::general_purpose::STANDARD;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use purser_actors::id::CardId;
 use purser_actors::port::{
-    BoxFuture, Clock, Entropy, ErrorKind, WebhookPostError, PortError, WebhookResponse, WebhookPostRequest, ExternalText, WebhookSender,
+    BoxFuture, Clock, Entropy, ErrorKind, ExternalText, PortError, WebhookPostError, WebhookPostRequest,
+    WebhookResponse, WebhookSender,
 };
 
 use crate::identity::rfc3339;
 use crate::identity::secret::{Key32, MacKey, SecretText};
 use crate::outbound::address_policy::BlockedUrl;
-use crate::outbound::client::{OutboundRequest, OutboundError, OutboundClient};
+use crate::outbound::client::{OutboundClient, OutboundError, OutboundRequest};
 use crate::vault::{Vault, VaultError};
 
 /// `webhook-id`: of the message, the same on every try.
@@ -290,7 +291,10 @@ mod tests {
         assert_eq!(said("card 4000001234567899."), Some("card [hidden].".into()));
         let token = format!("Bearer {} no", "aB3".repeat(20));
         assert_eq!(said(&token), Some("Bearer [hidden] no".into()));
-        assert_eq!(said(&"x ".repeat(400)).map(|said| said.len()), Some(ExternalText::MAX_CHARS));
+        assert_eq!(
+            said(&"x ".repeat(400)).map(|said| said.len()),
+            Some(ExternalText::MAX_CHARS)
+        );
         assert_eq!(said(" \n"), None);
         assert!(excerpt(&[0xff, b'a']).is_some());
     }

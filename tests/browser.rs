@@ -5,9 +5,9 @@
 mod chromium;
 #[path = "interop/node.rs"]
 mod node;
-#[path = "interop/running.rs"]
+#[path = "interop/server_process.rs"]
 #[expect(dead_code, reason = "part of it is for the tests of production")]
-mod running;
+mod server_process;
 
 use std::path::Path;
 
@@ -15,8 +15,8 @@ use chromium::Chromium;
 use purser::system::SystemEntropy;
 use purser::wallet::{PaymentRequired, TestWallet};
 use purser_actors::id::Network;
-use running::ServerProcess;
 use serde_json::{Value, json};
+use server_process::ServerProcess;
 
 /// Buys with our own client; returns what it printed. Its wallet and tokens lie in the folder.
 fn buy(purser: &ServerProcess, folder: &Path, amount: &str) -> Value {

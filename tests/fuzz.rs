@@ -9,11 +9,9 @@
 
 #[path = "fuzz/authorizations.rs"]
 mod authorizations;
-#[path = "fuzz/dice.rs"]
+#[path = "fuzz/input.rs"]
 mod input;
-#[path = "fuzz/drafts.rs"]
-mod solana_drafts;
-#[path = "payment_rules/judge.rs"]
+#[path = "payment_rules/verify.rs"]
 mod judge;
 #[path = "fuzz/mpp.rs"]
 mod mpp;
@@ -31,6 +29,8 @@ mod settings;
 mod sign_in;
 #[path = "fuzz/signatures.rs"]
 mod signatures;
+#[path = "fuzz/solana_drafts.rs"]
+mod solana_drafts;
 #[path = "fuzz/stream.rs"]
 mod stream;
 #[path = "fuzz/tokens.rs"]

@@ -2,27 +2,27 @@
 //! routes of the test stand in for it.
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs, unreachable_pub)]
 
-#[path = "http_edge/anywhere.rs"]
+#[path = "http_front/common_errors.rs"]
 mod common_errors;
 #[path = "contract/conformance.rs"]
 mod conformance;
-#[path = "http_edge/free_routes.rs"]
-mod free_routes;
-#[path = "http_edge/front.rs"]
+#[path = "http_front/every_response.rs"]
 mod every_response;
-#[path = "contract/ladder.rs"]
-mod ladder;
-#[path = "http_edge/leaving.rs"]
-mod leaving;
-#[path = "http_edge/limits.rs"]
-mod limits;
-#[path = "http_edge/memory.rs"]
-mod memory_store;
-#[path = "http_edge/precedence.rs"]
-mod precedence;
-#[path = "http_edge/stream.rs"]
-mod stream;
-#[path = "http_edge/watching.rs"]
-mod stream_limits;
-#[path = "http_edge/world.rs"]
+#[path = "http_front/free_routes.rs"]
+mod free_routes;
+#[path = "http_front/harness.rs"]
 mod harness;
+#[path = "http_front/leaving.rs"]
+mod leaving;
+#[path = "http_front/limits.rs"]
+mod limits;
+#[path = "http_front/memory_store.rs"]
+mod memory_store;
+#[path = "http_front/precedence.rs"]
+mod precedence;
+#[path = "contract/precedence_table.rs"]
+mod precedence_table;
+#[path = "http_front/stream.rs"]
+mod stream;
+#[path = "http_front/stream_limits.rs"]
+mod stream_limits;

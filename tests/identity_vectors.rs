@@ -4,10 +4,10 @@
 
 use purser::identity::nonce::Nonces;
 use purser::identity::origin::Origin;
-use purser::identity::proof::{SignInProof, ProofVerifier};
-use purser::identity::sign_in_error::SignInError;
+use purser::identity::proof::{ProofVerifier, SignInProof};
 use purser::identity::rfc3339;
 use purser::identity::secret::Key32;
+use purser::identity::sign_in_error::SignInError;
 use purser_actors::id::Wallet;
 use purser_actors::port::Timestamp;
 use serde_json::Value;

@@ -3,7 +3,7 @@
 //! published server packages in front of a managed wallet.
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs, unreachable_pub)]
 
-#[path = "interop/allowed.rs"]
+#[path = "interop/allowed_differences.rs"]
 mod allowed_differences;
 #[path = "../src/chains/tests/base/anvil.rs"]
 #[expect(dead_code, reason = "part of it is for the tests of the ports")]
@@ -14,18 +14,14 @@ mod authorizations;
 mod calls;
 #[path = "interop/cases_real.rs"]
 mod cases_real;
-#[path = "fuzz/dice.rs"]
-mod dice;
 #[path = "interop/differential.rs"]
 mod differential;
 #[path = "interop/documents.rs"]
 mod documents;
-#[path = "fuzz/drafts.rs"]
-mod drafts;
 #[path = "interop/facilitators.rs"]
 mod facilitators;
-#[path = "interop/foreign.rs"]
-mod third_party_seller;
+#[path = "fuzz/input.rs"]
+mod input;
 #[path = "interop/local_chains.rs"]
 mod local_chains;
 #[path = "interop/node.rs"]
@@ -46,8 +42,6 @@ mod reorganised;
 mod restarting;
 #[path = "interop/rpc_proxy.rs"]
 mod rpc_proxy;
-#[path = "interop/running.rs"]
-mod server_process;
 #[path = "../src/chains/tests/surfpool/runtime.rs"]
 #[expect(dead_code, reason = "part of it is for the tests of the ports")]
 mod runtime;
@@ -55,14 +49,20 @@ mod runtime;
 mod schemathesis;
 #[path = "payment_rules/seller.rs"]
 mod seller;
+#[path = "interop/server_process.rs"]
+mod server_process;
+#[path = "fuzz/solana_drafts.rs"]
+mod solana_drafts;
+#[path = "interop/third_party_seller.rs"]
+mod third_party_seller;
 #[path = "interop/webhooks.rs"]
 mod webhooks;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use node::Node;
-use server_process::Purser;
 use serde_json::{Value, json};
+use server_process::ServerProcess;
 
 /// 32 bytes that are a key on both chains.
 const KEY: &str = "5f1c7e0a94b2d36881fe0c2b7a49d5e36c08f7b1a2d4e59360718c9fabcdef01";
@@ -72,7 +72,7 @@ const NETWORKS: [(&str, &str); 2] = [
 ];
 
 /// `@x402/fetch` whose owner allows it to spend.
-fn buyer(purser: &Purser, chain: &str) -> Value {
+fn buyer(purser: &ServerProcess, chain: &str) -> Value {
     json!({"client": "x402", "chain": chain, "key": KEY, "cap": "$1000", "rpc": purser.url("/sandbox/solana")})
 }
 
@@ -92,7 +92,7 @@ fn receipt(headers: &Value) -> Value {
 
 async fn a_card_is_bought_and_read(chain: &str, network: &str) {
     let Some(node) = Node::ready() else { return };
-    let purser = Purser::start();
+    let purser = ServerProcess::start();
     let call = node.call(&purser.url("/get-card?amount=5"), &buyer(&purser, chain));
     assert_eq!(statuses(&call), [402, 200], "{call:#}");
     let (bought, payer) = (&call["body"], text(&call["wallet"]));
@@ -156,7 +156,7 @@ async fn stock_x402_pays_on_solana_with_and_without_the_blockhash_hint() {
     // Aim: with the hint the client asks the chain for no blockhash; without it the sandbox's chain answers, and what
     // was signed over that answer is accepted too.
     let Some(node) = Node::ready() else { return };
-    let purser = Purser::start();
+    let purser = ServerProcess::start();
     let mut options = buyer(&purser, "solana");
     for asks in [false, true] {
         options["withoutBlockhash"] = json!(asks);
@@ -176,7 +176,7 @@ async fn mppx_buys_a_card_by_its_own_protocol() {
     // Aim: with both offers before it, mppx answers the MPP challenge, once; it reads the receipt; the same credential
     // again gets the same card and moves nothing, and its tokens read the card.
     let Some(node) = Node::ready() else { return };
-    let purser = Purser::start();
+    let purser = ServerProcess::start();
     let options = json!({"client": "mppx", "chain": "base", "key": KEY});
     let call = node.call(&purser.url("/get-card?amount=7"), &options);
     assert_eq!(statuses(&call), [402, 200], "{call:#}");
@@ -208,7 +208,7 @@ async fn mppx_buys_a_card_by_its_own_protocol() {
 async fn mppx_still_pays_the_x402_offer_where_it_is_alone() {
     // Aim: where somebody between us drops `WWW-Authenticate`, mppx finds the offer on Base among the x402 offers.
     let Some(node) = Node::ready() else { return };
-    let purser = Purser::start();
+    let purser = ServerProcess::start();
     let options = json!({"client": "mppx", "chain": "base", "key": KEY, "withoutMpp": true});
     let call = node.call(&purser.url("/get-card?amount=7"), &options);
     assert_eq!(statuses(&call), [402, 200], "{call:#}");
@@ -222,7 +222,7 @@ async fn mppx_validate_passes_on_every_paid_route() {
     // Aim: the protocol's own conformance run finds nothing wrong with any route that the document lists as paid, asked
     // with the examples of its required parameters.
     let Some(node) = Node::ready() else { return };
-    let purser = Purser::start();
+    let purser = ServerProcess::start();
     let (_, _, document) = purser.get("/openapi.json", &[]).await;
     let mut validated = 0;
     for (path, methods) in document["paths"].as_object().unwrap() {
@@ -262,7 +262,7 @@ async fn a_wallet_that_cannot_pay_is_told_once() {
     // Aim: the contract's failure without a challenge, so that no client signs again by itself; the wallet keeps what
     // it has. mppx would sign up to three payments if it saw a challenge.
     let Some(node) = Node::ready() else { return };
-    let purser = Purser::start_with(&[("PURSER_SANDBOX__FAUCET_USDC", "4")]);
+    let purser = ServerProcess::start_with(&[("PURSER_SANDBOX__FAUCET_USDC", "4")]);
     let mppx = json!({"client": "mppx", "chain": "base", "key": KEY});
     for options in [buyer(&purser, "base"), buyer(&purser, "solana"), mppx] {
         let call = node.call(&purser.url("/get-card?amount=5"), &options);
@@ -287,7 +287,7 @@ async fn the_clients_own_limit_stops_it_before_it_signs() {
     // Aim: as shipped, @x402/fetch refuses to pay more than one dollar. That is not a failure of ours, and nothing of
     // it reaches us: one request without a payment. Owners raise `maxAmountPerPayment`.
     let Some(node) = Node::ready() else { return };
-    let purser = Purser::start();
+    let purser = ServerProcess::start();
     for (chain, _) in NETWORKS {
         let mut options = buyer(&purser, chain);
         options.as_object_mut().unwrap().remove("cap");
@@ -303,7 +303,7 @@ async fn both_stock_sign_in_helpers_work_on_both_chains() {
     // Aim: every entry point of @x402/extensions gets tokens of its wallet's account, free of charge, and a proof is
     // good once: sent again it is answered with a fresh challenge.
     let Some(node) = Node::ready() else { return };
-    let purser = Purser::start();
+    let purser = ServerProcess::start();
     for (chain, _) in NETWORKS {
         for client in ["extension", "wrapper"] {
             let path = format!("/auth?network={chain}");
@@ -331,7 +331,7 @@ async fn both_stock_sign_in_helpers_work_on_both_chains() {
 async fn signing_in_reaches_the_cards_that_the_wallet_bought() {
     // Aim: an agent that lost its tokens signs in with the wallet that paid and reads the card; another wallet cannot.
     let Some(node) = Node::ready() else { return };
-    let purser = Purser::start();
+    let purser = ServerProcess::start();
     for (chain, _) in NETWORKS {
         let bought = node.call(&purser.url("/get-card?amount=5"), &buyer(&purser, chain));
         let card_id = text(&bought["body"]["card_id"]);

@@ -9,8 +9,6 @@ mod echo;
 mod evm;
 #[path = "payment_rules/header.rs"]
 mod header;
-#[path = "payment_rules/judge.rs"]
-mod verify;
 #[path = "payment_rules/mpp.rs"]
 mod mpp;
 #[path = "payment_rules/mpp_fields.rs"]
@@ -19,3 +17,5 @@ mod mpp_fields;
 mod seller;
 #[path = "payment_rules/solana.rs"]
 mod solana;
+#[path = "payment_rules/verify.rs"]
+mod verify;

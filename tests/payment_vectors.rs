@@ -216,7 +216,15 @@ fn mpp_credentials_of_the_stock_client_are_accepted() {
     ] {
         let credential = header.as_str().unwrap().strip_prefix("Payment ").unwrap();
         let credential = mpp::credential::decode(credential.as_bytes()).unwrap();
-        let judge = |credential| server.verify(credential, &offers(), &bound, now(&vector), SignatureRecovery::default());
+        let judge = |credential| {
+            server.verify(
+                credential,
+                &offers(),
+                &bound,
+                now(&vector),
+                SignatureRecovery::default(),
+            )
+        };
         let rejection = judge(credential.clone()).unwrap_err();
         assert_eq!(rejection.detail, "the challenge was given for another request");
         let mut of_another_id = credential.clone();
@@ -237,7 +245,10 @@ fn mpp_credentials_of_the_stock_client_are_accepted() {
         }
         let mut tampered = credential;
         tampered.payload.authorization.value = "5000001".to_owned();
-        assert_eq!(mpp::verify_for_replay(tampered, payee, SignatureRecovery::default()), None);
+        assert_eq!(
+            mpp::verify_for_replay(tampered, payee, SignatureRecovery::default()),
+            None
+        );
     }
 }
 

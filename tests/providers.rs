@@ -4,22 +4,22 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-#[path = "providers/answers.rs"]
-mod malformed_responses;
-#[path = "providers/crossing.rs"]
-mod bridge;
-#[path = "providers/desk.rs"]
-mod control;
-#[path = "providers/lies.rs"]
-mod malformed_money_responses;
-#[path = "providers/lists.rs"]
-mod reconciliation;
-#[path = "providers/money.rs"]
+#[path = "providers/balances.rs"]
 mod balances;
+#[path = "providers/bridge.rs"]
+mod bridge;
+#[path = "providers/control.rs"]
+mod control;
+#[path = "providers/malformed_money_responses.rs"]
+mod malformed_money_responses;
+#[path = "providers/malformed_responses.rs"]
+mod malformed_responses;
 #[path = "providers/process.rs"]
 mod process;
-#[path = "providers/running.rs"]
+#[path = "providers/processes.rs"]
 mod processes;
+#[path = "providers/reconciliation.rs"]
+mod reconciliation;
 #[path = "providers/suite.rs"]
 mod suite;
 

@@ -2,19 +2,19 @@
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-#[path = "tidy/answered.rs"]
-mod response_coverage;
 #[path = "tidy/cases.rs"]
 mod cases;
 #[path = "tidy/contract.rs"]
 mod contract;
 #[path = "tidy/documents.rs"]
 mod documents;
-#[path = "tidy/ladders.rs"]
+#[path = "tidy/precedence.rs"]
 mod precedence;
-#[path = "tidy/stored.rs"]
+#[path = "tidy/response_coverage.rs"]
+mod response_coverage;
+#[path = "tidy/schema_numbers.rs"]
 mod schema_numbers;
-#[path = "tidy/tree.rs"]
+#[path = "tidy/source_files.rs"]
 mod source_files;
 
 use std::collections::{BTreeMap, BTreeSet};

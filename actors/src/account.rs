@@ -7,33 +7,33 @@
 //! Every purchase begins here: the claim checks whatever can refuse it, reserves its share of the daily caps and opens
 //! the payment, in one batch. A reservation is freed by a proven refusal only, never by time.
 
+mod bank_debits;
 mod caps;
 mod claims;
 mod holds;
 mod login_link;
 mod lost_orders;
 mod machine;
-mod bank_debits;
 mod statement;
 mod unfinal;
 
 use purser_storage::codec::Stored;
 
-use crate::id::{OutgoingTransferId, DepositId, JobId, Network, PaymentId, SessionId, Wallet, WithdrawalId};
-use crate::kernel::job::{Counted, CreditCause, CapReservation};
+use crate::id::{DepositId, JobId, Network, OutgoingTransferId, PaymentId, SessionId, Wallet, WithdrawalId};
+use crate::kernel::job::{CapReservation, Counted, CreditCause};
 use crate::lost_order::BookedOrder;
 use crate::money::{Cents, Usdc};
 use crate::operator::AuditedAction;
 use crate::payment::{ResolvedPreconditions, SessionSeed};
 use crate::port::{Authorization, OutgoingTransfer, Timestamp};
-use crate::product::{DailyCap, ProductLine, Purchase, Precondition};
+use crate::product::{DailyCap, Precondition, ProductLine, Purchase};
 use crate::session::AuthMethod;
 
+pub use bank_debits::{BalancePayout, BankDebit, DebitPurpose};
 pub use caps::{OwnerCap, OwnerCaps};
 pub(crate) use claims::{counted_day, day_of, may_claim};
 pub use login_link::{LoginCode, LoginGrant};
-pub use bank_debits::{BalancePayout, BankDebit, DebitPurpose};
-pub use statement::{StatementLineType, StatementLine};
+pub use statement::{StatementLine, StatementLineType};
 pub use unfinal::{held_cause, rests_on};
 
 /// An account's state.

@@ -18,7 +18,7 @@ mod machine;
 use purser_storage::codec::Stored;
 
 use crate::account::counted_day;
-use crate::id::{AddressId, CardId, JobId, Network, WalletPaymentId, Wallet};
+use crate::id::{AddressId, CardId, JobId, Network, Wallet, WalletPaymentId};
 use crate::money::{Cents, Usdc};
 use crate::port::Timestamp;
 use crate::wallet_payment::WalletPaymentOrder;
@@ -227,7 +227,9 @@ impl AgentWallet {
     /// What is left of the daily cap after what a history that a restore has lost spent `before`; `None` without a cap.
     pub fn remaining_on(&self, at: Timestamp, before: Usdc) -> Option<Usdc> {
         let cap = in_usdc(self.limits.per_day?);
-        let left = cap.checked_sub(self.used_on(at)).and_then(|left| left.checked_sub(before));
+        let left = cap
+            .checked_sub(self.used_on(at))
+            .and_then(|left| left.checked_sub(before));
         Some(left.unwrap_or(Usdc::ZERO))
     }
 
@@ -238,7 +240,9 @@ impl AgentWallet {
             return false;
         };
         let later = self.open[at + 1..].iter().filter(|open| open.day == self.day);
-        let used = later.fold(self.used, |used, open| used.checked_sub(open.amount).unwrap_or(Usdc::ZERO));
+        let used = later.fold(self.used, |used, open| {
+            used.checked_sub(open.amount).unwrap_or(Usdc::ZERO)
+        });
         let used = used.checked_add(before).unwrap_or(Usdc::from_atomic(u64::MAX));
         self.open[at].day == self.day && self.limits.per_day.is_some_and(|cap| used > in_usdc(cap))
     }

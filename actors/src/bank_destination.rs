@@ -10,9 +10,9 @@
 
 use purser_storage::codec::{self, Stored};
 
-use crate::id::{BankRecipientId, CardId, BankDestinationId, JobId, Wallet};
-use crate::kernel::job::Job;
+use crate::id::{BankDestinationId, BankRecipientId, CardId, JobId, Wallet};
 use crate::kernel::entity::Transition;
+use crate::kernel::job::Job;
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
 use crate::payout::BankDetails;
 use crate::port::Timestamp;
@@ -135,10 +135,12 @@ impl Entity for BankDestination {
         match (this, command) {
             (None, Command::Register { destination, sealed }) => {
                 let owner = destination.owner;
-                let decided =
-                    decided
-                        .put_new(table::vault(CardId(id.0)), sealed)
-                        .index_for_owner(&owner, EntityKind::BankDestination, id.0, context);
+                let decided = decided.put_new(table::vault(CardId(id.0)), sealed).index_for_owner(
+                    &owner,
+                    EntityKind::BankDestination,
+                    id.0,
+                    context,
+                );
                 let decided = match destination.scheme {
                     DestinationType::FiatUs => {
                         decided.put_new(table::destination(&owner, *id), codec::encode(&destination.details))

@@ -21,13 +21,13 @@ use purser_storage::codec::Stored;
 
 use self::life::{Life, News, Stand};
 use crate::id::{CardId, JobId, Wallet};
-use crate::kernel::{Context, NewEntity, InvalidTransition};
+use crate::kernel::{Context, InvalidTransition, NewEntity};
 use crate::ledger::Charge;
 use crate::money::{Cents, Usdc};
-use crate::port::{CardTransaction, IssuedCard, ExternalText, CardSnapshot, Timestamp, CardAction};
+use crate::port::{CardAction, CardSnapshot, CardTransaction, ExternalText, IssuedCard, Timestamp};
 use crate::refund::Refunded;
 
-pub use refresh::{REFRESH_SPACING_MS, MAX_REFRESHES_PER_DAY};
+pub use refresh::{MAX_REFRESHES_PER_DAY, REFRESH_SPACING_MS};
 
 /// A card's state.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]

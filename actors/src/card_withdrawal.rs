@@ -19,7 +19,7 @@ mod machine;
 use purser_storage::codec::Stored;
 
 use crate::id::{JobId, Wallet};
-use crate::lease::{LeaseHolder, LeaseError};
+use crate::lease::{LeaseError, LeaseHolder};
 use crate::money::Cents;
 use crate::operator::AuditedAction;
 use crate::port::{ExternalText, Timestamp};

@@ -15,8 +15,8 @@ use purser_storage::codec::Stored;
 use sha2::{Digest, Sha256};
 
 use crate::id::{DiscrepancyId, JobId, PaymentId, Wallet};
-use crate::kernel::job::Job;
 use crate::kernel::entity::Transition;
+use crate::kernel::job::Job;
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
 use crate::port::Timestamp;
 use crate::reconciliation::{DiscrepancyKind, EntryKind, ReconciliationSource};

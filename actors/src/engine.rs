@@ -1,43 +1,43 @@
 //! The whole engine behind one handle: what the edge calls.
 
+mod access;
 mod account_map;
-mod operator_actions;
 mod agent_wallet;
 mod api_keys;
 mod balance;
 mod banking;
+mod builder;
 mod card_withdrawals;
+mod claim_lock;
 pub mod customers;
-mod untracked_transfers;
-mod registries;
-pub mod stats;
+mod dead_letters;
 mod expiry;
 mod giving;
-mod access;
-mod incoming;
-mod lines;
-mod provider_events;
-mod webhook_dispatcher;
 mod idempotency;
+mod incoming;
+mod job_resolution;
+mod jobs;
+mod lines;
+mod operator_actions;
 mod operators;
 mod owner;
-mod builder;
 mod payments;
 mod payouts;
 mod permits;
 mod prechecking;
-mod reloadable_cards;
+mod preconditions;
+mod provider_events;
 mod reads;
 mod reconciler;
 mod refunds;
-mod preconditions;
-mod job_resolution;
+mod registries;
+mod reloadable_cards;
 mod secret;
-mod dead_letters;
+pub mod stats;
 mod suspending;
-mod claim_lock;
+mod untracked_transfers;
+mod webhook_dispatcher;
 pub mod webhooks;
-mod jobs;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -50,33 +50,37 @@ use tokio::sync::{Semaphore, oneshot};
 
 use self::account_map::AccountMap;
 use self::agent_wallet::spoken;
-use self::untracked_transfers::OutgoingTransferGuard;
-use self::registries::Registries;
 use self::incoming::Arrivals;
+use self::registries::Registries;
 use self::secret::claim_secret;
-use crate::kernel::outbox::{Outbox, OutboxDeps, AttemptCounters};
+use self::untracked_transfers::OutgoingTransferGuard;
+use crate::kernel::outbox::{AttemptCounters, Outbox, OutboxDeps};
 use crate::kernel::registry::{EntityDeps, JobStarter};
 use crate::kernel::{OutboxJob, root_supervisor, table, timer};
 use crate::port::{BoxFuture, Clock, Entropy, ReconciliationLists};
 
-pub use untracked_transfers::{Attribution, Early, Held, AttributionError, NotPromised, Promise, RestoreWindow, Unexplained, lost_times};
-pub use registries::event_types;
+pub use access::{OperationError, TooMuch, UserIdCollision, Waits};
+pub use builder::{EngineDeps, EngineSettings, Ports};
+pub use dead_letters::{DeadLetters, JobSummary, Late, ProviderReport, UnknownPayment};
 pub use giving::NotApproved;
-pub use access::{UserIdCollision, OperationError, TooMuch, Waits};
+pub use idempotency::{KeyGuard, KeyState};
 pub use incoming::{Lost, NotRuled, Rule};
+pub use job_resolution::{JobOutcome, JobResolution, ResolveError};
 pub use lines::{LineFigures, NotSold};
-pub use idempotency::{KeyState, KeyGuard};
 pub use operators::{ListPosition, QueuedOrder};
-pub use builder::{EngineDeps, Ports, EngineSettings};
-pub use payments::{PaymentResult, ClaimError, PaymentRequest};
+pub use payments::{ClaimError, PaymentRequest, PaymentResult};
 pub use payouts::PayoutSettings;
-pub use permits::{OverloadError, AdmissionPermit};
-pub use reloadable_cards::AnyWithdrawal;
-pub use reconciler::{EndedWalk, Open, ReconcilerSettings, Reconciler, Reconciliation, ReconcilerDeps, ReconciliationCursor};
+pub use permits::{AdmissionPermit, OverloadError};
+pub use reconciler::{
+    EndedWalk, Open, Reconciler, ReconcilerDeps, ReconcilerSettings, Reconciliation, ReconciliationCursor,
+};
 pub use refunds::{RefundError, RefundParams};
-pub use job_resolution::{ResolveError, JobOutcome, JobResolution};
-pub use dead_letters::{UnknownPayment, JobSummary, Late, ProviderReport, DeadLetters};
+pub use registries::event_types;
+pub use reloadable_cards::AnyWithdrawal;
 pub use suspending::Confirmed;
+pub use untracked_transfers::{
+    Attribution, AttributionError, Early, Held, NotPromised, Promise, RestoreWindow, Unexplained, lost_times,
+};
 
 /// Tries before giving up; each is a lost race, or a batch behind one that was refused.
 const MAX_CONFLICT_RETRIES: usize = 8;
@@ -186,7 +190,8 @@ impl Engine {
         let account_map = AccountMap::load(&*store, restored.map(|_| &*ports.custody)).await?;
         let settlement = ports.settlement.clone();
         let lists = reconciling.as_ref().map(|with| with.lists.clone()).unwrap_or_default();
-        let departures = OutgoingTransferGuard::new(restored, store.clone(), settlement, (clock.clone(), lists.clone()));
+        let departures =
+            OutgoingTransferGuard::new(restored, store.clone(), settlement, (clock.clone(), lists.clone()));
         let inner = Inner {
             families: Registries::start(&ground, &root).await.map_err(actors)?,
             store: store.clone(),
@@ -230,7 +235,11 @@ impl Engine {
     }
 
     /// What was not done is taken up, and what goes on for as long as the engine lives begins.
-    async fn start_background(&self, deliveries: Arc<Outbox>, reconciling: Option<ReconcilerDeps>) -> Result<(), StartError> {
+    async fn start_background(
+        &self,
+        deliveries: Arc<Outbox>,
+        reconciling: Option<ReconcilerDeps>,
+    ) -> Result<(), StartError> {
         self.0
             .lines
             .remember(&self.0.families.lines, self.0.clock.now())

@@ -11,9 +11,9 @@
 use purser_storage::codec::Stored;
 
 use crate::id::{CardId, JobId, Wallet};
-use crate::kernel::job::{CreditCause, Job};
 use crate::kernel::entity::Transition;
-use crate::kernel::{Context, Decision, Entity, EntityKind, NewEntity, InvalidTransition, JsonObject, table};
+use crate::kernel::job::{CreditCause, Job};
+use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, NewEntity, table};
 use crate::ledger::{Charge, LedgerProvider};
 use crate::money::{Cents, Usdc};
 use crate::port::{ExternalText, Timestamp};

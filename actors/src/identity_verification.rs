@@ -13,10 +13,10 @@
 use purser_storage::codec::Stored;
 
 use crate::id::{JobId, Wallet};
-use crate::kernel::job::Job;
 use crate::kernel::entity::Transition;
+use crate::kernel::job::Job;
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
-use crate::port::{StartedCheck, ExternalText, Timestamp, Verdict};
+use crate::port::{ExternalText, StartedCheck, Timestamp, Verdict};
 
 /// The state of one holder's identity.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -215,7 +215,9 @@ impl Entity for IdentityVerification {
                 Ok(done.event(Event::Started(begun, context.now)))
             }
             // Said again, by a try that overtook another: the first word stands.
-            (Some((_, Status::InReview { check, .. })), Command::RecordStarted { effect, .. }) if *check == effect => Ok(done),
+            (Some((_, Status::InReview { check, .. })), Command::RecordStarted { effect, .. }) if *check == effect => {
+                Ok(done)
+            }
             (Some((_, Status::InReview { check, begun: None })), Command::RecordDecline { effect, reason })
                 if *check == effect =>
             {

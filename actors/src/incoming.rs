@@ -22,11 +22,11 @@ mod machine;
 
 use purser_storage::codec::Stored;
 
-use crate::id::{OutgoingTransferId, DepositId, JobId, Network, PaymentId, Wallet};
+use crate::id::{DepositId, JobId, Network, OutgoingTransferId, PaymentId, Wallet};
 use crate::lost_order::BookedOrder;
 use crate::money::{Cents, Usdc};
 use crate::operator::AuditedAction;
-use crate::port::{OutgoingTransfer, ChainMovement, ExternalText, Timestamp, key_of};
+use crate::port::{ChainMovement, ExternalText, OutgoingTransfer, Timestamp, key_of};
 use crate::product::{Country, Currency, ProductLine, PurchasedProduct};
 
 /// A transfer as its chain lists it: fixed for its life.

@@ -23,12 +23,12 @@ use purser_storage::codec::Stored;
 
 use crate::card::life::{Life, News, Stand};
 use crate::id::{CardId, JobId, Wallet};
-use crate::kernel::{Context, NewEntity, InvalidTransition};
-use crate::lease::{LeaseHolder, Lease, LeaseError};
+use crate::kernel::{Context, InvalidTransition, NewEntity};
+use crate::lease::{Lease, LeaseError, LeaseHolder};
 use crate::ledger::Charge;
 use crate::money::{Cents, Usdc};
 use crate::operator::AuditedAction;
-use crate::port::{CardActivity, CardState, CardTransaction, Timestamp, CardAction, month_end};
+use crate::port::{CardAction, CardActivity, CardState, CardTransaction, Timestamp, month_end};
 use crate::refund::Refunded;
 
 /// From the payment until an order is overdue.

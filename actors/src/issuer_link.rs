@@ -12,8 +12,8 @@
 use purser_storage::codec::Stored;
 
 use crate::id::{JobId, Wallet};
-use crate::kernel::job::Job;
 use crate::kernel::entity::Transition;
+use crate::kernel::job::Job;
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
 use crate::port::{ExternalText, Timestamp};
 
@@ -134,7 +134,8 @@ impl IssuerLink {
 
 impl Entity for IssuerLink {
     const KIND: EntityKind = EntityKind::IssuerLink;
-    const EVENT_NAMES: &'static [&'static str] = &["issuer.linking", "issuer.linked", "issuer.refused", "issuer.unlinked"];
+    const EVENT_NAMES: &'static [&'static str] =
+        &["issuer.linking", "issuer.linked", "issuer.refused", "issuer.unlinked"];
     const TRANSITIONS: &'static [Transition] = &[
         ("-", "owner asks on the account page", "unlinked"),
         ("unlinked", "issuer opened the account", "linked"),
@@ -184,7 +185,9 @@ impl Entity for IssuerLink {
             Command::RecordDecline { effect, reason } if opening == Some(effect) => {
                 Ok(done.completes_job(effect).event(Event::Declined(reason, context.now)))
             }
-            Command::RecordOpened { .. } | Command::RecordDecline { .. } => Err(Rejection(this.map_or("-", Self::status))),
+            Command::RecordOpened { .. } | Command::RecordDecline { .. } => {
+                Err(Rejection(this.map_or("-", Self::status)))
+            }
         }
     }
 

@@ -14,7 +14,7 @@ use purser_storage::codec::Stored;
 
 use crate::id::{JobId, LateReturnId, PayoutId, Wallet};
 use crate::kernel::entity::Transition;
-use crate::kernel::{Context, Decision, Entity, EntityKind, NewEntity, InvalidTransition, JsonObject};
+use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, NewEntity};
 use crate::ledger::{LedgerAccount, LedgerTransaction};
 use crate::money::Usdc;
 use crate::port::{ExternalText, Timestamp};
@@ -160,10 +160,19 @@ impl Entity for LateReturn {
             return Err(Rejection("-"));
         };
         match (late.status, command) {
-            (Status::Received, Command::RecordCredit { effect }) => Ok(done.completes_job(effect).event(Event::Credited(now))),
+            (Status::Received, Command::RecordCredit { effect }) => {
+                Ok(done.completes_job(effect).event(Event::Credited(now)))
+            }
             (Status::Received, Command::Kept { effect }) => {
-                let kept = LedgerTransaction::new(now, id).post(LedgerAccount::Suspense, LedgerAccount::OperatingCosts, late.credited());
-                Ok(done.completes_job(effect).event(Event::Kept(now)).post_ledger(&kept, context))
+                let kept = LedgerTransaction::new(now, id).post(
+                    LedgerAccount::Suspense,
+                    LedgerAccount::OperatingCosts,
+                    late.credited(),
+                );
+                Ok(done
+                    .completes_job(effect)
+                    .event(Event::Kept(now))
+                    .post_ledger(&kept, context))
             }
             (Status::Credited | Status::Kept, _) => Err(Rejection(late.status())),
         }

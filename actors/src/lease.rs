@@ -6,7 +6,7 @@
 
 use crate::kernel::job::Job;
 use crate::kernel::{Context, Decision, Entity};
-use crate::operator::{OperatorAction, AuditedAction, Role};
+use crate::operator::{AuditedAction, OperatorAction, Role};
 use crate::port::Timestamp;
 
 /// Who holds something.
@@ -124,7 +124,13 @@ pub trait Leasable: Entity {
     ///
     /// # Errors
     /// [`NotYours::Held`] while a lease runs.
-    fn claim(&self, id: Self::Id, act: &AuditedAction, life_ms: u64, context: &Context) -> Result<Decision<Self>, LeaseError> {
+    fn claim(
+        &self,
+        id: Self::Id,
+        act: &AuditedAction,
+        life_ms: u64,
+        context: &Context,
+    ) -> Result<Decision<Self>, LeaseError> {
         let leases = self.leases();
         let (lease, holder) = leases.next(act, life_ms, context.now)?;
         let decided = Decision::answer(Self::answered(Some(lease)));
@@ -143,7 +149,13 @@ pub trait Leasable: Entity {
     ///
     /// # Errors
     /// While somebody else's lease runs, and under another number.
-    fn release(&self, id: Self::Id, act: &AuditedAction, lease: u64, context: &Context) -> Result<Decision<Self>, LeaseError> {
+    fn release(
+        &self,
+        id: Self::Id,
+        act: &AuditedAction,
+        lease: u64,
+        context: &Context,
+    ) -> Result<Decision<Self>, LeaseError> {
         let leases = self.leases();
         leases.check_available_to(act, context.now)?;
         if lease != leases.last {

@@ -267,9 +267,16 @@ impl Charge {
 
     /// The provider gives back what it was owed, less a fee of its own that it keeps: what then stands in suspense for a
     /// credit, and how much that is. Our fee stays earned.
-    pub fn provider_return(&self, at: Timestamp, cause: impl ToString, by: LedgerProvider, kept: Usdc) -> (LedgerTransaction, Usdc) {
+    pub fn provider_return(
+        &self,
+        at: Timestamp,
+        cause: impl ToString,
+        by: LedgerProvider,
+        kept: Usdc,
+    ) -> (LedgerTransaction, Usdc) {
         let back = self.owed.checked_sub(kept).unwrap_or(Usdc::ZERO);
-        let transaction = LedgerTransaction::new(at, cause).post(LedgerAccount::Provider(by), LedgerAccount::Suspense, back);
+        let transaction =
+            LedgerTransaction::new(at, cause).post(LedgerAccount::Provider(by), LedgerAccount::Suspense, back);
         (transaction, back)
     }
 }

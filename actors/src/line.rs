@@ -15,7 +15,7 @@ use std::str::FromStr;
 use purser_storage::codec::Stored;
 
 use crate::id::Wallet;
-use crate::kernel::entity::{Transition, LookupId};
+use crate::kernel::entity::{LookupId, Transition};
 use crate::kernel::{Context, Decision, Entity, EntityId, EntityKind, InvalidTransition, JsonObject};
 use crate::operator::AuditedAction;
 use crate::port::Timestamp;

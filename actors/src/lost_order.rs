@@ -3,12 +3,12 @@
 
 use purser_storage::codec::Stored;
 
-use crate::id::{OutgoingTransferId, DepositId, JobId, Wallet};
+use crate::id::{DepositId, JobId, OutgoingTransferId, Wallet};
 use crate::ledger::{LedgerAccount, LedgerProvider, LedgerTransaction};
 use crate::money::{AmountError, Cents, Usdc};
-use crate::port::{ProviderEntry, ExternalText, Timestamp};
+use crate::port::{ExternalText, ProviderEntry, Timestamp};
 use crate::product::{Currency, ProductLine};
-use crate::reconciliation::{ListedEntry, EntryAmount, ReconciliationSource, EntryStatus};
+use crate::reconciliation::{EntryAmount, EntryStatus, ListedEntry, ReconciliationSource};
 
 /// A bank's word for a move out of a holder's account there.
 pub const FROM_ACCOUNT: &str = "from_account";
@@ -126,7 +126,10 @@ impl LostOrder {
 
     /// Whether the provider has moved money for it, or may yet.
     pub const fn moves(&self) -> bool {
-        matches!(self.standing, EntryStatus::Pending | EntryStatus::Held | EntryStatus::Completed)
+        matches!(
+            self.standing,
+            EntryStatus::Pending | EntryStatus::Held | EntryStatus::Completed
+        )
     }
 
     /// Of a payout: its product line, where the list names it as we do.
@@ -204,7 +207,10 @@ impl BookedOrder {
     /// Books it as paid: what the payer was charged beyond what the provider is owed is our fee, what is missing our cost. Drawn from
     /// a bank, it is the payer's.
     pub fn paid(&self, at: Timestamp) -> LedgerTransaction {
-        let (provider, both) = (LedgerAccount::Provider(self.order.provider()), self.charged.min(self.owed));
+        let (provider, both) = (
+            LedgerAccount::Provider(self.order.provider()),
+            self.charged.min(self.owed),
+        );
         let books = LedgerTransaction::new(at, self.order.id());
         let payer = place(self.payer, LedgerAccount::Suspense);
         if self.order.direction() == Direction::In {
@@ -212,7 +218,11 @@ impl BookedOrder {
         }
         books
             .post(payer, provider, both)
-            .post(payer, LedgerAccount::FeeRevenue, self.charged.checked_sub(self.owed).unwrap_or(Usdc::ZERO))
+            .post(
+                payer,
+                LedgerAccount::FeeRevenue,
+                self.charged.checked_sub(self.owed).unwrap_or(Usdc::ZERO),
+            )
             .post(
                 LedgerAccount::OperatingCosts,
                 provider,
@@ -222,7 +232,10 @@ impl BookedOrder {
 
     /// Books what came back: from the provider, with our fee where it was refused.
     pub fn undone(&self, back: &Back, at: Timestamp) -> LedgerTransaction {
-        let (provider, to) = (LedgerAccount::Provider(self.order.provider()), place(back.to, LedgerAccount::OperatingCosts));
+        let (provider, to) = (
+            LedgerAccount::Provider(self.order.provider()),
+            place(back.to, LedgerAccount::OperatingCosts),
+        );
         let both = self.charged.min(self.owed);
         let (owed, fee, cost) = match back.how {
             How::Returned(_) => (back.amount, Usdc::ZERO, Usdc::ZERO),

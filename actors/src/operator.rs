@@ -76,7 +76,10 @@ impl FromStr for Role {
     type Err = ParseRoleError;
 
     fn from_str(text: &str) -> Result<Self, ParseRoleError> {
-        Self::ALL.into_iter().find(|role| role.name() == text).ok_or(ParseRoleError)
+        Self::ALL
+            .into_iter()
+            .find(|role| role.name() == text)
+            .ok_or(ParseRoleError)
     }
 }
 

@@ -37,8 +37,8 @@ use crate::kernel::job::CapReservation;
 use crate::kernel::{EntityKind, table};
 use crate::ledger::Charge;
 use crate::money::{Cents, Usdc};
-use crate::port::{Authorization, Decline, Finality, ChainStatus, PreparedTransaction, Timestamp};
-use crate::product::{PurchasedProduct, Purchase};
+use crate::port::{Authorization, ChainStatus, Decline, Finality, PreparedTransaction, Timestamp};
+use crate::product::{Purchase, PurchasedProduct};
 
 /// A session to be opened when the payment is fulfilled; the tokens are made by whoever holds the key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]

@@ -224,9 +224,9 @@ impl Entity for PaymentRecipient {
                 };
                 Ok(decided.event(paid))
             }
-            (Some(_), Command::RecordReturn { effect, amount }) => {
-                Ok(Decision::answer(()).completes_job(effect).event(Event::PaymentReturned(amount)))
-            }
+            (Some(_), Command::RecordReturn { effect, amount }) => Ok(Decision::answer(())
+                .completes_job(effect)
+                .event(Event::PaymentReturned(amount))),
             (Some(recipient), Command::Update { display_name, archived }) if recipient.status != Status::Deleted => {
                 Ok(recipient.changed(display_name, archived))
             }
@@ -279,7 +279,10 @@ impl Entity for PaymentRecipient {
             }),
             (_, Event::PaymentReturned(amount)) => Ok(Self {
                 back: recipient.back.saturating_add(1),
-                total_back: recipient.total_back.checked_add(*amount).unwrap_or(recipient.total_back),
+                total_back: recipient
+                    .total_back
+                    .checked_add(*amount)
+                    .unwrap_or(recipient.total_back),
                 ..recipient
             }),
             (Status::Active | Status::Archived, Event::Renamed(name)) => Ok(Self {

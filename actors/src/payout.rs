@@ -22,13 +22,13 @@ mod view;
 
 use purser_storage::codec::Stored;
 
-use crate::id::{BankDestinationId, JobId, PayoutId, PaymentRecipientId, Wallet};
-use crate::kernel::{Context, NewEntity, InvalidTransition};
+use crate::id::{BankDestinationId, JobId, PaymentRecipientId, PayoutId, Wallet};
+use crate::kernel::{Context, InvalidTransition, NewEntity};
 use crate::ledger::Charge;
 use crate::money::{Cents, Usdc};
 use crate::port::payouts::{PayoutRailStatus, PayoutStatusUpdate};
 use crate::port::{ExternalText, Timestamp};
-use crate::product::{AppPayee, Currency, ProductLine, Platform};
+use crate::product::{AppPayee, Currency, Platform, ProductLine};
 use crate::quote::QuoteFacts;
 
 /// What may be known of a bank account outside the vault.
@@ -286,6 +286,10 @@ impl Payout {
 
     /// Whether the rail is to be asked for the money: nobody has claimed it, or it was paid too late.
     pub const fn is_recallable(&self) -> bool {
-        self.recalling || matches!((&self.plan.target, &self.status), (PayoutTarget::App(..), Status::InProcess))
+        self.recalling
+            || matches!(
+                (&self.plan.target, &self.status),
+                (PayoutTarget::App(..), Status::InProcess)
+            )
     }
 }

@@ -1,18 +1,18 @@
 //! What the engine needs of the outside, as traits. `src` implements them; nothing here does I/O.
 
-mod card_balances;
 pub mod banking;
 mod bridge;
+mod card_balances;
 mod charged;
 mod custody;
-mod outgoing_transfer;
+mod external_text;
 mod gift_cards;
+mod identity;
+mod outgoing_transfer;
+pub mod payouts;
 mod reconciliation;
 mod redact;
-mod identity;
-pub mod payouts;
 mod reloadable_cards;
-mod external_text;
 mod settlement;
 mod signature;
 mod webhooks;
@@ -25,26 +25,32 @@ use sha2::{Digest, Sha256};
 use crate::id::{CardId, JobId, Network, Wallet};
 use crate::money::{Cents, Usdc};
 
-pub use card_balances::{CardBalances, CardDeposit};
 pub use bridge::{AttestationStatus, AttestedMessage, Bridge, BridgeTransfer, MintResult, SignedBurn, SignedMint};
+pub use card_balances::{CardBalances, CardDeposit};
 pub use charged::{CardActivity, CardTransaction, ChargeNews, TransactionStatus};
-pub use custody::{WalletSigner, PaidHttpClient, SealedKeys, SealedHttpPart};
-pub use outgoing_transfer::{AttributedTransfer, OutgoingTransfer, TransferName};
-pub use gift_cards::{GiftCardProvider, GiftCardOffer, GiftCardOrderResult, GiftCardRequest};
-pub(crate) use reconciliation::key_of;
-pub use reconciliation::{ListCursor, ProviderEntry, EntryKey, GiftTerms, ReconciliationLists, ChainMovement, ListPage, ProviderList, TreasuryList};
-pub use redact::redact;
-pub use identity::{IssuerAccountResult, StartedCheck, IssuerAccounts, CheckStatus, IdentityCheck, IdentityCheckRequest, Verdict};
-pub use reloadable_cards::{
-    OpenCardResult, ReloadableCardProvider, CardState, CardEvent, OpenCardRequest, HoldResult, HoldRequest, HoldStatus, CardSnapshot,
-    CardActionRequest, CardAction,
-};
+pub use custody::{PaidHttpClient, SealedHttpPart, SealedKeys, WalletSigner};
 pub use external_text::ExternalText;
+pub use gift_cards::{GiftCardOffer, GiftCardOrderResult, GiftCardProvider, GiftCardRequest};
+pub use identity::{
+    CheckStatus, IdentityCheck, IdentityCheckRequest, IssuerAccountResult, IssuerAccounts, StartedCheck, Verdict,
+};
+pub use outgoing_transfer::{AttributedTransfer, OutgoingTransfer, TransferName};
+pub(crate) use reconciliation::key_of;
+pub use reconciliation::{
+    ChainMovement, EntryKey, GiftTerms, ListCursor, ListPage, ProviderEntry, ProviderList, ReconciliationLists,
+    TreasuryList,
+};
+pub use redact::redact;
+pub use reloadable_cards::{
+    CardAction, CardActionRequest, CardEvent, CardSnapshot, CardState, HoldRequest, HoldResult, HoldStatus,
+    OpenCardRequest, OpenCardResult, ReloadableCardProvider,
+};
 pub use settlement::{
-    ChainStanding, Decline, Finality, ChainStatus, Preparation, PreparedTransaction, Settlement, SubmitResult, OutgoingTransferRequest,
+    ChainStanding, ChainStatus, Decline, Finality, OutgoingTransferRequest, Preparation, PreparedTransaction,
+    Settlement, SubmitResult,
 };
 pub use signature::EvmSignature;
-pub use webhooks::{WebhookPostError, WebhookResponse, WebhookPostRequest, WebhookSender};
+pub use webhooks::{WebhookPostError, WebhookPostRequest, WebhookResponse, WebhookSender};
 
 /// A boxed future, so that ports are objects.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;

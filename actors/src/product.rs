@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use purser_storage::RowKey;
 
-use crate::id::{CardId, BankDestinationId, PayoutId, PaymentRecipientId, TopUpId, Wallet};
+use crate::id::{BankDestinationId, CardId, PaymentRecipientId, PayoutId, TopUpId, Wallet};
 use crate::kernel::table;
 use crate::ledger::LedgerProvider;
 use crate::money::{Cents, FeeRule, Usdc};
@@ -261,7 +261,10 @@ pub enum Purchase {
     /// A payout to a debit card.
     PushToCard { amount: Cents, currency: Currency },
     /// A payout to a registered bank destination.
-    BankPayment { amount: Cents, destination: BankDestinationId },
+    BankPayment {
+        amount: Cents,
+        destination: BankDestinationId,
+    },
     /// A payout to a payment app.
     AppPayment {
         amount: Cents,

@@ -169,7 +169,9 @@ impl DiscrepancyKind {
 
     const fn for_unmatched(flow: EntryKind) -> Self {
         match flow {
-            EntryKind::Order | EntryKind::IncomingTransfer | EntryKind::Balance | EntryKind::BridgeTransfer => Self::UnexpectedAtProvider,
+            EntryKind::Order | EntryKind::IncomingTransfer | EntryKind::Balance | EntryKind::BridgeTransfer => {
+                Self::UnexpectedAtProvider
+            }
             EntryKind::Deposit => Self::UnmatchedDeposit,
             EntryKind::OutgoingTransfer => Self::UnmatchedTransfer,
         }
@@ -177,7 +179,9 @@ impl DiscrepancyKind {
 
     const fn for_missing(flow: EntryKind) -> Self {
         match flow {
-            EntryKind::Order | EntryKind::IncomingTransfer | EntryKind::Balance | EntryKind::BridgeTransfer => Self::MissingAtProvider,
+            EntryKind::Order | EntryKind::IncomingTransfer | EntryKind::Balance | EntryKind::BridgeTransfer => {
+                Self::MissingAtProvider
+            }
             EntryKind::Deposit => Self::MissingDeposit,
             EntryKind::OutgoingTransfer => Self::MissingTransfer,
         }
@@ -271,7 +275,12 @@ impl GraceWindow {
 }
 
 /// What two lists differ in about one thing, if they do.
-pub fn compare(flow: EntryKind, ours: Option<&ListedEntry>, theirs: Option<&ListedEntry>, moment: GraceWindow) -> Option<DiscrepancyKind> {
+pub fn compare(
+    flow: EntryKind,
+    ours: Option<&ListedEntry>,
+    theirs: Option<&ListedEntry>,
+    moment: GraceWindow,
+) -> Option<DiscrepancyKind> {
     let (ours, theirs) = match (ours, theirs) {
         (Some(ours), Some(theirs)) => (ours, theirs),
         (None, None) => return None,
@@ -285,7 +294,10 @@ pub fn compare(flow: EntryKind, ours: Option<&ListedEntry>, theirs: Option<&List
             return surplus.then(|| DiscrepancyKind::for_unmatched(flow));
         }
         (Some(ours), None) => {
-            let counted_on = matches!(ours.standing, EntryStatus::Held | EntryStatus::Completed | EntryStatus::Returned);
+            let counted_on = matches!(
+                ours.standing,
+                EntryStatus::Held | EntryStatus::Completed | EntryStatus::Returned
+            );
             let lacks = counted_on && moment.is_settled(ours.at);
             return lacks.then(|| DiscrepancyKind::for_missing(flow));
         }
@@ -300,7 +312,9 @@ pub fn compare(flow: EntryKind, ours: Option<&ListedEntry>, theirs: Option<&List
         return None;
     }
     Some(match flow {
-        EntryKind::Order | EntryKind::IncomingTransfer | EntryKind::Balance | EntryKind::BridgeTransfer => DiscrepancyKind::StatusMismatch,
+        EntryKind::Order | EntryKind::IncomingTransfer | EntryKind::Balance | EntryKind::BridgeTransfer => {
+            DiscrepancyKind::StatusMismatch
+        }
         // A chain shows what is there and nothing else: it is ours that lacks it.
         EntryKind::Deposit | EntryKind::OutgoingTransfer => DiscrepancyKind::for_unmatched(flow),
     })
@@ -308,9 +322,12 @@ pub fn compare(flow: EntryKind, ours: Option<&ListedEntry>, theirs: Option<&List
 
 /// Whether both tell the same about the money. An order that was refused and one that came back have both cost nothing.
 const fn entries_match(ours: EntryStatus, theirs: EntryStatus) -> bool {
-    use EntryStatus::{Completed, Held, NotSubmitted, Declined, Returned, Pending};
+    use EntryStatus::{Completed, Declined, Held, NotSubmitted, Pending, Returned};
     matches!(
         (ours, theirs),
-        (Pending, Pending) | (Held, Held) | (Completed, Completed) | (NotSubmitted | Declined | Returned, Declined | Returned)
+        (Pending, Pending)
+            | (Held, Held)
+            | (Completed, Completed)
+            | (NotSubmitted | Declined | Returned, Declined | Returned)
     )
 }

@@ -15,8 +15,8 @@ mod reading;
 use purser_storage::codec::Stored;
 
 use crate::id::{JobId, PaymentId, RefundId, Wallet};
-use crate::kernel::job::{CreditCause, Job};
 use crate::kernel::entity::Transition;
+use crate::kernel::job::{CreditCause, Job};
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
 use crate::ledger::{LedgerAccount, LedgerTransaction};
 use crate::money::Usdc;
@@ -174,7 +174,11 @@ impl RefundRequest {
 impl Refund {
     /// What the house gives, and the credit of it.
     fn given(id: RefundId, asked: &RefundRequest, decision: Decision<Self>, context: &Context) -> Decision<Self> {
-        let given = LedgerTransaction::new(context.now, id).post(LedgerAccount::OperatingCosts, LedgerAccount::Suspense, asked.amount);
+        let given = LedgerTransaction::new(context.now, id).post(
+            LedgerAccount::OperatingCosts,
+            LedgerAccount::Suspense,
+            asked.amount,
+        );
         let credit = Job::CreditAccount {
             account: asked.owner,
             amount: asked.amount,
@@ -275,7 +279,9 @@ impl Entity for Refund {
             }
             // The same again, by whoever asked for it: their answer was lost.
             (_, Command::Request { asked, .. }) if *asked == refund.asked => Ok(done),
-            (Status::Requested, Command::Approve { act, .. }) if refund.is_requested_by(&act) => Err(Rejection::SelfApproval),
+            (Status::Requested, Command::Approve { act, .. }) if refund.is_requested_by(&act) => {
+                Err(Rejection::SelfApproval)
+            }
             (Status::Requested | Status::Approved | Status::Credited, Command::Approve { amount, .. })
                 if amount != refund.asked.amount =>
             {
@@ -298,12 +304,16 @@ impl Entity for Refund {
                 .audit(&act, "refund.reject", id, Some(reason), context)
                 .delete(row)
                 .event(Event::Rejected(act.operator.clone(), now))),
-            (Status::Rejected, Command::Reject { act, .. }) if refund.decided_by.as_ref() == Some(&act.operator) => Ok(done),
+            (Status::Rejected, Command::Reject { act, .. }) if refund.decided_by.as_ref() == Some(&act.operator) => {
+                Ok(done)
+            }
             (Status::Requested, Command::Expire { effect, round }) if round == refund.round => {
                 Ok(done.completes_job(effect).delete(row).event(Event::Expired(now)))
             }
             (_, Command::Expire { effect, .. }) => Ok(done.completes_job(effect)),
-            (Status::Approved, Command::RecordCredit { effect }) => Ok(done.completes_job(effect).event(Event::Credited(now))),
+            (Status::Approved, Command::RecordCredit { effect }) => {
+                Ok(done.completes_job(effect).event(Event::Credited(now)))
+            }
             (_, _) => Err(Rejection::InvalidState(refund.status())),
         }
     }

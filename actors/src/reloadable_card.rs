@@ -17,7 +17,9 @@ use purser_storage::codec::Stored;
 pub use crate::card::CardDetails;
 use crate::id::{JobId, PaymentId, Wallet};
 use crate::money::Cents;
-use crate::port::{CardActivity, CardTransaction, ChargeNews, IssuedCard, ExternalText, CardSnapshot, Timestamp, CardAction};
+use crate::port::{
+    CardAction, CardActivity, CardSnapshot, CardTransaction, ChargeNews, ExternalText, IssuedCard, Timestamp,
+};
 
 /// `failure_reason` of a card that its holder's balance could not load.
 pub const INSUFFICIENT: &str = "insufficient_card_balance";

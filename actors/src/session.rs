@@ -8,7 +8,7 @@ use purser_storage::codec::Stored;
 
 use crate::id::{ApiKeyId, PaymentId, SessionId, Wallet};
 use crate::kernel::entity::Transition;
-use crate::kernel::{Context, Decision, Entity, EntityKind, NewEntity, InvalidTransition, JsonObject, table};
+use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, NewEntity, table};
 use crate::port::Timestamp;
 
 /// A token replaced longer ago than this, in milliseconds, is never accepted again.

@@ -15,15 +15,15 @@
 //! money; a spend ends by what the chain shows, and its reservation with it. Only our own service proves more: a payment that
 //! it has refused without claiming it, or released unsent, was shown to nobody else, and is never sent.
 
-mod machine;
 mod http_record;
+mod machine;
 
 use purser_storage::RowKey;
 use purser_storage::codec::Stored;
 
 use crate::id::{JobId, Wallet};
 use crate::money::Usdc;
-use crate::port::{Authorization, PreparedTransaction, ExternalText, Timestamp};
+use crate::port::{Authorization, ExternalText, PreparedTransaction, Timestamp};
 
 pub use http_record::HttpRecordPart;
 

@@ -250,7 +250,10 @@ impl WebhookEndpoint {
 /// Whether a list of types has this one, by its name or by a pattern, in which `*` stands for any characters; an empty list
 /// has all.
 pub fn matches_filter(types: &[String], kind: &str) -> bool {
-    types.is_empty() || types.iter().any(|wanted| matches_pattern(wanted.as_bytes(), kind.as_bytes()))
+    types.is_empty()
+        || types
+            .iter()
+            .any(|wanted| matches_pattern(wanted.as_bytes(), kind.as_bytes()))
 }
 
 /// Whether a name has the form of a pattern, in which `*` stands for any characters. Each star takes as little as it can

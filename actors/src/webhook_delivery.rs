@@ -14,7 +14,7 @@ mod machine;
 
 use purser_storage::codec::Stored;
 
-use crate::id::{JobId, WebhookId, EventId, Wallet};
+use crate::id::{EventId, JobId, Wallet, WebhookId};
 use crate::operator::AuditedAction;
 use crate::port::{ExternalText, Timestamp};
 

@@ -13,13 +13,13 @@
 
 use purser_storage::codec::Stored;
 
-use crate::id::{OutgoingTransferId, JobId, Wallet, WithdrawalId};
-use crate::kernel::job::Job;
+use crate::id::{JobId, OutgoingTransferId, Wallet, WithdrawalId};
 use crate::kernel::entity::Transition;
-use crate::kernel::{Context, Decision, Entity, EntityKind, NewEntity, InvalidTransition, JsonObject, table};
+use crate::kernel::job::Job;
+use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, NewEntity, table};
 use crate::money::Usdc;
 use crate::operator::AuditedAction;
-use crate::port::{Authorization, PreparedTransaction, ExternalText, Timestamp, TransferName};
+use crate::port::{Authorization, ExternalText, PreparedTransaction, Timestamp, TransferName};
 
 /// A withdrawal's state.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -228,7 +228,9 @@ impl Entity for Withdrawal {
                 .requires_absent(table::frozen(&withdrawal.owner))
                 .event(Event::Signed(Box::new(outgoing), context.now))),
             (Status::Sent(_), Command::RecordConfirmed { effect, transaction }) => {
-                let decided = decided.completes_job(effect).event(Event::Confirmed(transaction, context.now));
+                let decided = decided
+                    .completes_job(effect)
+                    .event(Event::Confirmed(transaction, context.now));
                 Ok(withdrawal.ends(id, true, decided, context))
             }
             (

@@ -15,7 +15,7 @@ use purser_chains::evm::tx::{SignedTransaction, Transaction};
 use purser_chains::evm::usdc::{self, Token};
 use purser_chains::evm::{Address, U256};
 use purser_chains::rpc::{EndpointSettings, EndpointUrl, SystemClock};
-use purser_storage::{JournalStore, StoreLimits, StoreOptions, Store};
+use purser_storage::{JournalStore, Store, StoreLimits, StoreOptions};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use zeroize::Zeroizing;

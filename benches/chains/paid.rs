@@ -16,8 +16,8 @@ use super::base::Base;
 use super::programs::Script;
 use super::solana::SLOT_MS;
 use crate::report::{self, Row, Sample};
-use crate::web::driver::{self, Connection};
 use crate::web::clients::{request, required, sign_for};
+use crate::web::driver::{self, Connection};
 use crate::{Fault, Plan, host_info};
 
 /// International cards, which need no provider.

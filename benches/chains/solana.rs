@@ -17,7 +17,7 @@ use purser_chains::solana::node::{MAX_STATUSES, Node};
 use purser_chains::solana::status::Commitment;
 use purser_chains::solana::token::{TransferChecked, memo, set_compute_unit_limit, set_compute_unit_price};
 use purser_chains::solana::transaction::{Signed, Transaction, co_sign, sign_partially};
-use purser_storage::{JournalStore, StoreLimits, StoreOptions, Store};
+use purser_storage::{JournalStore, Store, StoreLimits, StoreOptions};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 

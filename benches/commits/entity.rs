@@ -7,8 +7,10 @@ use std::sync::Arc;
 use purser::system::{SystemClock, SystemEntropy};
 use purser_actors::id::Wallet;
 use purser_actors::kernel::entity::{EntityId, Transition};
-use purser_actors::kernel::registry::{EntityDeps, ActivationLimits, JobStarter};
-use purser_actors::kernel::{Context, Decision, OutboxJob, Entity, EntityRegistry, EntityKind, InvalidTransition, JsonObject, root_supervisor};
+use purser_actors::kernel::registry::{ActivationLimits, EntityDeps, JobStarter};
+use purser_actors::kernel::{
+    Context, Decision, Entity, EntityKind, EntityRegistry, InvalidTransition, JsonObject, OutboxJob, root_supervisor,
+};
 use purser_storage::Store;
 use purser_storage::codec::{self, Stored};
 use ractor::{Actor, ActorCell, ActorProcessingErr, ActorRef};
@@ -154,7 +156,12 @@ impl Actor for Echo {
         Ok(0)
     }
 
-    async fn handle(&self, _: ActorRef<EchoRequest>, EchoRequest(reply): EchoRequest, total: &mut u64) -> Result<(), ActorProcessingErr> {
+    async fn handle(
+        &self,
+        _: ActorRef<EchoRequest>,
+        EchoRequest(reply): EchoRequest,
+        total: &mut u64,
+    ) -> Result<(), ActorProcessingErr> {
         *total += 1;
         let _ = reply.send(*total);
         Ok(())

@@ -26,8 +26,8 @@ use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::Clock;
 use purser_actors::session::AuthMethod;
 
-use super::process::Constant;
 use super::clients::CENTS;
+use super::process::Constant;
 use crate::Fault;
 
 struct Page {
@@ -130,7 +130,14 @@ impl StubState {
 async fn paid(State(till): State<Arc<StubState>>, headers: HeaderMap) -> Response {
     let verified = payment_header(&headers).ok().flatten().and_then(|header| {
         let payment = decode(header).ok()?;
-        verify(&payment, &till.terms, &[], SystemClock.now(), SignatureRecovery::Libsecp256k1).ok()
+        verify(
+            &payment,
+            &till.terms,
+            &[],
+            SystemClock.now(),
+            SignatureRecovery::Libsecp256k1,
+        )
+        .ok()
     });
     let Some(verified) = verified else {
         let mut refused = Response::new("the stub refuses this payment".into());
@@ -139,7 +146,9 @@ async fn paid(State(till): State<Arc<StubState>>, headers: HeaderMap) -> Respons
     };
     let session = till.credentials.new_session();
     let payer = verified.authorization.payer();
-    let auth = till.credentials.issue(&payer, session.id, AuthMethod::Payment(PaymentId(1)), 0);
+    let auth = till
+        .credentials
+        .issue(&payer, session.id, AuthMethod::Payment(PaymentId(1)), 0);
     let body = format!("{{\"auth\":{}{}", auth.to_json(), till.rest);
     till.page.answer(Bytes::from(body))
 }

@@ -263,7 +263,10 @@ mod tests {
         let mut timeless = base("5");
         timeless["maxTimeoutSeconds"] = json!(0);
         assert_eq!(taken(&none, &[base("0"), solana("0")]), Err(OfferRejection::Zero));
-        assert_eq!(taken(&none, &[base("0"), timeless.clone()]), Err(OfferRejection::NoTime));
+        assert_eq!(
+            taken(&none, &[base("0"), timeless.clone()]),
+            Err(OfferRejection::NoTime)
+        );
         assert_eq!(taken(&none, &[base("0"), timeless, solana("5")]), Ok(vec![2]));
     }
 

@@ -9,14 +9,14 @@ use axum::body::Body;
 use http::{HeaderName, HeaderValue, Method, Request, StatusCode, header};
 use parking_lot::Mutex;
 use purser_actors::id::WalletPaymentId;
-use purser_actors::port::{BoxFuture, ErrorKind, PaidHttpClient, PortError, ExternalText, SealedHttpPart};
-use purser_actors::wallet_payment::{ServerResponse, CallFailure};
+use purser_actors::port::{BoxFuture, ErrorKind, ExternalText, PaidHttpClient, PortError, SealedHttpPart};
+use purser_actors::wallet_payment::{CallFailure, ServerResponse};
 use zeroize::Zeroizing;
 
 use super::bearer::without_bearer;
-use super::{ANSWER, PAYMENT, PaidHttpRequest, CallTarget, failed, open, seal};
+use super::{ANSWER, CallTarget, PAYMENT, PaidHttpRequest, failed, open, seal};
 use crate::http::front::Front;
-use crate::outbound::client::{OutboundResponse, OutboundRequest, OutboundError, OutboundClient};
+use crate::outbound::client::{OutboundClient, OutboundError, OutboundRequest, OutboundResponse};
 use crate::payment::receipt;
 use crate::vault::{Vault, VaultError};
 
@@ -88,7 +88,11 @@ impl AgentWalletClient {
     ///
     /// # Errors
     /// [`CallError`]; our own service is [`CallError::Unreachable`] until it serves.
-    pub async fn request_price(&self, request: &PaidHttpRequest, payment: Option<&str>) -> Result<OutboundResponse, OutboundError> {
+    pub async fn request_price(
+        &self,
+        request: &PaidHttpRequest,
+        payment: Option<&str>,
+    ) -> Result<OutboundResponse, OutboundError> {
         let method = Method::from_bytes(request.method.as_bytes()).map_err(|_| OutboundError::Disconnected)?;
         let mut headers = vec![(header::ACCEPT, HeaderValue::from_static("application/json"))];
         if let Some(payment) = payment {
@@ -107,8 +111,17 @@ impl AgentWalletClient {
         }
     }
 
-    async fn request_local_price(&self, caller: u64, route: &str, asking: OutboundRequest) -> Result<OutboundResponse, OutboundError> {
-        let front = self.own.get().and_then(Weak::upgrade).ok_or(OutboundError::Unreachable)?;
+    async fn request_local_price(
+        &self,
+        caller: u64,
+        route: &str,
+        asking: OutboundRequest,
+    ) -> Result<OutboundResponse, OutboundError> {
+        let front = self
+            .own
+            .get()
+            .and_then(Weak::upgrade)
+            .ok_or(OutboundError::Unreachable)?;
         let mut request = Request::builder().method(asking.method).uri(route);
         request = request.header(header::HOST, "localhost");
         for (name, value) in asking.headers {
@@ -136,7 +149,11 @@ impl AgentWalletClient {
         })
     }
 
-    fn answer(&self, call: SealedHttpPart<'_>, answered: &OutboundResponse) -> Result<(ServerResponse, Vec<u8>), PortError> {
+    fn answer(
+        &self,
+        call: SealedHttpPart<'_>,
+        answered: &OutboundResponse,
+    ) -> Result<(ServerResponse, Vec<u8>), PortError> {
         let content_type = answered.headers.get(header::CONTENT_TYPE);
         let content_type = content_type.and_then(|value| value.to_str().ok());
         let stored = without_bearer(&answered.body);

@@ -7,11 +7,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use purser_actors::agent_wallet::{WalletAddresses, AgentWallet};
-use purser_actors::id::{Network, WalletPaymentId, Wallet};
+use purser_actors::agent_wallet::{AgentWallet, WalletAddresses};
+use purser_actors::id::{Network, Wallet, WalletPaymentId};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, BoxFuture, Clock, WalletSigner, Entropy, ErrorKind, PortError, SealedKeys, SealedHttpPart, OutgoingTransferRequest,
+    Authorization, BoxFuture, Clock, Entropy, ErrorKind, OutgoingTransferRequest, PortError, SealedHttpPart,
+    SealedKeys, WalletSigner,
 };
 use sha2::{Digest as _, Sha256};
 
@@ -21,7 +22,7 @@ use crate::payment::terms::Token;
 use crate::settlement::chain::{Blockhash, ChainParts};
 use crate::settlement::outgoing::{no_blockhash, sign_transfer};
 use crate::vault::{KeyId, Vault, VaultError};
-use crate::wallet::payment::{SigningContext, SignedPayment};
+use crate::wallet::payment::{SignedPayment, SigningContext};
 use crate::wallet::{PaymentRequired, TestWallet};
 
 /// No payment is signed for longer, in seconds, however patient the server: for as long its amount may stay reserved.

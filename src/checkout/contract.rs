@@ -3,9 +3,9 @@
 use purser_actors::port::Authorization;
 
 use super::Checkout;
-use super::verification::PaymentRejected;
-use super::presented_payment::ChallengeReason;
 use super::errors;
+use super::presented_payment::ChallengeReason;
+use super::verification::PaymentRejected;
 use crate::payment::{Judged, Reason, VerificationError};
 use crate::settlement::chain::Acceptance;
 
@@ -30,7 +30,11 @@ impl Unproven {
 impl Checkout {
     /// Verifies by the chain a signature that the payer's key has not made. `refusal` is the answer if the payer is no contract. A
     /// payment that is claimed with the same signature is not verified again.
-    pub(super) async fn prove(&self, authorization: &Authorization, refusal: VerificationError) -> Result<(), Unproven> {
+    pub(super) async fn prove(
+        &self,
+        authorization: &Authorization,
+        refusal: VerificationError,
+    ) -> Result<(), Unproven> {
         let Authorization::Evm(signed) = authorization else {
             return Err(Unproven::Refused(refusal));
         };
@@ -44,7 +48,10 @@ impl Checkout {
                 Reason::EvmSignature,
                 "the contract at `from` does not accept the signature",
             ))),
-            Ok(Acceptance::Declined(decline)) => Err(Unproven::Other(PaymentRejected::Declined(authorization.clone(), decline))),
+            Ok(Acceptance::Declined(decline)) => Err(Unproven::Other(PaymentRejected::Declined(
+                authorization.clone(),
+                decline,
+            ))),
             Err(error) => {
                 tracing::warn!(%error, "the signature of a contract wallet could not be verified");
                 Err(Unproven::Other(PaymentRejected::Unavailable(errors::unreached())))

@@ -1,10 +1,10 @@
 //! What a paid call is refused for without a challenge: paying again would not mend it.
 
 use purser_actors::account;
-use purser_actors::engine::{NotSold, ClaimError};
+use purser_actors::engine::{ClaimError, NotSold};
 use purser_actors::id::PaymentId;
 use purser_actors::payment::Resolution;
-use purser_actors::product::{ProductLine, Precondition};
+use purser_actors::product::{Precondition, ProductLine};
 
 use crate::http::error::ApiError;
 use crate::payment::PaymentHeaderError;

@@ -1,6 +1,6 @@
 //! Paid calls by what they came to.
 
-use purser_actors::engine::{PaymentResult, ClaimError};
+use purser_actors::engine::{ClaimError, PaymentResult};
 use purser_actors::payment::Outcome;
 use purser_storage::stats::Counter;
 

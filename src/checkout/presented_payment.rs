@@ -12,7 +12,7 @@ use rust_decimal::Decimal;
 
 use super::PaidCall;
 use crate::payment::mpp::problem::MppProblem;
-use crate::payment::mpp::{VerifiedCredential, CredentialError};
+use crate::payment::mpp::{CredentialError, VerifiedCredential};
 use crate::payment::{PaymentHeaderError, VerificationError, mpp_credential, payment_header};
 use crate::prices::Quote;
 

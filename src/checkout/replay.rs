@@ -37,7 +37,11 @@ impl Checkout {
     }
 
     /// The payment that is claimed under the identifier of this one's account.
-    pub(super) async fn payment_by_identifier(&self, shown: &Authorization, identifier: Option<&str>) -> Option<Payment> {
+    pub(super) async fn payment_by_identifier(
+        &self,
+        shown: &Authorization,
+        identifier: Option<&str>,
+    ) -> Option<Payment> {
         let account = self.engine.account_of(&shown.payer());
         let named = self.engine.payment_by_identifier(&account, identifier?).await;
         named.ok()?.filter(is_pending)

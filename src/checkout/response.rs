@@ -16,7 +16,7 @@ use purser_actors::product::PurchasedProduct;
 use purser_actors::session::AuthMethod;
 
 use super::purchase_response::PurchasedRecord;
-use crate::http::error::{ApiError, with_prebuilt_body, with_members};
+use crate::http::error::{ApiError, with_members, with_prebuilt_body};
 use crate::http::json;
 use crate::identity::credentials::CredentialIssuer;
 use crate::identity::payout_form_link::PayoutFormLinks;
@@ -73,7 +73,10 @@ impl ResponseWriter {
     /// 402 of the contract with `success: false`, and no challenge header, or some clients would pay again by
     /// themselves.
     pub fn declined(&self, settlement: &SettlementContext<'_>, decline: &Decline) -> Response {
-        let so_far = format!("Nothing was charged so far. {}", settlement_guidance(settlement.authorization));
+        let so_far = format!(
+            "Nothing was charged so far. {}",
+            settlement_guidance(settlement.authorization)
+        );
         unsettled(settlement.authorization, decline, &so_far)
     }
 

@@ -1,14 +1,14 @@
 //! The verdict on what a call shows, and whose payment it then is about.
 
-use purser_actors::engine::{PaymentResult, ClaimError, PaymentRequest};
+use purser_actors::engine::{ClaimError, PaymentRequest, PaymentResult};
 use purser_actors::port::{Authorization, Decline};
 use tokio::time::error::Elapsed;
 
-use super::presented_payment::{PresentedPayment, ChallengeReason};
-use super::{PaidCall, Checkout, request_fingerprint, errors};
+use super::presented_payment::{ChallengeReason, PresentedPayment};
+use super::{Checkout, PaidCall, errors, request_fingerprint};
 use crate::http::error::ApiError;
 use crate::payment::mpp::{self, BoundRequest};
-use crate::payment::{Judged, Terms, decode, identifier, verify_against, judge_for_replay};
+use crate::payment::{Judged, Terms, decode, identifier, judge_for_replay, verify_against};
 
 /// Why a payment is not claimed.
 pub(super) enum PaymentRejected {
@@ -26,7 +26,12 @@ impl Checkout {
     /// The payment, if it fits a quote, or if it is good in itself and its money is under way or here already: who
     /// paid gets what was bought, however long ago the quote or the authorization ended. So does who paid under the same
     /// identifier, by the payment that was claimed then.
-    pub(super) async fn verify_x402(&self, header: &[u8], call: &PaidCall<'_>, terms: &[Terms]) -> Result<PresentedPayment, PaymentRejected> {
+    pub(super) async fn verify_x402(
+        &self,
+        header: &[u8],
+        call: &PaidCall<'_>,
+        terms: &[Terms],
+    ) -> Result<PresentedPayment, PaymentRejected> {
         let told = |refusal| PaymentRejected::Challenge(ChallengeReason::x402(refusal));
         let payment = decode(header).map_err(told)?;
         let identifier = identifier::read(payment.extensions.as_ref());
@@ -54,14 +59,22 @@ impl Checkout {
         match self.payment_by_identifier(&authorization, identifier.as_deref()).await {
             Some(known) if known.claim.request == request_fingerprint(call.route, &call.purchase) => {
                 let known = PresentedPayment::x402(known.claim.authorization, None);
-                Ok(PresentedPayment { is_identifier_replay: true, ..known })
+                Ok(PresentedPayment {
+                    is_identifier_replay: true,
+                    ..known
+                })
             }
             _ => Err(told(refusal)),
         }
     }
 
     /// As [`Checkout::authorized`], for an MPP credential.
-    pub(super) async fn verify_mpp(&self, credential: &[u8], call: &PaidCall<'_>, terms: &[Terms]) -> Result<PresentedPayment, PaymentRejected> {
+    pub(super) async fn verify_mpp(
+        &self,
+        credential: &[u8],
+        call: &PaidCall<'_>,
+        terms: &[Terms],
+    ) -> Result<PresentedPayment, PaymentRejected> {
         let told = |rejection| PaymentRejected::Challenge(ChallengeReason::mpp(rejection));
         let credential = mpp::credential::decode(credential).map_err(told)?;
         let request = request_fingerprint(call.route, &call.purchase);
@@ -84,7 +97,9 @@ impl Checkout {
         };
         let (Judged::Proven(answered) | Judged::Unproven(answered, _)) = judged.clone();
         match self.joinable(judged.map(|answered| answered.authorization)).await {
-            Some(authorization) if self.pending_payment(&authorization).await.is_some() => Ok(PresentedPayment::mpp(answered)),
+            Some(authorization) if self.pending_payment(&authorization).await.is_some() => {
+                Ok(PresentedPayment::mpp(answered))
+            }
             _ => Err(told(rejection)),
         }
     }

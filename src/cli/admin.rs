@@ -6,10 +6,10 @@ mod chains;
 mod desk;
 mod incoming;
 mod intl_orders;
+mod jobs;
 mod lines;
 mod refunds;
 mod sandbox;
-mod jobs;
 mod tokens;
 mod webhooks;
 
@@ -22,10 +22,10 @@ pub use card_withdrawals::CardWithdrawalCommand;
 pub use chains::Chains;
 pub use incoming::Incoming;
 pub use intl_orders::IntlOrderCommand;
+pub use jobs::{CreditArgs, Keep, ResolveArgs};
 pub use lines::Lines;
 pub use refunds::RefundCommand;
 pub use sandbox::{FaultArgs, SandboxCommand};
-pub use jobs::{CreditArgs, Keep, ResolveArgs};
 pub use tokens::Token;
 pub use webhooks::WebhookCommand;
 

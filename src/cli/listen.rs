@@ -18,7 +18,7 @@ use tokio_tungstenite::{Connector, connect_async_tls_with_config};
 use zeroize::Zeroizing;
 
 use self::forward::Forwarder;
-use super::http_client::{HttpResponse, HttpClient, is_tls};
+use super::http_client::{HttpClient, HttpResponse, is_tls};
 use super::session::Session;
 use super::{CliError, NetworkArg, ServerArgs, TlsArgs, WalletArgs, terminal};
 use crate::system::{SystemClock, SystemEntropy};
@@ -206,7 +206,11 @@ async fn connect(
     let mut socket = match connect_async_tls_with_config(request, None, false, Some(connector.clone())).await {
         Ok((socket, _)) => socket,
         Err(Error::Http(response)) if response.status() == 401 => return Ok(ConnectionEnd::Unauthorized),
-        Err(Error::Http(response)) => return Ok(ConnectionEnd::Failed(HttpResponse::from(*response).to_error().to_string())),
+        Err(Error::Http(response)) => {
+            return Ok(ConnectionEnd::Failed(
+                HttpResponse::from(*response).to_error().to_string(),
+            ));
+        }
         Err(error) => return Ok(ConnectionEnd::Failed(format!("no connection: {error}"))),
     };
     if let Err(error) = socket.send(Message::text(cursor.subscribe().to_string())).await {
@@ -217,7 +221,13 @@ async fn connect(
         let Ok(message) = tokio::time::timeout(SILENCE, socket.next()).await else {
             return Ok(ConnectionEnd::Reconnect("the connection went silent".to_owned()));
         };
-        let lost = |why: String| if worked { ConnectionEnd::Reconnect(why) } else { ConnectionEnd::Failed(why) };
+        let lost = |why: String| {
+            if worked {
+                ConnectionEnd::Reconnect(why)
+            } else {
+                ConnectionEnd::Failed(why)
+            }
+        };
         match message {
             Some(Ok(Message::Text(text))) => {
                 if let Some(end) = cursor.take(&text)? {

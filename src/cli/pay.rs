@@ -15,8 +15,8 @@ use reqwest::Url;
 use serde_json::{Value, json};
 
 use self::outcome::PurchaseOutcome;
-use self::shown::{masked, current_status};
-use super::http_client::{HttpResponse, HttpClient, at, parse_url};
+use self::shown::{current_status, masked};
+use super::http_client::{HttpClient, HttpResponse, at, parse_url};
 use super::session::{Session, mpp_offer, payment_required};
 use super::{CliError, NetworkArg, TlsArgs, WalletArgs, terminal};
 use crate::payment::header::PAYMENT_SIGNATURE;

@@ -59,7 +59,9 @@ pub async fn run(args: ReconcileArgs) -> Result<(), CliError> {
         }
     };
     let as_store: Arc<dyn Store> = store.clone();
-    let world = dependencies::open_dependencies(&config, &data, &as_store).await.map_err(failed)?;
+    let world = dependencies::open_dependencies(&config, &data, &as_store)
+        .await
+        .map_err(failed)?;
     let reconciling = dependencies::reconciler_deps(&config, &world);
     let walk = ReconciliationCursor::read(&*as_store).await.map_err(failed)?;
     let mut reconciler = Reconciler::new(as_store, world.clock.clone(), reconciling)
@@ -94,7 +96,10 @@ fn conclude(args: &ReconcileArgs, report: &Report) -> Result<(), CliError> {
 }
 
 /// From the first list to the last row. What both sides show is found from both, and is one difference.
-async fn run_to_completion(reconciler: &mut Reconciler, mut walk: ReconciliationCursor) -> (ReconciliationCursor, Vec<DiscrepancyDetails>) {
+async fn run_to_completion(
+    reconciler: &mut Reconciler,
+    mut walk: ReconciliationCursor,
+) -> (ReconciliationCursor, Vec<DiscrepancyDetails>) {
     let mut found: Vec<DiscrepancyDetails> = Vec::new();
     while !walk.is_complete() {
         for one in reconciler.step(&mut walk).await {

@@ -22,8 +22,8 @@ use crate::provider::callback::CallbackKey;
 use crate::provider::connect::read_token;
 use crate::provider::payouts::PayoutApi as _;
 use crate::provider::reloadable_cards::ReloadableCardApi as _;
-use crate::provider::sandbox::card_balances::deposit_watcher::{RemoteDepositSource, DepositSource};
 use crate::provider::sandbox::all::SandboxProviders;
+use crate::provider::sandbox::card_balances::deposit_watcher::{DepositSource, RemoteDepositSource};
 use crate::provider::server;
 use crate::secret::Secret;
 use crate::settlement::sandbox::SandboxSettlement;
@@ -204,7 +204,12 @@ fn shared_token(file: &Path, may_make: bool) -> Result<Secret<String>, CliError>
 
 /// Calls the service whenever there is news behind a number. A call that is not taken is not made again: the service asks by
 /// itself, and the next word calls again.
-async fn post_callback(what: &'static str, mut news: impl AsyncFnMut(u64) -> Option<u64>, url: String, key: CallbackKey) {
+async fn post_callback(
+    what: &'static str,
+    mut news: impl AsyncFnMut(u64) -> Option<u64>,
+    url: String,
+    key: CallbackKey,
+) {
     let body = format!("{{\"type\":\"{what}.told\"}}");
     let Ok(client) = outbound::client().no_proxy().timeout(CALLBACK_TIMEOUT).build() else {
         return;

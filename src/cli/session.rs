@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
-use super::http_client::{HttpResponse, HttpClient, at, authority};
+use super::http_client::{HttpClient, HttpResponse, at, authority};
 use super::{CliError, terminal};
 use crate::private_file;
 use crate::system::SystemClock;
@@ -52,7 +52,10 @@ impl<'a> Session<'a> {
     /// Keeps the `auth` object of a paid answer, if there is one and the wallet has not signed in: those tokens may do less.
     /// Says whether there was one.
     pub(super) fn keep(&self, server: &Url, body: &Value) -> Result<bool, CliError> {
-        let Some(tokens) = body.get("auth").and_then(|auth| StoredTokens::read(auth, &body["user_id"])) else {
+        let Some(tokens) = body
+            .get("auth")
+            .and_then(|auth| StoredTokens::read(auth, &body["user_id"]))
+        else {
             return Ok(false);
         };
         let kept = self.load()?.remove(&self.key(server));
@@ -63,7 +66,11 @@ impl<'a> Session<'a> {
     }
 
     /// A token that is good now and that the wallet signed in for.
-    pub(super) async fn signed_in_token(&self, remote: &HttpClient, server: &Url) -> Result<Zeroizing<String>, CliError> {
+    pub(super) async fn signed_in_token(
+        &self,
+        remote: &HttpClient,
+        server: &Url,
+    ) -> Result<Zeroizing<String>, CliError> {
         let stored = self.load()?.remove(&self.key(server));
         match stored {
             Some(tokens) if tokens.signed_in => self.id_token(remote, server).await,

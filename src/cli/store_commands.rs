@@ -115,7 +115,9 @@ pub async fn verify(args: VerifyArgs) -> Result<(), CliError> {
     let report = match find(&config, &args.token)? {
         Found::Store(store, data) => {
             let as_store: Arc<dyn Store> = store.clone();
-            let world = dependencies::open_dependencies(&config, &data, &as_store).await.map_err(failed)?;
+            let world = dependencies::open_dependencies(&config, &data, &as_store)
+                .await
+                .map_err(failed)?;
             let chain = outgoing_since(&world).await.map_err(failed)?;
             let report = crate::verify::verify(&*as_store, Some(&chain)).await.map_err(failed)?;
             world.close().await;

@@ -32,7 +32,11 @@ fn sold_with(config: &Config, provider: &str) -> Vec<&'static str> {
     let lines: Vec<ProductLine> = match provider {
         "providers.issuer" => vec![ProductLine::UsaCard],
         "providers.gift_cards" => vec![ProductLine::GiftCard],
-        "providers.payouts" => vec![ProductLine::PushToCard, ProductLine::BankPayment, ProductLine::AppPayment],
+        "providers.payouts" => vec![
+            ProductLine::PushToCard,
+            ProductLine::BankPayment,
+            ProductLine::AppPayment,
+        ],
         // App payments and balances at the card issuer need a verified account owner.
         "providers.identity" => vec![ProductLine::AppPayment, ProductLine::CardBalance],
         // The bridge is built in: see [chains.bridge].

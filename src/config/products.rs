@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use purser_actors::money::{Cents, FeeRule};
 use purser_actors::port::Timestamp;
-use purser_actors::product::{ProductLine, PriceRange};
+use purser_actors::product::{PriceRange, ProductLine};
 use rust_decimal::Decimal;
 use serde::Deserialize;
 

@@ -98,10 +98,7 @@ mod tests {
     use super::*;
 
     fn has(range: &str, address: &str) -> bool {
-        range
-            .parse::<IpNetwork>()
-            .unwrap()
-            .contains(address.parse().unwrap())
+        range.parse::<IpNetwork>().unwrap().contains(address.parse().unwrap())
     }
 
     // Aim: a range holds what begins like it, to the bit, and nothing of the other family.

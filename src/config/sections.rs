@@ -17,7 +17,7 @@ use purser_actors::payout::RailTerms;
 use purser_actors::product::{DailyCap, ProductLine};
 use serde::Deserialize;
 
-use super::proxies::{IpNetwork, ForwardedHeader};
+use super::proxies::{ForwardedHeader, IpNetwork};
 use super::text;
 
 #[derive(Clone, Debug, Deserialize)]
@@ -288,7 +288,11 @@ impl Caps {
     pub fn daily_caps(&self) -> purser_actors::product::DailyCaps {
         let all = [
             (ProductLine::UsaCard, self.cards_per_day, self.card_usd_per_day),
-            (ProductLine::GiftCard, self.gift_cards_per_day, self.gift_card_usd_per_day),
+            (
+                ProductLine::GiftCard,
+                self.gift_cards_per_day,
+                self.gift_card_usd_per_day,
+            ),
             (
                 ProductLine::PushToCard,
                 self.push_to_card_per_day,

@@ -2,7 +2,7 @@
 
 use purser_actors::money::Cents;
 
-use super::{Config, CountryList, Mode, ConfigSources};
+use super::{Config, ConfigSources, CountryList, Mode};
 
 fn file(text: &str) -> ConfigSources {
     ConfigSources {
@@ -378,5 +378,11 @@ fn case_78_the_quiet_time_covers_the_longest_authorization() {
             assert!(error.contains("engine.restored_quiet_seconds"), "{error}");
         }
     }
-    assert!(Config::load(&ConfigSources::default()).unwrap().engine.restored_quiet_seconds >= 900);
+    assert!(
+        Config::load(&ConfigSources::default())
+            .unwrap()
+            .engine
+            .restored_quiet_seconds
+            >= 900
+    );
 }

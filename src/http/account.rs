@@ -14,7 +14,7 @@ use purser_actors::kernel::{Entity, JsonObject};
 use purser_actors::payment::Payment;
 use utoipa::OpenApi;
 
-use super::auth::{BearerAuth, AuthClaims, MaybeBearer};
+use super::auth::{AuthClaims, BearerAuth, MaybeBearer};
 use super::error::ApiError;
 use super::json;
 use super::payments::with_product;

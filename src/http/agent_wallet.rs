@@ -1,11 +1,11 @@
 //! The callable functions of the managed wallet: made once an account, read, limited by a person, spent from by agents.
 
 mod address_book;
-mod pay;
-mod refusal;
-mod payments;
-mod transfer;
 mod call_target;
+mod pay;
+mod payments;
+mod refusal;
+mod transfer;
 mod wallet;
 
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::routing::post;
 use http::StatusCode;
-use purser_actors::agent_wallet::{AgentWallet, WalletCaps, Rejection};
+use purser_actors::agent_wallet::{AgentWallet, Rejection, WalletCaps};
 use purser_actors::id::{Network, Wallet};
 use purser_actors::port::{Clock, Entropy};
 use serde::Deserialize;
@@ -25,9 +25,9 @@ use super::error::ApiError;
 use super::rate_limit::{RateLimitKey, RateLimiter};
 use super::readable::is_readable;
 use super::withdrawals::address;
+use crate::agent_wallet::offer_selection::OwnAddresses;
 use crate::agent_wallet::paid_http_client::AgentWalletClient;
 use crate::agent_wallet::signer::SealedWalletSigner;
-use crate::agent_wallet::offer_selection::OwnAddresses;
 use crate::vault::Vault;
 
 /// What these functions need.
@@ -139,9 +139,13 @@ pub(super) fn payment_error(rejection: &Rejection) -> ApiError {
             ApiError::new(StatusCode::CONFLICT, "insufficient_balance", error)
                 .hint("Send USDC to the wallet's address, for example with POST /withdraw.")
         }
-        Rejection::TooManyPending => ApiError::unavailable("wallet_busy", "Too many of its spends are on their way.", 1),
+        Rejection::TooManyPending => {
+            ApiError::unavailable("wallet_busy", "Too many of its spends are on their way.", 1)
+        }
         Rejection::AddressNotFound => ApiError::not_found("address_unknown", "No such address is kept."),
-        Rejection::AddressBookFull => ApiError::new(StatusCode::CONFLICT, "address_book_full", "The address book is full."),
+        Rejection::AddressBookFull => {
+            ApiError::new(StatusCode::CONFLICT, "address_book_full", "The address book is full.")
+        }
     }
 }
 

@@ -24,8 +24,8 @@ use utoipa::{OpenApi, ToSchema};
 
 use super::account::BearerClaims;
 use super::agent_wallet::text;
-use super::callable::{CallableState, result, require_sign_in};
 use super::auth::{AuthClaims, TokenError, bearer_token};
+use super::callable::{CallableState, require_sign_in, result};
 use super::error::ApiError;
 use super::schemas;
 use crate::identity::api_key::ApiKeyCodec;
@@ -84,7 +84,9 @@ pub(super) fn refused(denied: &OperationError<Rejection>) -> ApiError {
             ApiError::new(StatusCode::CONFLICT, "api_key_limit", error).hint("Revoke one that nobody needs.")
         }
         OperationError::Own(never) => match *never {},
-        OperationError::Rejected(Rejection::AlreadyClaimed) | OperationError::AlreadyUsed | OperationError::Unavailable => {
+        OperationError::Rejected(Rejection::AlreadyClaimed)
+        | OperationError::AlreadyUsed
+        | OperationError::Unavailable => {
             ApiError::unavailable("unavailable", "That could not be done now. Try again.", 1)
         }
     }
@@ -122,7 +124,11 @@ struct CreateApiKeyRequest {
         (status = 400, description = "No name, or one that it cannot have."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, frozen, or a token born of a payment or an API key."),
         (status = 409, description = "The account has as many keys as it can have."), (status = 503, description = "Not now.")))]
-async fn create_agent_api_key(State(room): Shared, BearerClaims(claims): BearerClaims, body: Body) -> Result<Response, ApiError> {
+async fn create_agent_api_key(
+    State(room): Shared,
+    BearerClaims(claims): BearerClaims,
+    body: Body,
+) -> Result<Response, ApiError> {
     let call = room.callables.read::<CreateApiKeyRequest>(body).await?;
     let name = text("name", &call.data.name, MAX_NAME_LEN)?;
     room.callables.admit(&claims, &call).await?;
@@ -153,7 +159,11 @@ struct EmptyRequest {}
     responses((status = 200, description = "`keys`.", body = schemas::ListApiKeysResult),
         (status = 400, description = "A member that it does not take."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, or frozen.")))]
-async fn list_agent_api_keys(State(room): Shared, BearerClaims(claims): BearerClaims, body: Body) -> Result<Response, ApiError> {
+async fn list_agent_api_keys(
+    State(room): Shared,
+    BearerClaims(claims): BearerClaims,
+    body: Body,
+) -> Result<Response, ApiError> {
     let call = room.callables.read::<EmptyRequest>(body).await?;
     room.callables.admit(&claims, &call).await?;
     let keys = room.callables.engine.api_keys_of(&claims.wallet).await;
@@ -179,7 +189,11 @@ struct RevokeApiKeyRequest {
         (status = 400, description = "A member that it does not take."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId` or key, frozen, or a token that may not."),
         (status = 404, description = "No such key."), (status = 503, description = "Not now.")))]
-async fn revoke_agent_api_key(State(room): Shared, BearerClaims(claims): BearerClaims, body: Body) -> Result<Response, ApiError> {
+async fn revoke_agent_api_key(
+    State(room): Shared,
+    BearerClaims(claims): BearerClaims,
+    body: Body,
+) -> Result<Response, ApiError> {
     let call = room.callables.read::<RevokeApiKeyRequest>(body).await?;
     room.callables.admit(&claims, &call).await?;
     let id: ApiKeyId = call.data.api_key_id.parse().map_err(|_| unknown())?;
@@ -191,7 +205,9 @@ async fn revoke_agent_api_key(State(room): Shared, BearerClaims(claims): BearerC
     let done = room.callables.engine.revoke_api_key(id).await;
     done.map_err(|denied| refused(&denied))?;
     let key = room.read(id).await?.ok_or_else(ApiError::internal)?;
-    Ok(result(&JsonObject::new().object("key", &shown(&room.api_keys, id, &key))))
+    Ok(result(
+        &JsonObject::new().object("key", &shown(&room.api_keys, id, &key)),
+    ))
 }
 
 /// The key is the caller's.
@@ -297,7 +313,9 @@ async fn announce_agent_connection(
             ));
         }
     }
-    let told = JsonObject::new().text("session_id", claims.session).object("agent", &view);
+    let told = JsonObject::new()
+        .text("session_id", claims.session)
+        .object("agent", &view);
     Ok(result(&told))
 }
 

@@ -5,10 +5,10 @@ mod application;
 mod destination;
 mod documents;
 mod fields;
-mod transfers;
 mod profile;
 mod recipients;
 mod transactions;
+mod transfers;
 
 use std::sync::Arc;
 

@@ -158,7 +158,11 @@ impl CallableState {
     ///
     /// # Errors
     /// As [`Callables::read`].
-    pub async fn read_up_to<T: DeserializeOwned>(&self, body: Body, max_bytes: usize) -> Result<CallableCall<T>, ApiError> {
+    pub async fn read_up_to<T: DeserializeOwned>(
+        &self,
+        body: Body,
+        max_bytes: usize,
+    ) -> Result<CallableCall<T>, ApiError> {
         call(&json::collect(body, max_bytes, self.body_timeout).await?)
     }
 
@@ -324,7 +328,8 @@ mod tests {
     // Aim: what a function takes is read with exactly its digits; `userId` is the envelope's, whatever the function takes.
     #[test]
     fn a_call_is_read_with_its_digits_and_its_user() {
-        let read = call::<UserIdField>(br#"{"data": {"maxAmount": 0.10, "userId": "0xAB", "note": "a \"b\""}}"#).unwrap();
+        let read =
+            call::<UserIdField>(br#"{"data": {"maxAmount": 0.10, "userId": "0xAB", "note": "a \"b\""}}"#).unwrap();
         assert_eq!(read.data.max_amount.unwrap().get(), "0.10");
         assert_eq!(
             (read.user.as_deref(), read.data.note.as_deref()),

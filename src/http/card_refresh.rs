@@ -10,7 +10,7 @@ use axum::response::Response;
 use axum::routing::post;
 use http::StatusCode;
 use purser_actors::card::{Card, Rejection};
-use purser_actors::engine::{OperationError, Engine};
+use purser_actors::engine::{Engine, OperationError};
 use purser_actors::id::CardId;
 use purser_actors::kernel::JsonObject;
 use purser_actors::kernel::idempotency::CommandResult;
@@ -19,7 +19,7 @@ use utoipa::{OpenApi, ToSchema};
 
 use super::account::{BearerClaims, authenticated_account};
 use super::error::ApiError;
-use super::idempotency::{IdempotencyKey, RecordedReply, memo, in_progress_response};
+use super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, memo};
 use super::{cards, json, schemas};
 
 /// What the route needs.
@@ -82,7 +82,8 @@ async fn refresh_card_data(
         &wanted,
         move |place| async move {
             let id: CardId = cards::own_usa_card(&engine, &caller, &named).await?;
-            let memo = place.map(|place| memo::<Card>(place, move |told: CommandResult<'_, Card>| answer(told.map(drop))));
+            let memo =
+                place.map(|place| memo::<Card>(place, move |told: CommandResult<'_, Card>| answer(told.map(drop))));
             match engine.refresh_card(id, memo).await {
                 Ok(()) => answer(Ok(())),
                 Err(OperationError::Rejected(why)) => answer(Err(&why)),

@@ -20,7 +20,7 @@ use utoipa::{OpenApi, ToSchema};
 
 use super::account::{BearerClaims, authenticated_account};
 use super::error::ApiError;
-use super::idempotency::{IdempotencyKey, RecordedReply, recorder_of, in_progress_response};
+use super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder_of};
 use super::reloadable_cards::ISSUER_TIMEOUT;
 use super::withdrawals::{WithdrawalState, address, in_range, to_own_wallet};
 use super::{json, schemas, top_ups};

@@ -23,7 +23,7 @@ use super::error::ApiError;
 use super::json;
 use super::query::Query;
 use super::schemas;
-use crate::checkout::{PaidCall, Checkout};
+use crate::checkout::{Checkout, PaidCall};
 use crate::config::ProductConfig;
 use crate::provider::CardIssuerApi;
 use crate::provider::reloadable_cards::ReloadableCardApi;

@@ -17,8 +17,8 @@ use serde_json::{Value, json};
 use utoipa::OpenApi;
 
 use super::error::with_prebuilt_body;
-use super::sandbox_identity_page::framed;
 use super::owner::accepts;
+use super::sandbox_identity_page::framed;
 
 const INDEX: &str = include_str!("pages/index.html");
 const TEXT: &str = "text/plain; charset=utf-8";

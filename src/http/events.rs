@@ -14,12 +14,12 @@ use purser_storage::{Cursor, Span, Store, StoreError};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::auth::{BearerAuth, AuthClaims, MaybeBearer, TokenError, require_not_frozen};
+use super::auth::{AuthClaims, BearerAuth, MaybeBearer, TokenError, require_not_frozen};
 use super::error::ApiError;
 use super::json;
 use super::query::Query;
 use super::schemas;
-use crate::stream::{AHEAD, ClientAccess, StreamEvent, EventFilter, StreamContext, is_ahead, upgrade};
+use crate::stream::{AHEAD, ClientAccess, EventFilter, StreamContext, StreamEvent, is_ahead, upgrade};
 
 /// Events looked through for one page, at most: a rare type must not read a whole history in one call.
 const SCAN_LIMIT: usize = 5_000;

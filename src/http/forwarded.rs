@@ -7,7 +7,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use http::HeaderMap;
 
-use crate::config::{IpNetwork, ForwardedHeader};
+use crate::config::{ForwardedHeader, IpNetwork};
 
 /// Whose word counts, and where they write it.
 #[derive(Clone, Debug)]

@@ -20,13 +20,13 @@ use purser_actors::port::{Clock, Entropy};
 use tower::Service;
 use tracing::Instrument;
 
-use super::auth::{RequestExtensions, Authenticator, BearerAuth, RequestId, RequestIds};
+use super::auth::{Authenticator, BearerAuth, RequestExtensions, RequestId, RequestIds};
 use super::deprecation::DeprecationHeaders;
-use super::error::{ApiError, PrebuiltBody, ErrorFormat, JSON, PROBLEM, PendingError};
+use super::error::{ApiError, ErrorFormat, JSON, PROBLEM, PendingError, PrebuiltBody};
 use super::forwarded::TrustedProxies;
 use super::headers::{FixedHeaders, write_preflight};
+use super::rate_limit::{RateLimitKey, RateLimitStatus, RateLimiter};
 use super::request_metrics::RequestMetrics;
-use super::rate_limit::{RateLimitStatus, RateLimitKey, RateLimiter};
 use crate::config::Config;
 use crate::system::Stopwatch;
 

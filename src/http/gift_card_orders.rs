@@ -18,10 +18,10 @@ use super::gift_cards::{answer, fee_for};
 use super::merchants::directory_unavailable;
 use super::query::Query;
 use super::schemas;
-use crate::checkout::{PaidCall, Checkout, rate_unavailable};
+use crate::checkout::{Checkout, PaidCall, rate_unavailable};
 use crate::config::ProductConfig;
 use crate::prices::ProductFeeRate;
-use crate::provider::gift_cards::{GiftCardApi, GiftCardProduct, Denominations};
+use crate::provider::gift_cards::{Denominations, GiftCardApi, GiftCardProduct};
 
 /// What the route needs.
 pub struct GiftCardOrderState {
@@ -142,7 +142,11 @@ impl GiftCardOrderState {
     async fn show(&self, product: &GiftCardProduct) -> Result<Vec<ProductFeeRate>, ApiError> {
         let now = self.checkout.clock.now();
         let rate = fee_for(product, self.product.fee_rate);
-        let shown = self.checkout.prices.record_quoted_rate(&product.product_id, rate, now).await;
+        let shown = self
+            .checkout
+            .prices
+            .record_quoted_rate(&product.product_id, rate, now)
+            .await;
         shown.map_err(|error| {
             tracing::error!(%error, "a fee rate could not be stored");
             ApiError::unavailable("unavailable", "The price could not be written down.", 2)

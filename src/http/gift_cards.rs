@@ -19,7 +19,9 @@ use super::merchants::{LONGEST_QUERY, directory_unavailable};
 use super::query::Query;
 use super::schemas::ExactDecimal;
 use crate::config::CountryList;
-use crate::provider::gift_cards::{GiftCardApi, GiftCardFacets, GiftCardProduct, GiftCardQuery, Redeemability, Denominations};
+use crate::provider::gift_cards::{
+    Denominations, GiftCardApi, GiftCardFacets, GiftCardProduct, GiftCardQuery, Redeemability,
+};
 
 const PARAMETERS: [&str; 6] = ["q", "country", "currency", "category", "limit", "starting_after"];
 
@@ -43,7 +45,9 @@ pub(super) async fn provider_error<T>(
     patience: Duration,
     asked: impl Future<Output = Result<T, PortError>>,
 ) -> Result<T, ApiError> {
-    answer(patience, asked).await.map_err(|error| directory_unavailable(&error))
+    answer(patience, asked)
+        .await
+        .map_err(|error| directory_unavailable(&error))
 }
 
 /// What a catalog answers, if it does in time.
@@ -225,7 +229,10 @@ impl From<GiftCardFacets> for SearchFacets {
         (status = 400, description = "A malformed parameter, or a country in which gift cards are not sold."),
         (status = 404, description = "`product_unknown`: `starting_after` is not in this list."),
         (status = 503, description = "`catalog_unavailable`: the catalog does not answer.")))]
-async fn search_gift_cards(State(state): State<Arc<GiftCardSearchState>>, RawQuery(raw): RawQuery) -> Result<Response, ApiError> {
+async fn search_gift_cards(
+    State(state): State<Arc<GiftCardSearchState>>,
+    RawQuery(raw): RawQuery,
+) -> Result<Response, ApiError> {
     let query = Query::parse(raw.as_deref(), &PARAMETERS)?;
     let country = query.code("country", 2, "ISO 3166-1 alpha-2")?;
     if country.is_some_and(|code| !state.countries.serves(code)) {

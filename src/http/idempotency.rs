@@ -33,8 +33,8 @@ use axum::extract::FromRequestParts;
 use axum::response::{IntoResponse as _, Response};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
-use purser_actors::engine::{OperationError, Engine, KeyState};
-use purser_actors::kernel::idempotency::{RecordedResponse, IdempotencySlot};
+use purser_actors::engine::{Engine, KeyState, OperationError};
+use purser_actors::kernel::idempotency::{IdempotencySlot, RecordedResponse};
 use purser_actors::kernel::{JsonObject, request_context};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -42,13 +42,13 @@ use tracing::Instrument as _;
 use zeroize::Zeroizing;
 
 use super::account::authenticated_account;
-use super::auth::{RequestExtensions, BearerAuth, AuthClaims};
+use super::auth::{AuthClaims, BearerAuth, RequestExtensions};
 use super::error::ApiError;
 use super::json;
 use crate::vault::Vault;
 
 use self::memos::keep;
-pub use self::memos::{memo, entity_recorder, recorder_of};
+pub use self::memos::{entity_recorder, memo, recorder_of};
 
 const HEADER: &str = "idempotency-key";
 static REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
@@ -171,7 +171,8 @@ impl IdempotencyKey {
         let Some(value) = values.next() else {
             return Ok(Self(None));
         };
-        let plain = |text: &&str| (1..=MAX_KEY_LEN).contains(&text.len()) && text.bytes().all(|b| matches!(b, b' '..=b'~'));
+        let plain =
+            |text: &&str| (1..=MAX_KEY_LEN).contains(&text.len()) && text.bytes().all(|b| matches!(b, b' '..=b'~'));
         let text = value.to_str().ok().filter(plain);
         match (text, values.next()) {
             (Some(text), None) => Ok(Self(Some(text.to_owned()))),
@@ -281,7 +282,10 @@ impl IdempotencyKey {
                     drop(turn);
                     told
                 };
-                let told = tokio::spawn(request_context::with_request(request_context::current_request(), work).in_current_span()).await;
+                let told = tokio::spawn(
+                    request_context::with_request(request_context::current_request(), work).in_current_span(),
+                )
+                .await;
                 match told.unwrap_or_else(|_| Err(ApiError::internal())) {
                     Ok(reply) => Ok(reply.into_response()),
                     // What was remembered is said the first time as it is said from then on.
@@ -297,7 +301,9 @@ impl IdempotencyKey {
                 }
             }
             KeyState::Replay(RecordedResponse::Body { status, body }) => Ok(replayed(replay(status, body))),
-            KeyState::Replay(RecordedResponse::EntityRef { id, .. }) => Ok(replayed(follow(id).await.map_err(ApiError::with_key))),
+            KeyState::Replay(RecordedResponse::EntityRef { id, .. }) => {
+                Ok(replayed(follow(id).await.map_err(ApiError::with_key)))
+            }
             KeyState::InProgress => Err(in_progress()),
             KeyState::Mismatch => Err(reused()),
         }

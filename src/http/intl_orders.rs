@@ -9,7 +9,7 @@ use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use axum::routing::{get, post};
 use http::{HeaderMap, StatusCode, Uri};
-use purser_actors::engine::{OperationError, Engine};
+use purser_actors::engine::{Engine, OperationError};
 use purser_actors::id::CardId;
 use purser_actors::intl_order::{IntlOrder, Rejection};
 use purser_actors::kernel::JsonObject;
@@ -21,13 +21,13 @@ use utoipa::{OpenApi, ToSchema};
 
 use super::account::{BearerClaims, authenticated_account};
 use super::auth::{AuthClaims, MaybeBearer};
-use super::cards::{may_steer, access_denied, not_found};
+use super::cards::{access_denied, may_steer, not_found};
 use super::error::ApiError;
-use super::idempotency::{IdempotencyKey, RecordedReply, memo, in_progress_response};
+use super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, memo};
 use super::query::Query;
 use super::readable::is_readable;
 use super::{json, schemas};
-use crate::checkout::{PaidCall, Checkout};
+use crate::checkout::{Checkout, PaidCall};
 use crate::config::ProductConfig;
 
 /// What these routes need.
@@ -158,8 +158,11 @@ async fn cancel_intl_order(
             let id: CardId = named.parse().map_err(|_| not_found())?;
             let order = own_order(&engine, &caller, id).await?;
             may_steer(&caller, Some(order.charge.payment), earlier)?;
-            let memo = place
-                .map(|place| memo::<IntlOrder>(place, move |told: CommandResult<'_, IntlOrder>| cancelled(id, told.map(drop))));
+            let memo = place.map(|place| {
+                memo::<IntlOrder>(place, move |told: CommandResult<'_, IntlOrder>| {
+                    cancelled(id, told.map(drop))
+                })
+            });
             match engine.cancel_intl(id, memo).await {
                 Ok(()) => cancelled(id, Ok(())),
                 Err(OperationError::Rejected(why)) => cancelled(id, Err(&why)),

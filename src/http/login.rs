@@ -12,7 +12,7 @@ use axum::routing::get;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use http_body_util::{BodyExt, Limited};
 use purser_actors::account::LoginCode;
-use purser_actors::engine::{OperationError, Engine};
+use purser_actors::engine::{Engine, OperationError};
 use purser_actors::kernel::{Entity, JsonObject};
 use purser_actors::port::{Clock, Entropy};
 use purser_actors::product::DailyCaps;
@@ -20,7 +20,7 @@ use purser_storage::Store;
 use utoipa::OpenApi;
 
 use super::account::{BearerClaims, authenticated_account};
-use super::auth::{Authenticator, AuthClaims};
+use super::auth::{AuthClaims, Authenticator};
 use super::error::ApiError;
 use super::json;
 use super::login_page::LoginPage;
@@ -29,8 +29,8 @@ use super::schemas;
 use super::{owner, owner_page};
 use crate::checkout::account_error;
 use crate::identity::api_key::ApiKeyCodec;
-use crate::identity::credentials::CredentialIssuer;
 use crate::identity::authenticator::TokenAuthenticator;
+use crate::identity::credentials::CredentialIssuer;
 use crate::identity::login::{LOGIN_CODE_LIFETIME_S, SessionCookies, login_code_hash, login_url, new_login_code};
 use crate::identity::origin::Origin;
 use crate::identity::secret::SecretText;
@@ -199,7 +199,11 @@ pub(super) fn cookie_of(headers: &HeaderMap) -> &str {
     request_body(content = String, content_type = "application/x-www-form-urlencoded"),
     responses((status = 303, description = "Signed in: back to the page."),
         (status = 403, description = "The page, without a session: the link is used up or too old. Or another page's form.", body = String, content_type = "text/html")))]
-async fn post_login(State(login): State<Arc<LoginState>>, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
+async fn post_login(
+    State(login): State<Arc<LoginState>>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, ApiError> {
     if !is_own_form(&login, &headers) {
         let refused = ApiError::forbidden("origin_refused", "This form is sent by our own page only.");
         return owner::redirect_or_error(&login, &headers, Err(refused));

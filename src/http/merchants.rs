@@ -12,7 +12,7 @@ use utoipa::{OpenApi, ToSchema};
 use super::error::ApiError;
 use super::json;
 use super::query::Query;
-use crate::provider::merchants::{Acceptance, CardType, Merchant, MerchantQuery, MerchantDirectory};
+use crate::provider::merchants::{Acceptance, CardType, Merchant, MerchantDirectory, MerchantQuery};
 
 /// Longest `q`, in characters.
 pub(super) const LONGEST_QUERY: usize = 100;
@@ -121,7 +121,10 @@ async fn search_merchants(
         starting_after: query.get("starting_after").map(str::to_owned),
         limit: usize::try_from(limit).unwrap_or(20),
     };
-    let page = merchants.search(&wanted).await.map_err(|error| directory_unavailable(&error))?;
+    let page = merchants
+        .search(&wanted)
+        .await
+        .map_err(|error| directory_unavailable(&error))?;
     let page =
         page.ok_or_else(|| ApiError::not_found("merchant_unknown", "There is no such merchant in this list."))?;
     let mut merchants: Vec<MerchantResult> = page.merchants.into_iter().map(MerchantResult::from).collect();

@@ -2,8 +2,8 @@
 //! service's address) is added here, from the same tables the handlers use; `answers.rs` completes what every operation may
 //! answer, `examples.rs` shows each of them.
 
-mod responses;
 mod examples;
+mod responses;
 mod schema_example;
 
 use axum::Router;

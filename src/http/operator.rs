@@ -1,30 +1,30 @@
 //! The routes of the operator's own address: `/metrics`, and `/admin/*` for whoever carries a token. None of them is
 //! reachable on the public one.
 
+mod accounts;
+mod api_doc;
 mod approvals;
-mod extractors;
 mod audit_log;
+mod auth;
 mod card_withdrawals;
 mod chains;
 mod copies;
 mod customers;
-mod untracked_transfers;
-mod accounts;
-mod api_doc;
-mod auth;
+mod extractors;
 mod incoming;
-mod intl_orders;
 mod intl_cards;
+mod intl_orders;
+mod jobs;
 mod leases;
 mod lines;
 mod operations;
 mod reconciliation;
 mod refunds;
 pub mod schemas;
-mod jobs;
 mod suspended;
 pub mod system;
 mod tokens;
+mod untracked_transfers;
 mod webhooks;
 
 use std::sync::Arc;
@@ -40,15 +40,15 @@ use purser_actors::engine::Engine;
 use purser_actors::port::{BoxFuture, Clock, Entropy};
 use purser_storage::Store;
 
-use super::auth::{Authenticator, AuthClaims, TokenError};
+use super::auth::{AuthClaims, Authenticator, TokenError};
 use super::error::ApiError;
 use crate::metrics::{self, Metrics};
 use crate::revocations::RevocationLog;
 use crate::vault::{CvvVault, Vault};
 
+pub use auth::{OperatorAuth, hash_of, is_token, new_token};
 pub use chains::ChainDesk;
 pub use copies::{Copies, Copy, Listed};
-pub use auth::{OperatorAuth, hash_of, is_token, new_token};
 pub use tokens::first_token;
 
 /// What the routes under `/admin` need.

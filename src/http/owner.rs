@@ -226,7 +226,11 @@ pub(super) async fn owner(login: &LoginState, headers: &HeaderMap) -> Result<Aut
 }
 
 /// A browser is shown a refusal on the page, everybody else gets it as JSON.
-pub(super) fn redirect_or_error(login: &LoginState, headers: &HeaderMap, done: Result<Response, ApiError>) -> Result<Response, ApiError> {
+pub(super) fn redirect_or_error(
+    login: &LoginState,
+    headers: &HeaderMap,
+    done: Result<Response, ApiError>,
+) -> Result<Response, ApiError> {
     match done {
         Err(error) if accepts(headers, "text/html") => Ok(refused_page(login, &error)),
         done => done,
@@ -276,24 +280,26 @@ fn parse_caps(form: &[u8]) -> Result<OwnerCaps, ApiError> {
     let names: Vec<&'static str> = BUDGETS.iter().flat_map(|(_, count, usd)| [*count, *usd]).collect();
     let form = Query::parse(Some(text), &names)?;
     let filled = |name: &str| form.get(name).map(str::trim).filter(|value| !value.is_empty());
-    BUDGETS.iter().try_fold(OwnerCaps::default(), |caps, (line, count, usd)| {
-        let wrong = |name: &'static str, what: &'static str| ApiError::parameter("parameter_invalid", name, what);
-        let whole = |text: &str| {
-            text.bytes()
-                .all(|b| b.is_ascii_digit())
-                .then(|| text.parse().ok())
-                .flatten()
-        };
-        let count = match filled(count) {
-            Some(text) => Some(whole(text).ok_or_else(|| wrong(count, "Not a whole number of purchases."))?),
-            None => None,
-        };
-        let sum = match filled(usd) {
-            Some(text) => Some(Cents::parse(text).map_err(|_| wrong(usd, "Not an amount of US dollars."))?),
-            None => None,
-        };
-        Ok(caps.with(*line, OwnerCap { count, sum }))
-    })
+    BUDGETS
+        .iter()
+        .try_fold(OwnerCaps::default(), |caps, (line, count, usd)| {
+            let wrong = |name: &'static str, what: &'static str| ApiError::parameter("parameter_invalid", name, what);
+            let whole = |text: &str| {
+                text.bytes()
+                    .all(|b| b.is_ascii_digit())
+                    .then(|| text.parse().ok())
+                    .flatten()
+            };
+            let count = match filled(count) {
+                Some(text) => Some(whole(text).ok_or_else(|| wrong(count, "Not a whole number of purchases."))?),
+                None => None,
+            };
+            let sum = match filled(usd) {
+                Some(text) => Some(Cents::parse(text).map_err(|_| wrong(usd, "Not an amount of US dollars."))?),
+                None => None,
+            };
+            Ok(caps.with(*line, OwnerCap { count, sum }))
+        })
 }
 
 fn unavailable() -> ApiError {

@@ -19,12 +19,12 @@ use utoipa::OpenApi;
 
 pub(super) use self::payee::{is_email, platform};
 use super::account::{BearerClaims, authenticated_account};
-use super::auth::{BearerAuth, AuthClaims, MaybeBearer};
+use super::auth::{AuthClaims, BearerAuth, MaybeBearer};
 use super::error::ApiError;
 use super::held::with_held;
 use super::query::Query;
 use super::{json, schemas};
-use crate::checkout::{PaidCall, Checkout};
+use crate::checkout::{Checkout, PaidCall};
 use crate::config::ProductConfig;
 use crate::identity::payout_form_link::PayoutFormLinks;
 

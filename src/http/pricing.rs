@@ -162,15 +162,19 @@ fn pricing(pages: &PricingPages) -> PricingResponse<'_> {
 }
 
 fn supported(config: &Config) -> SupportedCountriesResponse<'_> {
-    let products = config.products.all().into_iter().map(|(name, product)| ProductCountries {
-        product: name,
-        route: &product.route,
-        countries: everywhere(product),
-        countries_by_currency: by_key(&product.countries_by_currency),
-        countries_by_platform: by_key(&product.countries_by_platform),
-        note: amount_note(&product.country_note),
-        available: product.available,
-    });
+    let products = config
+        .products
+        .all()
+        .into_iter()
+        .map(|(name, product)| ProductCountries {
+            product: name,
+            route: &product.route,
+            countries: everywhere(product),
+            countries_by_currency: by_key(&product.countries_by_currency),
+            countries_by_platform: by_key(&product.countries_by_platform),
+            note: amount_note(&product.country_note),
+            available: product.available,
+        });
     SupportedCountriesResponse {
         note: COUNTRY_NOTE,
         products: products.collect(),

@@ -337,9 +337,15 @@ mod tests {
     fn words_and_numbers_are_literal() {
         let query = |raw| Query::parse(Some(raw), &["format", "limit"]).unwrap();
         assert_eq!(query("").choice("format", &["json", "html"]).unwrap(), "json");
-        assert_eq!(query("format=html").choice("format", &["json", "html"]).unwrap(), "html");
         assert_eq!(
-            query("format=HTML").choice("format", &["json", "html"]).unwrap_err().code,
+            query("format=html").choice("format", &["json", "html"]).unwrap(),
+            "html"
+        );
+        assert_eq!(
+            query("format=HTML")
+                .choice("format", &["json", "html"])
+                .unwrap_err()
+                .code,
             "parameter_invalid"
         );
         assert_eq!(query("limit=3").number("limit", 20, 1, 100).unwrap(), 3);

@@ -291,6 +291,9 @@ mod tests {
             let wallet = RateLimitKey::Wallet(Wallet::Evm([n; 20]));
             assert_eq!(limiter.count(wallet, NOW).remaining, 9, "{n}");
         }
-        assert_eq!(limiter.count(RateLimitKey::V4([9; 4]), NOW.plus_ms(60_000)).remaining, 9);
+        assert_eq!(
+            limiter.count(RateLimitKey::V4([9; 4]), NOW.plus_ms(60_000)).remaining,
+            9
+        );
     }
 }

@@ -15,7 +15,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use http_body_util::{BodyExt as _, Limited};
-use purser_actors::engine::{OperationError, Engine};
+use purser_actors::engine::{Engine, OperationError};
 use purser_actors::id::{CardId, PayoutId};
 use purser_actors::payout::{Payout, Status};
 use purser_actors::port::{Clock, PortError};
@@ -144,7 +144,11 @@ impl RedeemState {
     async fn payout(&self, id: PayoutId) -> Result<Payout, Response> {
         let read = self.engine.payout(&id).await.map_err(|_| unavailable_page())?;
         let payout = read.ok_or_else(invalid_link_page)?;
-        let account = self.engine.account(&payout.owner).await.map_err(|_| unavailable_page())?;
+        let account = self
+            .engine
+            .account(&payout.owner)
+            .await
+            .map_err(|_| unavailable_page())?;
         let frozen = account.is_some_and(|account| account.frozen.is_some());
         if frozen && payout.status == Status::AwaitingDetails {
             return Err(frozen_page());

@@ -25,7 +25,7 @@ use utoipa::{OpenApi, ToSchema};
 use super::account::{BearerClaims, authenticated_account};
 use super::auth::AuthClaims;
 use super::error::ApiError;
-use super::idempotency::{IdempotencyKey, RecordedReply, recorder_of, in_progress_response};
+use super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder_of};
 use super::login::signed_in;
 use super::withdrawals::in_range;
 use super::{json, schemas, top_ups};

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use http::StatusCode;
-use purser_storage::stats::{HistogramSnapshot, Histogram, PerThread};
+use purser_storage::stats::{Histogram, HistogramSnapshot, PerThread};
 
 /// Every route, the operator's too. What is asked for elsewhere is counted as [`OTHER`].
 pub const ROUTES: &[&str] = &[

@@ -1,15 +1,15 @@
 //! `/sandbox/*`: steer and inspect the simulated world. Only there in sandbox mode, never limited by an account.
 
 pub mod bank;
-pub mod catalogs;
-pub mod card_charges;
 pub mod bridge;
-pub mod remote_guard;
-pub mod payouts;
-pub mod identity;
-pub mod reloadable_cards;
+pub mod card_charges;
+pub mod catalogs;
 pub mod clock;
+pub mod identity;
 pub mod identity_result;
+pub mod payouts;
+pub mod reloadable_cards;
+pub mod remote_guard;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,8 +32,8 @@ use super::query::Query;
 use crate::payment::decode::{Payload, decode};
 use crate::payment::evm::parse_fields;
 use crate::sandbox::control::{
-    BalanceResponse, BalanceRequest, ChainFaultRequest, ControlError, SandboxView, FaucetRequest, IssuerFaultRequest,
-    MagicValue, NetworkParam, SandboxControl, TransferList, TransfersRequest,
+    BalanceRequest, BalanceResponse, ChainFaultRequest, ControlError, FaucetRequest, IssuerFaultRequest, MagicValue,
+    NetworkParam, SandboxControl, SandboxView, TransferList, TransfersRequest,
 };
 use crate::settlement::sandbox::SandboxSettlement;
 use crate::settlement::sandbox::remote::{ChainRpcRequest, ChainRpcResponse};

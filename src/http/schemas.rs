@@ -4,19 +4,19 @@
 //! Clients tolerate new members, so the document leaves its objects open. The tests close them: an answer with a member
 //! that is not listed here fails there.
 
+mod account;
 mod agent_wallet;
 mod api_keys;
 mod banking;
 mod card_balance;
 mod gift_cards;
+mod identity;
 mod intl_orders;
-mod withdrawals;
-mod account;
 mod payments;
 mod payouts;
-mod identity;
 mod reloadable_cards;
 mod webhooks;
+mod withdrawals;
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -24,34 +24,42 @@ use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::openapi::{Object, RefOr};
 use utoipa::{PartialSchema, ToSchema};
 
+pub use account::{
+    AccountBalance, AccountOverview, AuthLinkResponse, BillingAddress, Card, CardDataResponse, CardDetails, CardList,
+    CardListItem, CardPurchase, CardPurchaseResponse, CardTransaction, CardWithDetails, CreditedPurchase, Event,
+    EventData, EventList, PurchasedCard, RefreshCardResponse,
+};
 pub use agent_wallet::{
-    AddressBookResult, DeleteAddressResult, AddressBookEntry, SaveAddressResult, AgentBalance, AgentBalances, PaidCallResponse,
-    WalletPayment, AgentSpendLimit, AgentPaymentResult, AgentWallet, AgentWalletAddresses, AgentWalletCaps, GetAgentWalletResult,
-    CreateAgentWalletResult, PendingWalletPayment,
+    AddressBookEntry, AddressBookResult, AgentBalance, AgentBalances, AgentPaymentResult, AgentSpendLimit, AgentWallet,
+    AgentWalletAddresses, AgentWalletCaps, CreateAgentWalletResult, DeleteAddressResult, GetAgentWalletResult,
+    PaidCallResponse, PendingWalletPayment, SaveAddressResult, WalletPayment,
 };
 pub use api_keys::*;
 pub use banking::*;
-pub use card_balance::{CardTransactionsResponse, DepositAddress, TopUpPurchase, TopUpPurchaseResponse, TopUp, TopUpLeg};
-pub use gift_cards::{GiftCardPurchase, GiftCard, PurchasedGiftCard, GiftCardWithDetails, GiftCardPurchaseResponse};
-pub use intl_orders::{CancelOrderResponse, IntlCard, IntlCardDetails, IntlCardOrder, IntlCardWithDetails, IntlOrderPurchase, IntlOrderPurchaseResponse};
-pub use withdrawals::{
-    CreatedWithdrawal, WithdrawalResponse, StatementResponse, StatementLine, Withdrawal, CreateWithdrawalResponse, WithdrawalList,
-    WithdrawalStatusResponse,
+pub use card_balance::{
+    CardTransactionsResponse, DepositAddress, TopUp, TopUpLeg, TopUpPurchase, TopUpPurchaseResponse,
 };
-pub use account::{
-    AccountOverview, AuthLinkResponse, AccountBalance, BillingAddress, CardPurchase, Card, CardDataResponse, CardDetails, CardTransaction, CardList,
-    CreditedPurchase, Event, EventData, EventList, CardListItem, PurchasedCard, CardWithDetails, CardPurchaseResponse, RefreshCardResponse,
+pub use gift_cards::{GiftCard, GiftCardPurchase, GiftCardPurchaseResponse, GiftCardWithDetails, PurchasedGiftCard};
+pub use identity::{CallbackReceived, KycLinkResponse, KycStatusResponse, OwnerCap, OwnerCaps};
+pub use intl_orders::{
+    CancelOrderResponse, IntlCard, IntlCardDetails, IntlCardOrder, IntlCardWithDetails, IntlOrderPurchase,
+    IntlOrderPurchaseResponse,
 };
 pub use payments::{ListedPayment, Payment, PaymentList, PaymentProgress, PaymentReceipt};
-pub use identity::{KycLinkResponse, KycStatusResponse, OwnerCap, OwnerCaps, CallbackReceived};
 pub use reloadable_cards::{
-    CardCharge, CardHistoryEntry, CardActionResponse, CreatedReloadableCard, ReloadableCardWithDetails, ReloadableCard, CreateReloadableCardResponse,
+    CardActionResponse, CardCharge, CardHistoryEntry, CreateReloadableCardResponse, CreatedReloadableCard,
+    ReloadableCard, ReloadableCardWithDetails,
+};
+pub use withdrawals::{
+    CreateWithdrawalResponse, CreatedWithdrawal, StatementLine, StatementResponse, Withdrawal, WithdrawalList,
+    WithdrawalResponse, WithdrawalStatusResponse,
 };
 
 pub use payouts::{
-    BankRecipientList, AppPaymentPurchase, BankPaymentPurchase, PushToCardPurchase, DeletedPaymentRecipient, LateReturn,
-    BankRecipient, BankRecipientDestination, PaymentRecipient, PurchasedAppPayment, PurchasedBankPayment, Payout, AppPaymentPurchaseResponse,
-    BankPaymentPurchaseResponse, PayoutDestination, PushToCardPurchaseResponse, PayoutStatusResponse, PayoutList, UpdatedPaymentRecipient, PaymentRecipientList,
+    AppPaymentPurchase, AppPaymentPurchaseResponse, BankPaymentPurchase, BankPaymentPurchaseResponse, BankRecipient,
+    BankRecipientDestination, BankRecipientList, DeletedPaymentRecipient, LateReturn, PaymentRecipient,
+    PaymentRecipientList, Payout, PayoutDestination, PayoutList, PayoutStatusResponse, PurchasedAppPayment,
+    PurchasedBankPayment, PushToCardPurchase, PushToCardPurchaseResponse, UpdatedPaymentRecipient,
 };
 pub use webhooks::*;
 

@@ -9,15 +9,15 @@ use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use axum::routing::{get, post};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
-use purser_actors::engine::{UserIdCollision, OperationError, Engine};
+use purser_actors::engine::{Engine, OperationError, UserIdCollision};
 use purser_actors::id::Network;
 use purser_actors::kernel::JsonObject;
 use purser_actors::port::{Clock, Entropy};
-use purser_actors::session::{AuthMethod, Reply, Command, Rejection, Session};
+use purser_actors::session::{AuthMethod, Command, Rejection, Reply, Session};
 use serde::Deserialize;
 use utoipa::{OpenApi, ToSchema};
 
-use super::error::{ApiError, with_prebuilt_body, with_members};
+use super::error::{ApiError, with_members, with_prebuilt_body};
 use super::json;
 use super::query::Query;
 use super::schemas;
@@ -90,7 +90,13 @@ async fn get_auth(
     let mut proofs = headers.get_all(SIGN_IN_WITH_X).iter();
     let signed = match (proofs.next(), proofs.next()) {
         (None, _) => return Ok(challenge(&state, first, None)),
-        (Some(_), Some(_)) => return Ok(challenge(&state, first, Some(SignInError::Header("sent more than once")))),
+        (Some(_), Some(_)) => {
+            return Ok(challenge(
+                &state,
+                first,
+                Some(SignInError::Header("sent more than once")),
+            ));
+        }
         (Some(proof), None) => match state.checker.check(proof.as_bytes(), now) {
             Ok(signed) => signed,
             Err(refusal) => return Ok(challenge(&state, first, Some(refusal))),
@@ -108,7 +114,9 @@ async fn get_auth(
     let body = JsonObject::new()
         .object(
             "auth",
-            &state.credentials.issue(&signed.wallet, session.id, AuthMethod::Wallet, 0),
+            &state
+                .credentials
+                .issue(&signed.wallet, session.id, AuthMethod::Wallet, 0),
         )
         .text("user_id", signed.wallet.user_id());
     Ok(json::private(json::bytes_as_json(body.to_json())))

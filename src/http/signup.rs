@@ -4,8 +4,8 @@
 //! Nothing is kept of a signup until then: its token and its page's address are MACs. The key that comes of it can be read
 //! with the token until it is first used, and for ten minutes at most.
 
-mod rate_limit;
 mod claim;
+mod rate_limit;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -128,12 +128,15 @@ async fn sign_up(room: &SignupState, body: Body) -> Result<Response, ApiError> {
         (status = 410, description = "Too late, or over (`terminal: true`).")))]
 async fn get_signup_status(State(room): Shared, RawQuery(query): RawQuery) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["claim_token"])?;
-    let signup = room.signups.parse_token(query.required("claim_token")?).ok_or_else(|| {
-        let error = "The claim token is not one of ours.";
-        ApiError::new(StatusCode::UNAUTHORIZED, "claim_token_invalid", error)
-            .hint("Begin again with POST /signup.")
-            .terminal()
-    })?;
+    let signup = room
+        .signups
+        .parse_token(query.required("claim_token")?)
+        .ok_or_else(|| {
+            let error = "The claim token is not one of ours.";
+            ApiError::new(StatusCode::UNAUTHORIZED, "claim_token_invalid", error)
+                .hint("Begin again with POST /signup.")
+                .terminal()
+        })?;
     let Some(place) = room.arrivals.wait_for(signup.key) else {
         let told = room.told(signup).await?;
         return Ok(told.unwrap_or_else(|| pending(CROWDED_S)));
@@ -180,7 +183,11 @@ impl SignupState {
     async fn told(&self, signup: Signup) -> Result<Option<Response>, ApiError> {
         let now = self.login.clock.now();
         let Some(key) = self.key_of(signup).await? else {
-            return if signup.is_expired(now) { Err(expired()) } else { Ok(None) };
+            return if signup.is_expired(now) {
+                Err(expired())
+            } else {
+                Ok(None)
+            };
         };
         if !key.is_revealable(now) {
             let error = "The API key was used, was revoked or is older than ten minutes: it is not shown again.";

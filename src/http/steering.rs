@@ -10,11 +10,11 @@ use axum::response::Response;
 use axum::routing::post;
 use http::StatusCode;
 use purser_actors::card::{self, Card};
-use purser_actors::engine::{OperationError, Engine};
+use purser_actors::engine::{Engine, OperationError};
 use purser_actors::id::CardId;
 use purser_actors::intl_order::{self, IntlOrder};
 use purser_actors::kernel::JsonObject;
-use purser_actors::kernel::idempotency::{IdempotencySlot, CommandResult};
+use purser_actors::kernel::idempotency::{CommandResult, IdempotencySlot};
 use purser_actors::port::CardAction;
 use purser_actors::reloadable_card::{self, ReloadableCard};
 use serde::{Deserialize, Serialize};
@@ -23,7 +23,7 @@ use utoipa::{OpenApi, ToSchema};
 use super::account::{BearerClaims, authenticated_account};
 use super::cards::{self, AnyCard};
 use super::error::ApiError;
-use super::idempotency::{IdempotencyKey, RecordedReply, memo, in_progress_response};
+use super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, memo};
 use super::reloadable_cards::ReloadableCardState;
 use super::{json, schemas};
 
@@ -66,7 +66,12 @@ struct Which {
         (status = 409, description = "It was not made or has ended, something else is asked of it, or the first request with this key is still running."),
         (status = 422, description = "The key was used for something else."),
         (status = 429, description = "Too many requests."), (status = 503, description = "Not now.")))]
-async fn pause_card(state: Shared, holder: BearerClaims, key: IdempotencyKey, body: Body) -> Result<Response, ApiError> {
+async fn pause_card(
+    state: Shared,
+    holder: BearerClaims,
+    key: IdempotencyKey,
+    body: Body,
+) -> Result<Response, ApiError> {
     steer(state, holder, key, body, ("/pause-card", CardAction::Pause)).await
 }
 
@@ -84,7 +89,12 @@ async fn pause_card(state: Shared, holder: BearerClaims, key: IdempotencyKey, bo
         (status = 409, description = "It was not made or has ended, something else is asked of it, or the first request with this key is still running."),
         (status = 422, description = "The key was used for something else."),
         (status = 429, description = "Too many requests."), (status = 503, description = "Not now.")))]
-async fn resume_card(state: Shared, holder: BearerClaims, key: IdempotencyKey, body: Body) -> Result<Response, ApiError> {
+async fn resume_card(
+    state: Shared,
+    holder: BearerClaims,
+    key: IdempotencyKey,
+    body: Body,
+) -> Result<Response, ApiError> {
     steer(state, holder, key, body, ("/resume-card", CardAction::Resume)).await
 }
 
@@ -102,7 +112,12 @@ async fn resume_card(state: Shared, holder: BearerClaims, key: IdempotencyKey, b
         (status = 409, description = "It was not made or has ended, something else is asked of it, or the first request with this key is still running."),
         (status = 422, description = "The key was used for something else."),
         (status = 429, description = "Too many requests."), (status = 503, description = "Not now.")))]
-async fn close_card(state: Shared, holder: BearerClaims, key: IdempotencyKey, body: Body) -> Result<Response, ApiError> {
+async fn close_card(
+    state: Shared,
+    holder: BearerClaims,
+    key: IdempotencyKey,
+    body: Body,
+) -> Result<Response, ApiError> {
     steer(state, holder, key, body, ("/close-card", CardAction::Close)).await
 }
 
@@ -196,7 +211,11 @@ impl Asked {
         self.told(engine.request_card_action(self.id, self.wish, memo).await, not)
     }
 
-    fn told<R>(&self, told: Result<bool, OperationError<R>>, not: impl Fn(&R) -> Not) -> Result<RecordedReply, ApiError> {
+    fn told<R>(
+        &self,
+        told: Result<bool, OperationError<R>>,
+        not: impl Fn(&R) -> Not,
+    ) -> Result<RecordedReply, ApiError> {
         match told {
             Ok(asked) => self.answer(Ok(asked), not),
             Err(OperationError::Rejected(why)) => self.answer(Err(&why), not),

@@ -24,7 +24,7 @@ use super::error::ApiError;
 use super::held::with_held;
 use super::query::Query;
 use super::{cards, json, schemas};
-use crate::checkout::{PaidCall, Checkout};
+use crate::checkout::{Checkout, PaidCall};
 use crate::config::ProductConfig;
 use crate::provider::CardBalanceReader;
 
@@ -193,7 +193,10 @@ fn card_events(cards: &CardIndex, limit: usize) -> Vec<JsonObject> {
     happened.reverse();
     happened.sort_by_key(|(at, ..)| std::cmp::Reverse(*at));
     let view = |(at, id, event): (Timestamp, &CardId, &'static str)| {
-        JsonObject::new().text("card_id", id).text("event", event).time("at", at)
+        JsonObject::new()
+            .text("card_id", id)
+            .text("event", event)
+            .time("at", at)
     };
     happened.into_iter().take(limit).map(view).collect()
 }
@@ -237,7 +240,11 @@ async fn get_card_deposit_address(
     Query::parse(query.as_deref(), &[])?;
     authenticated_account(&top_ups.engine, &claims).await?;
     let address = linked(&top_ups.engine, &claims.wallet).await?;
-    let balance = top_ups.balances.balance(&address).await.map_err(|_| issuer_unavailable())?;
+    let balance = top_ups
+        .balances
+        .balance(&address)
+        .await
+        .map_err(|_| issuer_unavailable())?;
     let body = JsonObject::new()
         .text("address", Wallet::Evm(address).address())
         .text("network", "base")

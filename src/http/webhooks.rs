@@ -12,24 +12,24 @@ use axum::response::Response;
 use axum::routing::{get, post};
 use http::StatusCode;
 use purser_actors::engine::webhooks::{RegistrationError, WebhookRegistration, parse_entity_ref};
-use purser_actors::engine::{OperationError, Engine};
+use purser_actors::engine::{Engine, OperationError};
 use purser_actors::id::WebhookId;
-use purser_actors::kernel::idempotency::{IdempotencySlot, CommandResult};
+use purser_actors::kernel::idempotency::{CommandResult, IdempotencySlot};
 use purser_actors::kernel::{Entity, JsonObject};
 use purser_actors::port::{Clock, Entropy};
-use purser_actors::webhook::{WebhookEndpoint, Rejection, Status};
+use purser_actors::webhook::{Rejection, Status, WebhookEndpoint};
 use serde::{Deserialize, Serialize};
 use utoipa::{OpenApi, ToSchema};
 
 use super::account::{BearerClaims, authenticated_account};
 use super::auth::AuthClaims;
 use super::error::ApiError;
-use super::idempotency::{IdempotencyKey, RecordedReply, memo, in_progress_response};
+use super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, memo};
 use super::query::Query;
 use super::{json, schemas};
 use crate::stream::EventFilter;
 use crate::vault::Vault;
-use crate::webhooks::{WebhookPoster, SigningSecret, wire_summary};
+use crate::webhooks::{SigningSecret, WebhookPoster, wire_summary};
 pub(super) use deliveries::{RedeliverParams, RedeliverWebhookRequest, STATES, accepted, unknown_delivery};
 
 /// What these routes need.
@@ -118,7 +118,8 @@ async fn post_register(
             .hint("A public address on port 80 or 443, by name or plainly written.")
     })?;
     let types = wanted.types.unwrap_or_default();
-    EventFilter::new(types.clone()).map_err(|why| ApiError::parameter("parameter_invalid", "types", why.to_string()))?;
+    EventFilter::new(types.clone())
+        .map_err(|why| ApiError::parameter("parameter_invalid", "types", why.to_string()))?;
     authenticated_account(&state.engine, &claims).await?;
     let order = RegisterWebhookParams { url, types };
     let (first, later, asked) = (state.clone(), state.clone(), order.clone());
@@ -136,7 +137,12 @@ async fn post_register(
 }
 
 impl WebhookState {
-    async fn register(&self, claims: &AuthClaims, order: RegisterWebhookParams, place: Option<IdempotencySlot>) -> Result<RecordedReply, ApiError> {
+    async fn register(
+        &self,
+        claims: &AuthClaims,
+        order: RegisterWebhookParams,
+        place: Option<IdempotencySlot>,
+    ) -> Result<RecordedReply, ApiError> {
         let (secret, record) = (SigningSecret::new(&*self.entropy), self.entropy.random());
         let sealed = secret.seal(&self.vault, record).map_err(|_| ApiError::internal())?;
         let RegisterWebhookParams { url, types } = order;
@@ -264,7 +270,12 @@ struct DeleteWebhookRequest {
         (status = 409, description = "It is deleted already, or the first request with this key is still running."),
         (status = 422, description = "The key was used for something else."),
         (status = 429, description = "Too many requests."), (status = 503, description = "Not now.")))]
-async fn post_delete(State(state): Shared, BearerClaims(claims): BearerClaims, key: IdempotencyKey, body: Body) -> Result<Response, ApiError> {
+async fn post_delete(
+    State(state): Shared,
+    BearerClaims(claims): BearerClaims,
+    key: IdempotencyKey,
+    body: Body,
+) -> Result<Response, ApiError> {
     let wanted: DeleteWebhookRequest = json::read(body, state.max_body_bytes, state.body_timeout).await?;
     authenticated_account(&state.engine, &claims).await?;
     let (room, caller, named) = (state.clone(), claims.clone(), wanted.webhook_id.clone());

@@ -11,11 +11,11 @@ use axum::response::Response;
 use axum::routing::{get, post};
 use http::StatusCode;
 use purser_actors::account::{Account, Rejection};
-use purser_actors::engine::{AnyWithdrawal, OperationError, Engine, NotPromised, Promise};
-use purser_actors::id::{StatementLineId, Network, Wallet, WithdrawalId};
+use purser_actors::engine::{AnyWithdrawal, Engine, NotPromised, OperationError, Promise};
+use purser_actors::id::{Network, StatementLineId, Wallet, WithdrawalId};
 use purser_actors::kernel::JsonObject;
-use purser_actors::kernel::job::Job;
 use purser_actors::kernel::idempotency::CommandResult;
+use purser_actors::kernel::job::Job;
 use purser_actors::money::{AmountError, Cents, Usdc};
 use purser_actors::port::Entropy;
 use serde::{Deserialize, Serialize};
@@ -26,7 +26,7 @@ use super::account::{BearerClaims, authenticated_account};
 use super::auth::AuthClaims;
 use super::error::ApiError;
 use super::held::{not_promised, takes_on, with_held};
-use super::idempotency::{IdempotencyKey, RecordedReply, memo, in_progress_response};
+use super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, memo};
 use super::query::Query;
 use super::{json, schemas};
 use crate::payment::evm::checksummed;
@@ -164,7 +164,12 @@ async fn promised(
 }
 
 /// The answer to a withdrawal, as it is sent and remembered.
-fn accepted(id: WithdrawalId, amount: Usdc, url: &str, told: Result<(), &Rejection>) -> Result<RecordedReply, ApiError> {
+fn accepted(
+    id: WithdrawalId,
+    amount: Usdc,
+    url: &str,
+    told: Result<(), &Rejection>,
+) -> Result<RecordedReply, ApiError> {
     match told {
         Ok(()) => {
             let withdrawal = JsonObject::new()

@@ -14,10 +14,10 @@ use purser_actors::port::{BoxFuture, Clock, Timestamp};
 use purser_actors::session::{AuthMethod, ID_TOKEN_MAX_S};
 use purser_storage::{EventSink, StoreError, StoredEvent};
 
-use super::signup_waiters::SignupWaiters;
 use super::login::SessionCookies;
-use super::token::{TokenAuthMethod, IdTokenError as JwtError, IdTokens};
-use crate::http::auth::{Authenticator, AuthClaims, AccountStatus, TokenError};
+use super::signup_waiters::SignupWaiters;
+use super::token::{IdTokenError as JwtError, IdTokens, TokenAuthMethod};
+use crate::http::auth::{AccountStatus, AuthClaims, Authenticator, TokenError};
 use crate::revocations::{RevocationLog, entry_of};
 use crate::stream::Hub;
 

@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 use super::nonce::{CHALLENGE_LIFETIME_MS, Nonces};
 use super::origin::Origin;
-use super::sign_in_error::SignInError;
 use super::rfc3339;
+use super::sign_in_error::SignInError;
 
 /// Path of the route, and so of the `uri` that is signed.
 const PATH: &str = "/auth";
@@ -95,7 +95,13 @@ impl SignInChallenges {
 
     /// A fresh challenge with `first` first in `accepts`; Base unless the caller asked for `?network=solana`. After a
     /// refused proof it says why.
-    pub fn issue(&self, first: Network, refusal: Option<SignInError>, now: Timestamp, entropy: &dyn Entropy) -> SignInChallenge {
+    pub fn issue(
+        &self,
+        first: Network,
+        refusal: Option<SignInError>,
+        now: Timestamp,
+        entropy: &dyn Entropy,
+    ) -> SignInChallenge {
         let nonce = self.nonces.issue(now, entropy);
         let forms = match first {
             Network::Base => &self.base_first,

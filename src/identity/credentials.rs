@@ -10,7 +10,7 @@ use purser_actors::session::{AuthMethod, Session};
 
 use super::refresh::{ParsedRefreshToken, RefreshTokenCodec};
 use super::secret::SecretText;
-use super::token::{ID_TOKEN_LIFETIME_S, TokenAuthMethod, IdTokens};
+use super::token::{ID_TOKEN_LIFETIME_S, IdTokens, TokenAuthMethod};
 
 /// Makes credentials.
 pub struct CredentialIssuer {

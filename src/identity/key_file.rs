@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use purser_actors::port::{Entropy, Timestamp};
 use zeroize::Zeroizing;
 
-use super::keys::{KeyTextError, IdentityKeyRing};
+use super::keys::{IdentityKeyRing, KeyTextError};
 use crate::private_file;
 
 /// Larger than any key file; a bigger one is somebody else's file.

@@ -10,10 +10,10 @@ use purser_actors::id::{Network, Wallet};
 use purser_actors::port::Timestamp;
 use serde::Deserialize;
 
-use super::nonce::{CHALLENGE_LIFETIME_MS, UsedNonceKey, Nonces};
+use super::nonce::{CHALLENGE_LIFETIME_MS, Nonces, UsedNonceKey};
 use super::origin::Origin;
-use super::sign_in_error::SignInError;
 use super::rfc3339;
+use super::sign_in_error::SignInError;
 use super::wallet_signature::{recover_eip191, verify_ed25519};
 
 /// Longest header value, in bytes; stock clients send about 700.

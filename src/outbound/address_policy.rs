@@ -55,7 +55,9 @@ impl BlockedUrl {
     /// The end of a refusal's sentence: which setting would let it be called, where one would.
     pub const fn allowlist_hint(self) -> &'static str {
         match self {
-            Self::Port | Self::InternalHostname | Self::InternalAddress => ", and outbound.listed_hosts does not list it",
+            Self::Port | Self::InternalHostname | Self::InternalAddress => {
+                ", and outbound.listed_hosts does not list it"
+            }
             Self::Malformed | Self::Scheme | Self::Credentials | Self::ObfuscatedAddress => "",
         }
     }
@@ -100,7 +102,10 @@ impl AddressPolicy {
             return Err(BlockedUrl::Port);
         }
         judge_host(&host, written)?;
-        Ok(AllowedUrl { url, allowlisted: false })
+        Ok(AllowedUrl {
+            url,
+            allowlisted: false,
+        })
     }
 
     fn is_listed(&self, host: &str, port: u16) -> bool {
@@ -124,7 +129,11 @@ fn judge_host(host: &str, written: &str) -> Result<(), BlockedUrl> {
         // The parser has understood every form there is; only the plain one is taken.
         let plain = written.split(':').next() == Some(host);
         check_address(address.into())?;
-        return if plain { Ok(()) } else { Err(BlockedUrl::ObfuscatedAddress) };
+        return if plain {
+            Ok(())
+        } else {
+            Err(BlockedUrl::ObfuscatedAddress)
+        };
     }
     judge_name(host)
 }
@@ -166,7 +175,11 @@ pub fn check_address(address: IpAddr) -> Result<(), BlockedUrl> {
         IpAddr::V4(address) => is_public_v4(address),
         IpAddr::V6(address) => is_public_v6(address),
     };
-    if public { Ok(()) } else { Err(BlockedUrl::InternalAddress) }
+    if public {
+        Ok(())
+    } else {
+        Err(BlockedUrl::InternalAddress)
+    }
 }
 
 /// By the registry of special-purpose addresses (RFC 6890 and its updates), and the one public address behind which a
@@ -248,7 +261,7 @@ mod tests {
     // understands.
     #[test]
     fn case_59_inside_addresses_are_refused_in_every_form() {
-        use BlockedUrl::{ObfuscatedAddress, InternalAddress};
+        use BlockedUrl::{InternalAddress, ObfuscatedAddress};
         for inside in [
             "http://127.0.0.1/",
             "http://127.1/",
@@ -352,10 +365,19 @@ mod tests {
         assert!(policy.check_url("http://peer.local/").unwrap().allowlisted);
         assert_eq!(policy.check_url("http://127.0.0.1:4022/"), Err(BlockedUrl::Port));
         assert_eq!(policy.check_url("http://127.0.0.1/"), Err(BlockedUrl::InternalAddress));
-        assert_eq!(policy.check_url("https://peer.local/"), Err(BlockedUrl::InternalHostname));
-        assert_eq!(policy.check_url("http://u@127.0.0.1:4021/"), Err(BlockedUrl::Credentials));
+        assert_eq!(
+            policy.check_url("https://peer.local/"),
+            Err(BlockedUrl::InternalHostname)
+        );
+        assert_eq!(
+            policy.check_url("http://u@127.0.0.1:4021/"),
+            Err(BlockedUrl::Credentials)
+        );
         let any_port = AddressPolicy::new(&[443], &["127.0.0.1:*".to_owned()]);
         assert!(any_port.check_url("http://127.0.0.1:4022/hook").unwrap().allowlisted);
-        assert_eq!(any_port.check_url("http://127.0.0.2:443/"), Err(BlockedUrl::InternalAddress));
+        assert_eq!(
+            any_port.check_url("http://127.0.0.2:443/"),
+            Err(BlockedUrl::InternalAddress)
+        );
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 
-use super::address_policy::{AddressPolicy, BlockedUrl, AllowedUrl};
+use super::address_policy::{AddressPolicy, AllowedUrl, BlockedUrl};
 use super::resolver::{DnsLookup, FilteringResolver, SystemDns, is_blocked};
 
 /// How long the beginning of a body is waited for when only the status counts.
@@ -140,7 +140,12 @@ impl OutboundClient {
     ///
     /// # Errors
     /// [`CallError`], as long as there is no status.
-    pub async fn send_and_forget(&self, target: &AllowedUrl, asking: OutboundRequest, excerpt: usize) -> Result<OutboundResponse, OutboundError> {
+    pub async fn send_and_forget(
+        &self,
+        target: &AllowedUrl,
+        asking: OutboundRequest,
+        excerpt: usize,
+    ) -> Result<OutboundResponse, OutboundError> {
         let mut response = self.send(target, asking).await?;
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         let mut body = Vec::new();
@@ -159,7 +164,11 @@ impl OutboundClient {
     }
 
     async fn send(&self, target: &AllowedUrl, asking: OutboundRequest) -> Result<reqwest::Response, OutboundError> {
-        let client = if target.allowlisted { &self.listed } else { &self.filtered };
+        let client = if target.allowlisted {
+            &self.listed
+        } else {
+            &self.filtered
+        };
         let mut request = client.request(asking.method, target.url.clone());
         for (name, value) in asking.headers {
             request = request.header(name, value);

@@ -182,7 +182,10 @@ fn exact(scheme: &str) -> Result<(), VerificationError> {
     if scheme == "exact" {
         Ok(())
     } else {
-        Err(VerificationError::new(Reason::Scheme, "only the scheme `exact` is taken"))
+        Err(VerificationError::new(
+            Reason::Scheme,
+            "only the scheme `exact` is taken",
+        ))
     }
 }
 

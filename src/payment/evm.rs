@@ -12,8 +12,8 @@ use sha3::{Digest, Keccak256};
 
 use self::signature::{any_signature, canonical_v, signature_bytes};
 use super::decode::EvmPayload;
-use super::proof::Judged;
 use super::error::{Reason, VerificationError};
+use super::proof::Judged;
 use super::terms::BasePayee;
 
 /// A payment must stay valid at least this long, or it could expire on its way into a block (x402 reference).
@@ -70,7 +70,11 @@ pub struct EvmRequirements<'a> {
 ///
 /// # Errors
 /// As [`judge`], and [`Reason::EvmSignature`].
-pub fn verify(payload: &EvmPayload, demand: &EvmRequirements<'_>, recovery: SignatureRecovery) -> Result<Authorization, VerificationError> {
+pub fn verify(
+    payload: &EvmPayload,
+    demand: &EvmRequirements<'_>,
+    recovery: SignatureRecovery,
+) -> Result<Authorization, VerificationError> {
     judge(payload, demand, recovery)?.proven()
 }
 
@@ -178,7 +182,11 @@ pub fn parse_fields(payload: &EvmPayload) -> Option<EvmAuthorization> {
 }
 
 /// Numbers above 64 bits come as `None`: they are beyond every limit here.
-fn window(after: Option<u64>, before: Option<u64>, demand: &EvmRequirements<'_>) -> Result<(u64, u64), VerificationError> {
+fn window(
+    after: Option<u64>,
+    before: Option<u64>,
+    demand: &EvmRequirements<'_>,
+) -> Result<(u64, u64), VerificationError> {
     let after = after
         .filter(|after| *after <= demand.now)
         .ok_or_else(|| VerificationError::new(Reason::EvmValidAfter, "the payment is not valid yet"))?;

@@ -7,8 +7,8 @@
 use serde_json::{Map, Value};
 
 use super::decode::EchoedTerms;
-use super::evm::parse_address;
 use super::error::{Reason, VerificationError};
+use super::evm::parse_address;
 use super::solana::address::parse as parse_pubkey;
 use super::terms::{Payee, Terms};
 
@@ -101,7 +101,12 @@ fn amount(accepted: &EchoedTerms, terms: &Terms, reason: Reason) -> Result<(), V
 }
 
 /// A member of `extra` that we offered must come back as it was; one that we did not offer may be anything.
-fn wants(extra: Option<&Map<String, Value>>, key: &str, wanted: Option<&str>, reason: Reason) -> Result<(), VerificationError> {
+fn wants(
+    extra: Option<&Map<String, Value>>,
+    key: &str,
+    wanted: Option<&str>,
+    reason: Reason,
+) -> Result<(), VerificationError> {
     let echoed = extra.and_then(|extra| extra.get(key)?.as_str());
     match wanted {
         Some(wanted) if echoed != Some(wanted) => Err(VerificationError::new(
@@ -117,7 +122,10 @@ fn wants(extra: Option<&Map<String, Value>>, key: &str, wanted: Option<&str>, re
 ///
 /// # Errors
 /// [`Reason::ExtensionEcho`].
-pub fn extensions_echo(echoed: Option<&Map<String, Value>>, advertised: &[AdvertisedExtension<'_>]) -> Result<(), VerificationError> {
+pub fn extensions_echo(
+    echoed: Option<&Map<String, Value>>,
+    advertised: &[AdvertisedExtension<'_>],
+) -> Result<(), VerificationError> {
     let Some(echoed) = echoed else { return Ok(()) };
     for extension in advertised {
         let Some(value) = echoed.get(extension.name) else {

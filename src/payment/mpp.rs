@@ -17,9 +17,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bytes::Bytes;
 use purser_actors::port::{Authorization, Timestamp};
 
-use super::evm::{EvmRequirements, MIN_LIFE_SECONDS, SignatureRecovery, judge, keccak, signed_amount_and_window, parse_address};
-use super::proof::Judged;
 use super::error::{Reason, VerificationError};
+use super::evm::{
+    EvmRequirements, MIN_LIFE_SECONDS, SignatureRecovery, judge, keccak, parse_address, signed_amount_and_window,
+};
+use super::proof::Judged;
 use super::terms::{BasePayee, Payee, Terms};
 use crate::identity::rfc3339;
 use crate::identity::secret::MacKey;
@@ -122,7 +124,13 @@ impl Mpp {
     }
 
     /// A fresh challenge for the first of these terms that is on Base, good for as long as its price. `None` if none is.
-    pub fn issue(&self, terms: &[Terms], bound: &BoundRequest<'_>, description: &str, now: Timestamp) -> Option<IssuedChallenge> {
+    pub fn issue(
+        &self,
+        terms: &[Terms],
+        bound: &BoundRequest<'_>,
+        description: &str,
+        now: Timestamp,
+    ) -> Option<IssuedChallenge> {
         let (payee, terms) = terms.iter().find_map(on_base)?;
         let serial = self.serial.fetch_add(1, Ordering::Relaxed);
         let expires = rfc3339::format(now.plus_ms(u64::from(terms.max_timeout_seconds) * 1000));
@@ -221,12 +229,20 @@ impl Mpp {
 
 /// Judges a credential at its own price and within its own life, whoever made the challenge: everything but whether it
 /// fits a quote of now. Only good for joining a claim that exists already. `None` if its payer's key has not signed it.
-pub fn verify_for_replay(credential: Credential, payee: &BasePayee, recovery: SignatureRecovery) -> Option<VerifiedCredential> {
+pub fn verify_for_replay(
+    credential: Credential,
+    payee: &BasePayee,
+    recovery: SignatureRecovery,
+) -> Option<VerifiedCredential> {
     judge_for_replay(credential, payee, recovery)?.proven().ok()
 }
 
 /// The same for a credential whose signature only the chain may be able to verify.
-pub fn judge_for_replay(credential: Credential, payee: &BasePayee, recovery: SignatureRecovery) -> Option<Judged<VerifiedCredential>> {
+pub fn judge_for_replay(
+    credential: Credential,
+    payee: &BasePayee,
+    recovery: SignatureRecovery,
+) -> Option<Judged<VerifiedCredential>> {
     let (amount, now) = signed_amount_and_window(&credential.payload)?;
     let demand = EvmRequirements {
         payee,
@@ -244,7 +260,11 @@ pub fn nonce(id: &str, realm: &str) -> [u8; 32] {
 }
 
 /// The payment of a credential: tied to its challenge, named as its source says, and good.
-fn answered(credential: Credential, demand: &EvmRequirements<'_>, recovery: SignatureRecovery) -> Result<Judged<VerifiedCredential>, CredentialError> {
+fn answered(
+    credential: Credential,
+    demand: &EvmRequirements<'_>,
+    recovery: SignatureRecovery,
+) -> Result<Judged<VerifiedCredential>, CredentialError> {
     let Credential {
         challenge,
         payload,

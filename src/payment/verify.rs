@@ -2,11 +2,11 @@
 
 use purser_actors::port::{Authorization, Timestamp};
 
-use super::decode::{SelectedTerms, Payload, DecodedPayment};
+use super::decode::{DecodedPayment, Payload, SelectedTerms};
+use super::error::{Reason, VerificationError};
 use super::evm::{self, EvmRequirements, SignatureRecovery};
 use super::matching::{AdvertisedExtension, extensions_echo, matches};
 use super::proof::Judged;
-use super::error::{Reason, VerificationError};
 use super::solana::{self, SolanaRequirements};
 use super::terms::{Payee, Terms};
 
@@ -70,12 +70,20 @@ pub fn verify_against(
 /// Judges a payment at its own price and within its own life: everything but whether it fits a quote of now. Only good
 /// for joining a claim that exists already, whose price and time were judged when it was made. `None` if its payer's key has
 /// not signed it.
-pub fn verify_for_replay(payment: &DecodedPayment, payees: &[Payee], recovery: SignatureRecovery) -> Option<Authorization> {
+pub fn verify_for_replay(
+    payment: &DecodedPayment,
+    payees: &[Payee],
+    recovery: SignatureRecovery,
+) -> Option<Authorization> {
     judge_for_replay(payment, payees, recovery)?.proven().ok()
 }
 
 /// The same for a payment whose signature only the chain may be able to verify.
-pub fn judge_for_replay(payment: &DecodedPayment, payees: &[Payee], recovery: SignatureRecovery) -> Option<Judged<Authorization>> {
+pub fn judge_for_replay(
+    payment: &DecodedPayment,
+    payees: &[Payee],
+    recovery: SignatureRecovery,
+) -> Option<Judged<Authorization>> {
     let (amount, now) = match &payment.payload {
         Payload::Evm(payload) => evm::signed_amount_and_window(payload)?,
         Payload::Solana(wire) => (solana::signed_amount(wire)?, Timestamp(0)),

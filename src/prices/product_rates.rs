@@ -87,7 +87,12 @@ impl PriceBook {
     ///
     /// # Errors
     /// When a new rate could not be stored: it must not be shown then.
-    pub async fn record_quoted_rate(&self, product: &str, rate: Decimal, now: Timestamp) -> Result<Vec<ProductFeeRate>, PriceError> {
+    pub async fn record_quoted_rate(
+        &self,
+        product: &str,
+        rate: Decimal,
+        now: Timestamp,
+    ) -> Result<Vec<ProductFeeRate>, PriceError> {
         let rate = rate.normalize();
         if let Some(rates) = self.shown(product, rate, now) {
             return Ok(rates);
@@ -149,7 +154,7 @@ mod tests {
     use purser_actors::product::{Currency, ProductLine};
     use purser_storage::JournalStore;
 
-    use super::super::{PriceQuery, QuoteLifetimes, PriceBook};
+    use super::super::{PriceBook, PriceQuery, QuoteLifetimes};
     use super::*;
     use crate::config::{Config, ConfigSources};
 
@@ -177,7 +182,10 @@ mod tests {
 
     /// The price of 100 dollars by each rate that holds when this one is shown.
     async fn totals(book: &PriceBook, rate: &str, now: u64) -> Vec<String> {
-        let rates = book.record_quoted_rate(CARD, rate.parse().unwrap(), Timestamp(now)).await.unwrap();
+        let rates = book
+            .record_quoted_rate(CARD, rate.parse().unwrap(), Timestamp(now))
+            .await
+            .unwrap();
         let asked = PriceQuery {
             line: ProductLine::GiftCard,
             amount: Cents::new(10_000),

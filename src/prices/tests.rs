@@ -74,7 +74,9 @@ fn case_22_an_old_price_is_honoured_for_the_life_of_its_quotes() {
     };
     assert_eq!(totals(&changed, &gift, 310_001), [0; 0]);
     assert_eq!(
-        effective_at(changed, (usd("0.01"), no_rates()), LIFE, at(310_001)).0.len(),
+        effective_at(changed, (usd("0.01"), no_rates()), LIFE, at(310_001))
+            .0
+            .len(),
         1
     );
 }

@@ -4,10 +4,11 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use purser_actors::id::{BankingApplicationId, BankAccountId, CardId, DocumentId, JobId, Wallet};
+use purser_actors::id::{BankAccountId, BankingApplicationId, CardId, DocumentId, JobId, Wallet};
 use purser_actors::money::Cents;
 use purser_actors::port::banking::{
-    OpenAccountRequest, Bank, BankApplicationRequest, IncomingTransfer, BankTransferRequest, BankTransferResult, OpenAccountResult, ReviewDecision, BankDecision,
+    Bank, BankApplicationRequest, BankDecision, BankTransferRequest, BankTransferResult, IncomingTransfer,
+    OpenAccountRequest, OpenAccountResult, ReviewDecision,
 };
 use purser_actors::port::{BoxFuture, ErrorKind, PortError};
 use zeroize::Zeroizing;
@@ -62,10 +63,16 @@ pub trait BankApi: Send + Sync {
     fn review(&self, application: PlainApplication) -> BoxFuture<'_, Result<BankDecision<ReviewDecision>, PortError>>;
 
     /// Opens an account, or asks after it.
-    fn open<'a>(&'a self, order: &'a OpenAccountRequest) -> BoxFuture<'a, Result<BankDecision<OpenAccountResult>, PortError>>;
+    fn open<'a>(
+        &'a self,
+        order: &'a OpenAccountRequest,
+    ) -> BoxFuture<'a, Result<BankDecision<OpenAccountResult>, PortError>>;
 
     /// Moves money, or asks after it.
-    fn transfer<'a>(&'a self, order: &'a BankTransferRequest) -> BoxFuture<'a, Result<BankDecision<BankTransferResult>, PortError>>;
+    fn transfer<'a>(
+        &'a self,
+        order: &'a BankTransferRequest,
+    ) -> BoxFuture<'a, Result<BankDecision<BankTransferResult>, PortError>>;
 
     /// What came in since.
     fn incoming(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<IncomingTransfer>, PortError>>;
@@ -127,7 +134,10 @@ impl<B: BankApi + ?Sized> SealingBank<B> {
 }
 
 impl<B: BankApi + ?Sized> Bank for SealingBank<B> {
-    fn review<'a>(&'a self, application: &'a BankApplicationRequest) -> BoxFuture<'a, Result<BankDecision<ReviewDecision>, PortError>> {
+    fn review<'a>(
+        &'a self,
+        application: &'a BankApplicationRequest,
+    ) -> BoxFuture<'a, Result<BankDecision<ReviewDecision>, PortError>> {
         Box::pin(async move {
             // Nothing was sent; a missing key or file is the operator's to bring back.
             let opened = self.opened(application).await.map_err(|e| PortError {
@@ -139,11 +149,17 @@ impl<B: BankApi + ?Sized> Bank for SealingBank<B> {
         })
     }
 
-    fn open<'a>(&'a self, order: &'a OpenAccountRequest) -> BoxFuture<'a, Result<BankDecision<OpenAccountResult>, PortError>> {
+    fn open<'a>(
+        &'a self,
+        order: &'a OpenAccountRequest,
+    ) -> BoxFuture<'a, Result<BankDecision<OpenAccountResult>, PortError>> {
         self.bank.open(order)
     }
 
-    fn transfer<'a>(&'a self, order: &'a BankTransferRequest) -> BoxFuture<'a, Result<BankDecision<BankTransferResult>, PortError>> {
+    fn transfer<'a>(
+        &'a self,
+        order: &'a BankTransferRequest,
+    ) -> BoxFuture<'a, Result<BankDecision<BankTransferResult>, PortError>> {
         self.bank.transfer(order)
     }
 

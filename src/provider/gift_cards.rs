@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use purser_actors::id::JobId;
 use purser_actors::money::Cents;
-use purser_actors::port::{BoxFuture, PortError, ExternalText};
+use purser_actors::port::{BoxFuture, ExternalText, PortError};
 use rust_decimal::Decimal;
 
 use crate::secret::Secret;

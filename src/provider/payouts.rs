@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use purser_actors::id::{CardId, JobId, PayoutId};
 use purser_actors::money::Cents;
-use purser_actors::port::payouts::{PayoutDestination, PayoutRequest, PayoutRails, RecallResult, PayoutStatusUpdate, PayoutEvent};
+use purser_actors::port::payouts::{
+    PayoutDestination, PayoutEvent, PayoutRails, PayoutRequest, PayoutStatusUpdate, RecallResult,
+};
 use purser_actors::port::{BoxFuture, ErrorKind, PortError};
-use purser_actors::product::{AppPayee, Country, Currency, ProductLine, Platform};
+use purser_actors::product::{AppPayee, Country, Currency, Platform, ProductLine};
 
 use crate::secret::Secret;
 use crate::vault::{CardNumberRecord, Vault};

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use purser_actors::id::{CardId, JobId};
 use purser_actors::money::Cents;
 use purser_actors::port::{
-    BoxFuture, OpenCardResult, ReloadableCardProvider, CardEvent, OpenCardRequest, PortError, HoldResult, HoldRequest, HoldStatus, ExternalText,
-    CardSnapshot, CardActionRequest,
+    BoxFuture, CardActionRequest, CardEvent, CardSnapshot, ExternalText, HoldRequest, HoldResult, HoldStatus,
+    OpenCardRequest, OpenCardResult, PortError, ReloadableCardProvider,
 };
 
 use super::{PlainCard, sealed};

@@ -4,22 +4,22 @@
 pub mod banking;
 pub mod bridge;
 pub mod cards;
-pub mod reconciliation;
 pub mod gift_cards;
-pub mod payouts;
 pub mod identity;
-pub mod reloadable_cards;
+pub mod payouts;
+pub mod reconciliation;
 pub mod reference_data;
+pub mod reloadable_cards;
 
 use std::time::Duration;
 
 use purser_actors::id::JobId;
-use purser_actors::port::{ErrorKind, PortError, ExternalText};
+use purser_actors::port::{ErrorKind, ExternalText, PortError};
 use reqwest::{Client, Method, Response, StatusCode, Url};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::wire::{ErrorCode, KEY_HEADER, ErrorResponse, MalformedResponse};
+use super::wire::{ErrorCode, ErrorResponse, KEY_HEADER, MalformedResponse};
 use crate::secret::Secret;
 
 /// The largest answer that is read: a page of the catalog.

@@ -4,23 +4,23 @@
 //! Card numbers and CVVs are not in the file: they are derived from the order's key, with a test prefix that no
 //! bank has. (The key follows from the card's id, so whoever knows that could derive them: these cards are worth nothing.)
 
-pub mod issuer_accounts;
-pub mod card_balances;
-pub mod bank;
-mod issuer_records;
-pub mod bridge;
-mod card_numbers;
 pub mod all;
-pub mod issuer_faults;
+pub mod bank;
+pub mod bridge;
+pub mod card_balances;
+mod card_numbers;
+pub mod fault_rules;
 pub mod gift_cards;
 pub mod identity_check;
-mod life;
+pub mod issuer_accounts;
+pub mod issuer_faults;
 pub mod issuer_reconciliation;
+mod issuer_records;
+mod life;
 pub mod merchants;
 pub mod payouts;
-pub mod reloadable_cards;
 pub mod rates;
-pub mod fault_rules;
+pub mod reloadable_cards;
 mod spending;
 
 use std::path::Path;
@@ -30,11 +30,11 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use purser_actors::money::Cents;
 use purser_actors::port::{
-    BoxFuture, CardEvent, Clock, ErrorKind, IssueCardRequest, PortError, CardSnapshot, CardActionRequest, Timestamp,
+    BoxFuture, CardActionRequest, CardEvent, CardSnapshot, Clock, ErrorKind, IssueCardRequest, PortError, Timestamp,
 };
 
-use self::issuer_records::{IssuerRecords, CardOrderRecord};
-use self::issuer_faults::{IssuerFault, IssuerFaults, IssuerFaultRule, MagicOutcome, magic_of};
+use self::issuer_faults::{IssuerFault, IssuerFaultRule, IssuerFaults, MagicOutcome, magic_of};
+use self::issuer_records::{CardOrderRecord, IssuerRecords};
 use self::life::Lives;
 pub use self::spending::Sale;
 use super::{BillingAddress, CardIssuerApi, PlainCard, PlainIssueResult};
@@ -207,10 +207,20 @@ impl SandboxIssuer {
         self.archive.append(book, record)
     }
 
-    fn decide(&self, book: &mut IssuerRecords, order: &IssueCardRequest, magic: Option<MagicOutcome>, now: Timestamp) -> OrderResult {
+    fn decide(
+        &self,
+        book: &mut IssuerRecords,
+        order: &IssueCardRequest,
+        magic: Option<MagicOutcome>,
+        now: Timestamp,
+    ) -> OrderResult {
         if let Some(known) = book.order(order.key) {
             let same = known.card == order.card && known.amount == order.amount;
-            return if same { OrderResult::Existing(known) } else { OrderResult::Conflict };
+            return if same {
+                OrderResult::Existing(known)
+            } else {
+                OrderResult::Conflict
+            };
         }
         if magic == Some(MagicOutcome::TemporaryTwice) {
             let stumbles = book.stumbles.entry(order.key).or_default();
@@ -244,7 +254,9 @@ impl SandboxIssuer {
         match fault {
             Some(IssuerFault::Unreachable) => Err(failed(ErrorKind::Temporary, "the sandbox issuer is unreachable")),
             // Nonsense says nothing about what happened behind it.
-            Some(IssuerFault::MalformedResponse) => Err(failed(ErrorKind::Unknown, "the answer is not an issuer's answer")),
+            Some(IssuerFault::MalformedResponse) => {
+                Err(failed(ErrorKind::Unknown, "the answer is not an issuer's answer"))
+            }
             Some(IssuerFault::Slow { ms }) => {
                 tokio::time::sleep(Duration::from_millis(*ms)).await;
                 Ok(())

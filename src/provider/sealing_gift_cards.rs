@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use purser_actors::id::CardId;
 use purser_actors::money::Cents;
-use purser_actors::port::{BoxFuture, ErrorKind, GiftCardProvider, GiftCardOffer, GiftCardOrderResult, GiftCardRequest, PortError};
+use purser_actors::port::{
+    BoxFuture, ErrorKind, GiftCardOffer, GiftCardOrderResult, GiftCardProvider, GiftCardRequest, PortError,
+};
 use purser_actors::product::{Country, Currency};
 use rust_decimal::Decimal;
 use zeroize::Zeroizing;
 
-use super::gift_cards::{GiftCardOrderStatus, GiftCardApi, GiftCardQuote, GiftCardOrderRequest, RedemptionDetails};
+use super::gift_cards::{GiftCardApi, GiftCardOrderRequest, GiftCardOrderStatus, GiftCardQuote, RedemptionDetails};
 use crate::secret::Secret;
 use crate::vault::{Vault, VaultError};
 

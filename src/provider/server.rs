@@ -4,12 +4,12 @@
 mod banking;
 mod bridge;
 mod cards;
-mod reconciliation;
 mod gift_cards;
-mod payouts;
 mod identity;
-mod reloadable_cards;
+mod payouts;
+mod reconciliation;
 mod reference_data;
+mod reloadable_cards;
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, Secur
 use utoipa::{IntoParams, OpenApi};
 
 use super::Providers;
-use super::wire::{ErrorCode, KEY_HEADER, ErrorDetails, ErrorResponse, MalformedResponse};
+use super::wire::{ErrorCode, ErrorDetails, ErrorResponse, KEY_HEADER, MalformedResponse};
 use crate::secret::Secret;
 
 /// The version of the protocol; it is the first segment of every path.
@@ -51,7 +51,9 @@ pub fn router(providers: &Providers, token: Secret<String>) -> Router {
         .merge(reconciliation::router(providers));
     Router::new()
         .nest(&format!("/{VERSION}"), routes)
-        .fallback(async || ProtocolErrorResponse::new(ErrorCode::InvalidRequest, "there is no such path in the protocol"))
+        .fallback(async || {
+            ProtocolErrorResponse::new(ErrorCode::InvalidRequest, "there is no such path in the protocol")
+        })
         .layer(from_fn_with_state(Arc::new(token), authorized))
         .layer(axum::extract::DefaultBodyLimit::max(MAX_BODY_BYTES))
         .layer(map_response(async |mut answer: Response| {
@@ -237,7 +239,8 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for ProtocolQuery<
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ProtocolErrorResponse> {
         let read = axum::extract::Query::<T>::from_request_parts(parts, state).await;
-        read.map(|axum::extract::Query(query)| Self(query))
-            .map_err(|_| ProtocolErrorResponse::new(ErrorCode::InvalidRequest, "the parameters are not of the protocol"))
+        read.map(|axum::extract::Query(query)| Self(query)).map_err(|_| {
+            ProtocolErrorResponse::new(ErrorCode::InvalidRequest, "the parameters are not of the protocol")
+        })
     }
 }

@@ -10,20 +10,20 @@
 //! - Amounts and rates are decimal text, moments are Unix milliseconds.
 
 pub mod applications;
+pub mod balance_holds;
 pub mod banking;
 pub mod bridge;
+pub mod bridge_messages;
 pub mod cards;
 pub mod deposits;
-pub mod reconciliation;
-pub mod gift_cards;
 pub mod gift_card_orders;
-pub mod bridge_messages;
+pub mod gift_cards;
+pub mod identity;
 pub mod payout_events;
 pub mod payouts;
-pub mod identity;
-pub mod reloadable_cards;
-pub mod balance_holds;
+pub mod reconciliation;
 pub mod reference_data;
+pub mod reloadable_cards;
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -319,7 +319,10 @@ mod tests {
         for kind in [ErrorKind::Permanent, ErrorKind::Temporary, ErrorKind::Unknown] {
             assert_eq!(ErrorCode::of(kind).kind(), kind);
         }
-        assert_eq!(serde_json::to_string(&ErrorCode::IdempotencyKeyReused).unwrap(), "\"key_reused\"");
+        assert_eq!(
+            serde_json::to_string(&ErrorCode::IdempotencyKeyReused).unwrap(),
+            "\"key_reused\""
+        );
     }
 
     // Aim: amounts are exact in both directions, and what is no amount is refused.

@@ -4,9 +4,9 @@
 //! the index beside the log (`index`); from then on it is read from the log. The index also keeps the provider's own
 //! state as it was at that place, so a start replays only what came later. Without a good index it replays everything.
 
+mod buffer;
 mod index;
 mod run;
-mod buffer;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,9 +15,9 @@ use std::thread::JoinHandle;
 
 use sha2::{Digest as _, Sha256};
 
-use self::index::{Index, IndexWriter};
 pub(crate) use self::buffer::RecordBuffer;
-use super::record_log::{DurablePromise, LogError, LogFile, RecordLog, LogSnapshot, FlushedRange, LogTail};
+use self::index::{Index, IndexWriter};
+use super::record_log::{DurablePromise, FlushedRange, LogError, LogFile, LogSnapshot, LogTail, RecordLog};
 
 /// Records in memory when they begin to go to the index. Few in tests, so that those meet old records too.
 const SPILL: usize = if cfg!(test) { 4 } else { 4_096 };

@@ -14,8 +14,8 @@ pub use self::messages::*;
 use super::keys;
 use super::record_log::LogError;
 use crate::provider::sandbox::SandboxIssuer;
-use crate::provider::sandbox::card_balances::NEVER_CREDITED;
 use crate::provider::sandbox::bridge::faults as bridge_fault;
+use crate::provider::sandbox::card_balances::NEVER_CREDITED;
 use crate::provider::sandbox::issuer_faults::{self as issuer_fault, IssuerFault, IssuerFaultRule};
 use crate::settlement::sandbox::SandboxSettlement;
 use crate::settlement::sandbox::faults::{self as chain_fault, ChainFault, FaultRule};
@@ -312,8 +312,8 @@ fn delay(ms: Option<u64>) -> Result<u64, ControlError> {
 /// `None` for what is an action and not a fault.
 fn chain_fault_of(request: &ChainFaultRequest) -> Result<Option<ChainFault>, ControlError> {
     use ChainFaultParam::{
-        Clear, Decline, Reorg, DropFinal, FailThenLand, Hold, Insufficient, LoseResponse, FrontRun, Resume, Slow, Together,
-        Unreachable,
+        Clear, Decline, DropFinal, FailThenLand, FrontRun, Hold, Insufficient, LoseResponse, Reorg, Resume, Slow,
+        Together, Unreachable,
     };
     let ms = delay(request.ms)?;
     if request.ms.is_some() && !matches!(request.fault, Slow | FailThenLand | Reorg | DropFinal) {

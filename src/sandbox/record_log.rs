@@ -132,7 +132,12 @@ impl DurablePromise {
 
 impl RecordLog {
     /// Writes on where the file ends; `spills` gets what lies between marks and hears of the end by being closed.
-    pub(crate) fn start(sink: impl FrameSink, name: String, tail: LogTail, spills: Sender<FlushedRange>) -> io::Result<Self> {
+    pub(crate) fn start(
+        sink: impl FrameSink,
+        name: String,
+        tail: LogTail,
+        spills: Sender<FlushedRange>,
+    ) -> io::Result<Self> {
         let (jobs, queue) = channel();
         let mut writer = Writer { sink, tail, spills };
         let thread = std::thread::Builder::new().name("sandbox-log".into()).spawn(move || {

@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used)]
 
-use super::host::Host;
 use super::fold::{sound, words};
+use super::host::Host;
 use super::*;
 
 fn fit(wanted: &str, name: &str) -> u32 {

@@ -8,7 +8,7 @@ use purser_actors::id::{Network, Wallet};
 use super::ServiceError;
 use super::dependencies::PerSlotBlockhash;
 use super::routes::AppState;
-use crate::checkout::{ResponseWriter, Checkout, SolanaOffer};
+use crate::checkout::{Checkout, ResponseWriter, SolanaOffer};
 use crate::config::{Config, SettlementKind, SignatureRecovery};
 use crate::http::rate_limit::RateLimiter;
 use crate::identity::credentials::CredentialIssuer;
@@ -16,7 +16,7 @@ use crate::identity::payout_form_link::PayoutFormLinks;
 use crate::payment::BasePayee;
 use crate::payment::evm;
 use crate::payment::mpp::Mpp;
-use crate::prices::{QuoteLifetimes, PriceBook};
+use crate::prices::{PriceBook, QuoteLifetimes};
 use crate::settlement::chain::ChainParts;
 
 /// Who is paid.

@@ -6,14 +6,14 @@ use std::time::Duration;
 use arc_swap::ArcSwapOption;
 use purser_actors::approval;
 use purser_actors::breaker::Rules;
-use purser_actors::engine::{Lost, EngineDeps, Ports, ReconcilerDeps, RestoreWindow, EngineSettings};
+use purser_actors::engine::{EngineDeps, EngineSettings, Lost, Ports, ReconcilerDeps, RestoreWindow};
 use purser_actors::id::CardId;
 use purser_actors::kernel::outbox::RetryPolicy;
 use purser_actors::kernel::registry::ActivationLimits;
 use purser_actors::kernel::table;
 use purser_actors::money::Cents;
 use purser_actors::port::{Clock, Entropy, ReconciliationLists};
-use purser_storage::{JournalStore, StoreLimits as StoreLimits, OpenError, StoreOptions, Store};
+use purser_storage::{JournalStore, OpenError, Store, StoreLimits, StoreOptions};
 
 use super::chains::{self, Opened, SandboxWorld};
 use super::{DataDir, ServiceError, key_check};
@@ -141,7 +141,11 @@ impl Dependencies {
 /// # Errors
 /// When a file cannot be read or is damaged, when an issuer elsewhere does not answer, or when the vault's key does not
 /// open what the store holds.
-pub async fn open_dependencies(config: &Config, data: &DataDir, store: &Arc<dyn Store>) -> Result<Dependencies, ServiceError> {
+pub async fn open_dependencies(
+    config: &Config,
+    data: &DataDir,
+    store: &Arc<dyn Store>,
+) -> Result<Dependencies, ServiceError> {
     let machine: Arc<dyn Clock> = Arc::new(SystemClock);
     let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
     let directory = data.sandbox();
@@ -241,7 +245,10 @@ pub fn engine_deps(
             card_accounts: providers.accounts.clone(),
             rails: Arc::new(SealingPayouts::new(providers.rails.clone(), world.vault.clone())),
             card_balances: providers.deposits.clone(),
-            program: Arc::new(SealingReloadableCards::new(providers.program.clone(), world.vault.clone())),
+            program: Arc::new(SealingReloadableCards::new(
+                providers.program.clone(),
+                world.vault.clone(),
+            )),
             bridge: providers.bridge.clone(),
             custody: world.wallets.clone(),
             calls: world.paid_http_client.clone(),
@@ -273,7 +280,12 @@ pub fn reconciler_deps(config: &Config, world: &Dependencies) -> ReconcilerDeps 
 /// The engine's limits from the settings.
 pub fn engine_settings(config: &Config) -> EngineSettings {
     let engine = &config.engine;
-    let told_every_ms = match config.providers.event_sources().iter().all(|outside| outside.url.is_empty()) {
+    let told_every_ms = match config
+        .providers
+        .event_sources()
+        .iter()
+        .all(|outside| outside.url.is_empty())
+    {
         true => PROVIDER_POLL_INTERVAL_MS,
         false => config.payouts.reports_every_seconds.saturating_mul(1_000),
     };

@@ -1,9 +1,9 @@
 //! The edge: all routes with what each needs.
 
-mod operators;
 mod account_access;
-mod webhooks;
+mod operators;
 mod sandbox;
+mod webhooks;
 
 use std::sync::Arc;
 
@@ -29,17 +29,17 @@ use crate::http::{
     payments, pricing, sign_in, signup, version, withdrawals,
 };
 use crate::identity::api_key::{ApiKeyCodec, SignupCodec};
-use crate::identity::signup_waiters::SignupWaiters;
+use crate::identity::authenticator::TokenAuthenticator;
 use crate::identity::challenge::{BasePaymentTerms, ChallengeTerms, SignInChallenges, SolanaPaymentTerms};
 use crate::identity::credentials::CredentialIssuer;
-use crate::identity::authenticator::TokenAuthenticator;
-use crate::identity::payout_form_link::PayoutFormLinks;
 use crate::identity::keys::IdentityKeyRing;
 use crate::identity::login::SessionCookies;
 use crate::identity::nonce::Nonces;
 use crate::identity::origin::Origin;
+use crate::identity::payout_form_link::PayoutFormLinks;
 use crate::identity::proof::ProofVerifier;
 use crate::identity::refresh::RefreshTokenCodec;
+use crate::identity::signup_waiters::SignupWaiters;
 use crate::identity::token::IdTokens;
 use crate::identity::{IdentityKeys, key_file};
 use crate::metrics::Metrics;
@@ -171,7 +171,11 @@ fn api_docs(config: &Config, mut rooms: Vec<utoipa::openapi::OpenApi>) -> Vec<ut
     rooms.push(crate::http::webhooks::ApiDoc::openapi());
     rooms.extend([sign_in::ApiDoc::openapi(), login::ApiDoc::openapi()]);
     rooms.extend([signup::ApiDoc::openapi(), api_keys::ApiDoc::openapi()]);
-    rooms.extend([kyc::ApiDoc::openapi(), callbacks::ApiDoc::openapi(), owner::ApiDoc::openapi()]);
+    rooms.extend([
+        kyc::ApiDoc::openapi(),
+        callbacks::ApiDoc::openapi(),
+        owner::ApiDoc::openapi(),
+    ]);
     if config.is_sandbox() {
         rooms.extend(sandbox::api_docs());
     }

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, BoxFuture, ChainStanding, ListCursor, Decline, OutgoingTransfer, Finality, ChainStatus, ChainMovement, ListPage, PortError,
-    Preparation, PreparedTransaction, Settlement, SubmitResult, Timestamp, OutgoingTransferRequest, TreasuryList,
+    Authorization, BoxFuture, ChainMovement, ChainStanding, ChainStatus, Decline, Finality, ListCursor, ListPage,
+    OutgoingTransfer, OutgoingTransferRequest, PortError, Preparation, PreparedTransaction, Settlement, SubmitResult,
+    Timestamp, TreasuryList,
 };
 
 use super::chain::{ChainTime, Holdings, Listed, TransferList};
@@ -80,11 +81,19 @@ impl Settlement for ByNetwork {
         self.on(network).treasury_holds(network)
     }
 
-    fn sent_by<'a>(&'a self, from: &'a Wallet, since: Timestamp) -> BoxFuture<'a, Result<Vec<OutgoingTransfer>, PortError>> {
+    fn sent_by<'a>(
+        &'a self,
+        from: &'a Wallet,
+        since: Timestamp,
+    ) -> BoxFuture<'a, Result<Vec<OutgoingTransfer>, PortError>> {
         self.on(from.network()).sent_by(from, since)
     }
 
-    fn departures(&self, since: Timestamp, until: Timestamp) -> BoxFuture<'_, Result<Vec<OutgoingTransfer>, PortError>> {
+    fn departures(
+        &self,
+        since: Timestamp,
+        until: Timestamp,
+    ) -> BoxFuture<'_, Result<Vec<OutgoingTransfer>, PortError>> {
         Box::pin(async move {
             let mut all = self.base.departures(since, until).await?;
             all.extend(self.solana.departures(since, until).await?);

@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    AttestationStatus, AttestedMessage, Authorization, BoxFuture, Bridge, BridgeTransfer, Decline, Entropy, ErrorKind, Finality, ChainStatus,
-    MintResult, PortError, Preparation, PreparedTransaction, Settlement, SignedBurn, SignedMint, SubmitResult,
+    AttestationStatus, AttestedMessage, Authorization, BoxFuture, Bridge, BridgeTransfer, ChainStatus, Decline,
+    Entropy, ErrorKind, Finality, MintResult, PortError, Preparation, PreparedTransaction, Settlement, SignedBurn,
+    SignedMint, SubmitResult,
 };
 use purser_chains::cctp::burn::{BurnAmounts, BurnOrder, FeeRate, SentBurn};
 use purser_chains::cctp::iris::{self, Iris, IrisError};
@@ -73,7 +74,10 @@ fn permanent(operation: &'static str, message: impl ToString) -> PortError {
 }
 
 /// The transaction of a burn as the Solana port takes it.
-fn on_solana(operation: &'static str, burn: &SignedBurn) -> Result<(Authorization, PreparedTransaction, SentBurn), PortError> {
+fn on_solana(
+    operation: &'static str,
+    burn: &SignedBurn,
+) -> Result<(Authorization, PreparedTransaction, SentBurn), PortError> {
     let (transfer, sent) = read_burn(&burn.bytes).ok_or_else(|| permanent(operation, "not a burn that can be read"))?;
     let prepared = PreparedTransaction {
         bytes: burn.bytes.clone(),

@@ -1,7 +1,7 @@
 //! Transfers that are signed here with keys of ours: of the sandbox's treasury and of managed wallets. Signed as any payer signs.
 
 use purser_actors::id::{Network, Wallet};
-use purser_actors::port::{Authorization, ErrorKind, EvmAuthorization, PortError, Timestamp, OutgoingTransferRequest};
+use purser_actors::port::{Authorization, ErrorKind, EvmAuthorization, OutgoingTransferRequest, PortError, Timestamp};
 use sha2::{Digest as _, Sha256};
 
 use super::chain::{BlockhashSource, ChainParts, ChainTime, FeePayers};
@@ -81,7 +81,13 @@ fn no_fee_payer() -> PortError {
 
 /// An EIP-3009 authorization of the wallet. Its nonce follows from the key, so however often it is signed, the chain
 /// takes one.
-fn on_base(wallet: &TestWallet, transfer: &OutgoingTransferRequest, to: [u8; 20], now: Timestamp, token: &Token) -> Authorization {
+fn on_base(
+    wallet: &TestWallet,
+    transfer: &OutgoingTransferRequest,
+    to: [u8; 20],
+    now: Timestamp,
+    token: &Token,
+) -> Authorization {
     let mut nonce = Sha256::new();
     nonce.update(b"sandbox withdrawal");
     nonce.update(transfer.key.to_be_bytes());

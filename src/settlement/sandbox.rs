@@ -5,16 +5,16 @@
 //! signature, window, nonce and balance on Base; both signatures, a recent block hash, the transfer in the
 //! instruction data and the balance on Solana. Each new wallet starts with test USDC.
 
-pub mod remote;
 mod chain;
 mod contract_wallet;
 mod evm;
 pub mod faults;
 mod inspect;
 mod ledger;
-mod reconciliation;
 mod outgoing;
 mod parts;
+mod reconciliation;
+pub mod remote;
 mod rpc;
 mod svm;
 mod wire;
@@ -28,11 +28,12 @@ use parking_lot::Mutex;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, BoxFuture, ChainStanding, Clock, Decline, OutgoingTransfer, Entropy, ErrorKind, EvmAuthorization, ChainStatus,
-    PortError, Preparation, PreparedTransaction, Settlement, SolanaTransfer, SubmitResult, Timestamp, OutgoingTransferRequest,
+    Authorization, BoxFuture, ChainStanding, ChainStatus, Clock, Decline, Entropy, ErrorKind, EvmAuthorization,
+    OutgoingTransfer, OutgoingTransferRequest, PortError, Preparation, PreparedTransaction, Settlement, SolanaTransfer,
+    SubmitResult, Timestamp,
 };
 
-use self::chain::{SandboxChain, TransferIntent, ChainState, TransferTarget, Validity};
+use self::chain::{ChainState, SandboxChain, TransferIntent, TransferTarget, Validity};
 pub use self::inspect::{SandboxChainSummary, SandboxTransfer};
 use self::ledger::{ReplayKey, decline};
 pub use self::outgoing::LONGEST_SIGNED_S;
@@ -120,7 +121,11 @@ impl SandboxSettlement {
         }
     }
 
-    async fn submit_payment(&self, authorization: &Authorization, prepared: &PreparedTransaction) -> Result<SubmitResult, PortError> {
+    async fn submit_payment(
+        &self,
+        authorization: &Authorization,
+        prepared: &PreparedTransaction,
+    ) -> Result<SubmitResult, PortError> {
         let intent = match authorization {
             Authorization::Evm(evm) => evm::check_signature(evm).map(|()| evm_intent(evm)),
             Authorization::Solana(_) => solana_intent(&prepared.bytes),
@@ -209,14 +214,22 @@ impl Settlement for SandboxSettlement {
         })
     }
 
-    fn sent_by<'a>(&'a self, from: &'a Wallet, since: Timestamp) -> BoxFuture<'a, Result<Vec<OutgoingTransfer>, PortError>> {
+    fn sent_by<'a>(
+        &'a self,
+        from: &'a Wallet,
+        since: Timestamp,
+    ) -> BoxFuture<'a, Result<Vec<OutgoingTransfer>, PortError>> {
         Box::pin(async move {
             let sent = self.left(*from, since, Timestamp(u64::MAX)).await;
             sent.map_err(|error| temporary("sent by", &error.to_string()))
         })
     }
 
-    fn departures(&self, since: Timestamp, until: Timestamp) -> BoxFuture<'_, Result<Vec<OutgoingTransfer>, PortError>> {
+    fn departures(
+        &self,
+        since: Timestamp,
+        until: Timestamp,
+    ) -> BoxFuture<'_, Result<Vec<OutgoingTransfer>, PortError>> {
         Box::pin(async move {
             let mut all = Vec::new();
             for network in Network::ALL {

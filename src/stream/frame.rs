@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-use purser_actors::kernel::event_record::{PublicEvent, EventRecord};
+use purser_actors::kernel::event_record::{EventRecord, PublicEvent};
 use purser_storage::{Cursor, StoredEvent};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -148,7 +148,9 @@ impl EventFilter {
         }
         let fits = |name: &String| {
             let name = std::slice::from_ref(name);
-            KNOWN.iter().any(|kind| purser_actors::webhook::matches_filter(name, kind))
+            KNOWN
+                .iter()
+                .any(|kind| purser_actors::webhook::matches_filter(name, kind))
         };
         match types.iter().find(|name| !fits(name)) {
             Some(unknown) => Err(FilterError::Unknown(unknown.clone())),
@@ -250,7 +252,10 @@ mod tests {
         }
         for name in ["card", "card.redy", "cards.*", "*.redy"] {
             let list = format!("card.*,{name}");
-            assert_eq!(EventFilter::from_query(&list), Err(FilterError::Unknown(name.to_owned())));
+            assert_eq!(
+                EventFilter::from_query(&list),
+                Err(FilterError::Unknown(name.to_owned()))
+            );
         }
     }
 

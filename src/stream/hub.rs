@@ -124,7 +124,11 @@ impl Hub {
     ///
     /// # Errors
     /// [`Full::Account`] at the limit.
-    pub fn subscribe(self: &Arc<Self>, wallet: Wallet, families: [Option<SessionId>; 2]) -> Result<Subscription, SubscribeError> {
+    pub fn subscribe(
+        self: &Arc<Self>,
+        wallet: Wallet,
+        families: [Option<SessionId>; 2],
+    ) -> Result<Subscription, SubscribeError> {
         let subscriber = Arc::new(Subscriber {
             id: self.next_id.fetch_add(1, Ordering::Relaxed),
             families,

@@ -13,11 +13,11 @@ use tokio::time::error::Elapsed;
 use tokio::time::{Instant, timeout};
 
 use super::close;
+use super::frame::{ClientMessage, EventFilter, ProtocolError, event_frame, ping_frame};
+use super::hub::{ConnectionSlot, Freeze, Hub, Subscription};
 use super::subscriber_feed::{self, SubscriberFeed};
-use super::frame::{ClientMessage, ProtocolError, EventFilter, event_frame, ping_frame};
-use super::hub::{Freeze, Hub, ConnectionSlot, Subscription};
 use crate::config;
-use crate::http::auth::{Authenticator, AuthClaims, AccountStatus};
+use crate::http::auth::{AccountStatus, AuthClaims, Authenticator};
 
 /// Read from a client's socket at a time; a longer message takes several reads. Each subscriber keeps it.
 const READ_BUFFER_BYTES: usize = 256;
@@ -50,7 +50,12 @@ pub enum ClientAccess {
 }
 
 /// Answers the upgrade and serves the client, who keeps the seat to the end.
-pub fn upgrade(socket: WebSocketUpgrade, state: Arc<StreamContext>, access: ClientAccess, seat: ConnectionSlot) -> Response {
+pub fn upgrade(
+    socket: WebSocketUpgrade,
+    state: Arc<StreamContext>,
+    access: ClientAccess,
+    seat: ConnectionSlot,
+) -> Response {
     let most = state.config.max_message_bytes;
     socket
         .max_message_size(most)
@@ -373,7 +378,9 @@ impl Session {
         };
         let (store, subject) = (&*state.store, self.feed.subscription().subject());
         let after = match after {
-            Some(after) if subscriber_feed::is_ahead(store, subject, after).await? => return Ok(Err(ProtocolError::cursor_ahead())),
+            Some(after) if subscriber_feed::is_ahead(store, subject, after).await? => {
+                return Ok(Err(ProtocolError::cursor_ahead()));
+            }
             Some(after) => after,
             None if self.subscribed => self.feed.cursor(),
             // What happens from here on is in the subscription's queue.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use purser_storage::{Cursor, Span, Store, StoreError, StoredEvent};
 
-use super::frame::{StreamEvent, EventFilter};
-use super::hub::{Subscription, BufferContents};
+use super::frame::{EventFilter, StreamEvent};
+use super::hub::{BufferContents, Subscription};
 
 /// Events read from the store at once.
 const PAGE: usize = 256;

@@ -13,10 +13,10 @@ use std::sync::Arc;
 use chacha20poly1305::aead::{Aead, Payload};
 use chacha20poly1305::{KeyInit, XChaCha20Poly1305, XNonce};
 use purser_actors::id::CardId;
-use purser_actors::port::{BoxFuture, Entropy, PortError, KeyShredder};
+use purser_actors::port::{BoxFuture, Entropy, KeyShredder, PortError};
 use zeroize::{Zeroize as _, Zeroizing};
 
-use super::{VaultRng, VaultError};
+use super::{VaultError, VaultRng};
 use crate::secret::Secret;
 
 const VERSION: u8 = 1;

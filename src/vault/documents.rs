@@ -14,7 +14,7 @@ use purser_actors::id::{CardId, DocumentId};
 use purser_actors::port::Entropy;
 use zeroize::Zeroizing;
 
-use super::{NONCE, VaultRng, Vault, VaultError};
+use super::{NONCE, Vault, VaultError, VaultRng};
 use crate::private_file;
 
 /// First byte of a document's key: no month, so a card number is never taken for it.

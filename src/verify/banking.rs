@@ -14,8 +14,8 @@ use purser_actors::ledger::LedgerProvider;
 use purser_storage::Row;
 use purser_storage::codec::{self, DecodeError};
 
-use super::ledger::LedgerTotals;
 use super::events::MoneyHistory;
+use super::ledger::LedgerTotals;
 use super::{StoreContents, VerifyReport};
 
 /// A snapshot of any of its kinds.
@@ -137,7 +137,9 @@ pub(super) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>
         use application::Event;
         return Some(codec::decode(event).map(|event| {
             Some(match event {
-                Event::Opened(_) | Event::Updated(..) | Event::DocumentAdded(_) | Event::InformationRequested(..) => "collecting",
+                Event::Opened(_) | Event::Updated(..) | Event::DocumentAdded(_) | Event::InformationRequested(..) => {
+                    "collecting"
+                }
                 Event::Submitted(..) => "submitted",
                 Event::Approved(..) => "approved",
                 Event::Rejected(..) => "rejected",
@@ -212,7 +214,10 @@ pub(super) fn check(contents: &StoreContents, history: &MoneyHistory, books: &Le
         if history.complete && history.moved(&kept.name) != booked {
             report.find("banking.recorded", &kept.name, "ledger and events differ");
         }
-        let owing = books.owed.get(&kept.name).and_then(|owed| owed.get(&LedgerProvider::Banking));
+        let owing = books
+            .owed
+            .get(&kept.name)
+            .and_then(|owed| owed.get(&LedgerProvider::Banking));
         let owing = owing.copied().unwrap_or(0);
         if owing != owed {
             let detail = format!("{}: {owing} owed to the bank, expected {owed}", kept.status);

@@ -12,8 +12,8 @@ use purser_storage::codec::{self, DecodeError};
 use purser_storage::{Seq, Store, StoreError};
 
 use super::{
-    StoreContents, VerifyReport, agent_wallets, api_keys, banking, discrepancies, incoming, late_returns, lines, identity, products,
-    reloadable_cards, refunds, payees, webhooks,
+    StoreContents, VerifyReport, agent_wallets, api_keys, banking, discrepancies, identity, incoming, late_returns,
+    lines, payees, products, refunds, reloadable_cards, webhooks,
 };
 
 /// What the events say of one entity.
@@ -55,7 +55,11 @@ impl MoneyHistory {
     }
 }
 
-pub(super) async fn check(store: &dyn Store, contents: &StoreContents, report: &mut VerifyReport) -> Result<MoneyHistory, StoreError> {
+pub(super) async fn check(
+    store: &dyn Store,
+    contents: &StoreContents,
+    report: &mut VerifyReport,
+) -> Result<MoneyHistory, StoreError> {
     const PAGE: usize = 2_000;
     let mut history = MoneyHistory {
         complete: true,
@@ -87,7 +91,12 @@ pub(super) async fn check(store: &dyn Store, contents: &StoreContents, report: &
     Ok(history)
 }
 
-fn fold_event(record: &EventRecord, trails: &mut BTreeMap<(u8, Vec<u8>), EntityEvents>, history: &mut MoneyHistory, report: &mut VerifyReport) {
+fn fold_event(
+    record: &EventRecord,
+    trails: &mut BTreeMap<(u8, Vec<u8>), EntityEvents>,
+    history: &mut MoneyHistory,
+    report: &mut VerifyReport,
+) {
     let trail = trails.entry((record.kind, record.id.clone())).or_default();
     if trail.first == 0 {
         trail.first = record.revision;
@@ -131,7 +140,11 @@ fn fold_event(record: &EventRecord, trails: &mut BTreeMap<(u8, Vec<u8>), EntityE
     }
 }
 
-fn account_event(record: &EventRecord, trail: &mut EntityEvents, history: &mut MoneyHistory) -> Result<(), DecodeError> {
+fn account_event(
+    record: &EventRecord,
+    trail: &mut EntityEvents,
+    history: &mut MoneyHistory,
+) -> Result<(), DecodeError> {
     match codec::decode(&record.event)? {
         account::Event::Opened(_) | account::Event::Unfrozen => trail.status = "active".into(),
         account::Event::Frozen(_) => trail.status = "frozen".into(),
@@ -166,7 +179,9 @@ fn account_event(record: &EventRecord, trail: &mut EntityEvents, history: &mut M
                 .insert(products::paid_for_name(&paid_for), amount.atomic());
             keep(trail, record);
         }
-        account::Event::CapReserved(_) | account::Event::CapReleased(_) | account::Event::CapsChanged(_) => keep(trail, record),
+        account::Event::CapReserved(_) | account::Event::CapReleased(_) | account::Event::CapsChanged(_) => {
+            keep(trail, record)
+        }
     }
     Ok(())
 }
@@ -205,7 +220,12 @@ fn withdrawal_event(record: &EventRecord, trail: &mut EntityEvents) -> Result<()
     Ok(())
 }
 
-fn compare(trails: &BTreeMap<(u8, Vec<u8>), EntityEvents>, contents: &StoreContents, history: &MoneyHistory, report: &mut VerifyReport) {
+fn compare(
+    trails: &BTreeMap<(u8, Vec<u8>), EntityEvents>,
+    contents: &StoreContents,
+    history: &MoneyHistory,
+    report: &mut VerifyReport,
+) {
     let mut seen = Snapshots {
         trails,
         complete: history.complete,
@@ -324,7 +344,15 @@ impl Snapshots<'_> {
             let folded = |t: &EntityEvents| format!("{:?}", t.transaction.as_deref());
             let status = super::withdrawals::name_of(&withdrawal.status);
             let (key, name) = (id.0.to_be_bytes(), id.to_string());
-            self.hold(EntityKind::Withdrawal as u8, &key, &name, *revision, status, &end, folded);
+            self.hold(
+                EntityKind::Withdrawal as u8,
+                &key,
+                &name,
+                *revision,
+                status,
+                &end,
+                folded,
+            );
         }
     }
 

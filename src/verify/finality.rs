@@ -10,7 +10,12 @@ use purser_actors::payment::Status;
 use super::ledger::LedgerTotals;
 use super::{StoreContents, VerifyReport, outcomes};
 
-pub(super) fn check(unfinal: &BTreeSet<PaymentId>, contents: &StoreContents, books: &LedgerTotals, report: &mut VerifyReport) {
+pub(super) fn check(
+    unfinal: &BTreeSet<PaymentId>,
+    contents: &StoreContents,
+    books: &LedgerTotals,
+    report: &mut VerifyReport,
+) {
     let (mut awaited, mut held) = (BTreeMap::<PaymentId, u32>::new(), BTreeMap::<PaymentId, i128>::new());
     for effect in &contents.effects {
         match &effect.job {

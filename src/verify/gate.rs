@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use purser_actors::id::{OutgoingTransferId, PaymentId, WalletPaymentId, Wallet};
+use purser_actors::id::{OutgoingTransferId, PaymentId, Wallet, WalletPaymentId};
 use purser_actors::kernel::table;
 use purser_storage::{Store, StoreError};
 

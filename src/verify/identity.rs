@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use purser_actors::id::{JobId, Wallet};
 use purser_actors::identity_verification::{self, IdentityVerification};
+use purser_actors::issuer_link::{self, IssuerLink};
 use purser_actors::kernel::job::Job;
 use purser_actors::kernel::{EntityKind, table};
-use purser_actors::issuer_link::{self, IssuerLink};
 use purser_storage::codec::{self, DecodeError};
 use purser_storage::{Row, Store, StoreError};
 
@@ -30,7 +30,9 @@ impl IdentityRecords {
 
     /// Takes a snapshot; `None` for another kind's.
     pub(super) fn read(&mut self, kind: u8, id: &[u8], row: &Row, report: &mut VerifyReport) -> Option<()> {
-        let of = [EntityKind::Identity, EntityKind::IssuerLink].into_iter().find(|of| *of as u8 == kind)?;
+        let of = [EntityKind::Identity, EntityKind::IssuerLink]
+            .into_iter()
+            .find(|of| *of as u8 == kind)?;
         let Some(wallet) = Wallet::from_key(id) else {
             report.find("snapshot.damaged", hex::encode(id), "not a wallet");
             return Some(());
@@ -50,9 +52,11 @@ impl IdentityRecords {
             None => report.find("identity.row_damaged", hex::encode(key), "not a wallet"),
         })
         .await?;
-        each_row(store, &[table::ISSUER_LINKED], |key, row| match Wallet::from_key(&key[1..]) {
-            Some(wallet) => drop(self.linked.insert(wallet, row.value.to_vec())),
-            None => report.find("link.row_damaged", hex::encode(key), "not a wallet"),
+        each_row(store, &[table::ISSUER_LINKED], |key, row| {
+            match Wallet::from_key(&key[1..]) {
+                Some(wallet) => drop(self.linked.insert(wallet, row.value.to_vec())),
+                None => report.find("link.row_damaged", hex::encode(key), "not a wallet"),
+            }
         })
         .await
     }
@@ -71,7 +75,9 @@ pub(super) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>
     (kind == EntityKind::IssuerLink as u8).then(|| {
         codec::decode(event).map(|event| match event {
             issuer_link::Event::Linked(..) => Some("linked"),
-            issuer_link::Event::Requested { .. } | issuer_link::Event::Declined(..) | issuer_link::Event::Unlinked(_) => Some("unlinked"),
+            issuer_link::Event::Requested { .. }
+            | issuer_link::Event::Declined(..)
+            | issuer_link::Event::Unlinked(_) => Some("unlinked"),
         })
     })
 }

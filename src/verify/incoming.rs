@@ -11,10 +11,10 @@ use purser_actors::payment;
 use purser_storage::codec::{self, DecodeError};
 use purser_storage::{Row, Store, StoreError};
 
-use super::ledger::LedgerTotals;
 use super::events::MoneyHistory;
+use super::ledger::LedgerTotals;
 use super::outcomes::credits;
-use super::{StoreContents, VerifyReport, outgoing_transfers, each_row, lost_orders, take};
+use super::{StoreContents, VerifyReport, each_row, lost_orders, outgoing_transfers, take};
 
 /// Transfers, the operators' list of them, and the payments that settle by none of them any more.
 #[derive(Default)]

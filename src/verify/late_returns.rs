@@ -10,8 +10,8 @@ use purser_actors::late_return::{Event, Status};
 use purser_actors::payment;
 use purser_storage::codec::{self, DecodeError};
 
-use super::ledger::LedgerTotals;
 use super::events::MoneyHistory;
+use super::ledger::LedgerTotals;
 use super::outcomes::credits;
 use super::products::SoldProduct;
 use super::{StoreContents, VerifyReport};
@@ -111,7 +111,13 @@ pub(super) fn check(contents: &StoreContents, history: &MoneyHistory, books: &Le
 }
 
 /// What an operator kept is among our costs, and a chain had taken back what paid for it.
-fn ours(name: &str, sold: &SoldProduct, kept: i128, (contents, books): (&StoreContents, &LedgerTotals), report: &mut VerifyReport) {
+fn ours(
+    name: &str,
+    sold: &SoldProduct,
+    kept: i128,
+    (contents, books): (&StoreContents, &LedgerTotals),
+    report: &mut VerifyReport,
+) {
     let cost = books.costs.get(name).copied().unwrap_or(0);
     let paid = contents.payments.get(&sold.charge.payment);
     let reversed = paid.is_some_and(|(payment, _)| matches!(payment.status, payment::Status::Reversed { .. }));

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use purser_actors::id::Wallet;
 use purser_actors::kernel::table;
-use purser_actors::ledger::{LedgerAccount, Posting, LedgerProvider, LedgerTransaction};
+use purser_actors::ledger::{LedgerAccount, LedgerProvider, LedgerTransaction, Posting};
 use purser_storage::{Store, StoreError, codec};
 
 use super::{StoreContents, VerifyReport, each_row};
@@ -71,7 +71,11 @@ impl LedgerTotals {
     }
 }
 
-pub(super) async fn check(store: &dyn Store, contents: &StoreContents, report: &mut VerifyReport) -> Result<LedgerTotals, StoreError> {
+pub(super) async fn check(
+    store: &dyn Store,
+    contents: &StoreContents,
+    report: &mut VerifyReport,
+) -> Result<LedgerTotals, StoreError> {
     let mut books = LedgerTotals::default();
     let mut total: i128 = 0;
     each_row(store, &[table::LEDGER], |key, row| {

@@ -8,10 +8,10 @@ use purser_actors::kernel::job::{CreditCause, Job};
 use purser_actors::payment::Status;
 use purser_actors::product::PurchasedProduct;
 
-use super::ledger::LedgerTotals;
 use super::events::MoneyHistory;
+use super::ledger::LedgerTotals;
 use super::products::{self, MoneyOutcome, SoldProduct, Went};
-use super::{StoreContents, VerifyReport, outgoing_transfers, lost_orders};
+use super::{StoreContents, VerifyReport, lost_orders, outgoing_transfers};
 
 /// Credits that are on their way, by cause, in atomic USDC.
 type UnderWay = BTreeMap<String, i128>;
@@ -43,7 +43,13 @@ pub(super) fn check(contents: &StoreContents, history: &MoneyHistory, books: &Le
     owners(contents, report);
 }
 
-fn payments(contents: &StoreContents, history: &MoneyHistory, books: &LedgerTotals, under_way: &UnderWay, report: &mut VerifyReport) {
+fn payments(
+    contents: &StoreContents,
+    history: &MoneyHistory,
+    books: &LedgerTotals,
+    under_way: &UnderWay,
+    report: &mut VerifyReport,
+) {
     // Looked up once: a look through all products for each payment would never end in a store of millions.
     let mut made: BTreeMap<PaymentId, Vec<&SoldProduct>> = BTreeMap::new();
     for sold in contents.sold.values() {
@@ -125,7 +131,13 @@ pub(super) fn credits(name: &str, history: &MoneyHistory, books: &LedgerTotals, 
     booked
 }
 
-fn sold(contents: &StoreContents, history: &MoneyHistory, books: &LedgerTotals, under_way: &UnderWay, report: &mut VerifyReport) {
+fn sold(
+    contents: &StoreContents,
+    history: &MoneyHistory,
+    books: &LedgerTotals,
+    under_way: &UnderWay,
+    report: &mut VerifyReport,
+) {
     let moved: BTreeSet<String> = contents
         .effects
         .iter()
@@ -185,7 +197,13 @@ fn sold(contents: &StoreContents, history: &MoneyHistory, books: &LedgerTotals, 
 }
 
 /// What is owed is booked with the payment that brought it, and taken back under the product's own name.
-fn posted(name: &str, sold: &SoldProduct, (owed, earned): (i128, i128), books: &LedgerTotals, report: &mut VerifyReport) {
+fn posted(
+    name: &str,
+    sold: &SoldProduct,
+    (owed, earned): (i128, i128),
+    books: &LedgerTotals,
+    report: &mut VerifyReport,
+) {
     let causes = [sold.charge.payment.to_string(), name.to_owned()];
     let mut has_owed: BTreeMap<_, i128> = BTreeMap::new();
     for (provider, atomic) in causes.iter().filter_map(|c| books.owed.get(c)).flatten() {

@@ -65,7 +65,9 @@ pub(crate) fn fold(kind: u8, event: &[u8], status: &str) -> Option<Result<Option
         return Some(codec::decode(event).map(|event| match event {
             payment_recipient::Event::Saved { .. } | payment_recipient::Event::Unarchived => Some("active"),
             payment_recipient::Event::Paid { .. } if status == "deleted" => Some("active"),
-            payment_recipient::Event::Paid { .. } | payment_recipient::Event::PaymentReturned(_) | payment_recipient::Event::Renamed(_) => None,
+            payment_recipient::Event::Paid { .. }
+            | payment_recipient::Event::PaymentReturned(_)
+            | payment_recipient::Event::Renamed(_) => None,
             payment_recipient::Event::Archived => Some("archived"),
             payment_recipient::Event::Deleted => Some("deleted"),
         }));
@@ -84,7 +86,11 @@ pub(crate) fn fold(kind: u8, event: &[u8], status: &str) -> Option<Result<Option
 ///
 /// # Errors
 /// When the store cannot be read.
-pub(crate) async fn check(store: &dyn Store, contents: &StoreContents, report: &mut VerifyReport) -> Result<(), StoreError> {
+pub(crate) async fn check(
+    store: &dyn Store,
+    contents: &StoreContents,
+    report: &mut VerifyReport,
+) -> Result<(), StoreError> {
     let wanted: BTreeSet<&Vec<u8>> = contents.saved.values().filter_map(|s| s.payable.as_ref()).collect();
     let mut there = BTreeSet::new();
     each_row(store, &[table::PAYABLE_DESTINATION], |key, _| {

@@ -10,7 +10,9 @@ mod tests;
 mod top_up;
 
 use purser_actors::account::DebitPurpose;
-use purser_actors::id::{BankTransferId, CardId, OutgoingTransferId, LateReturnId, PayoutId, RefundId, TopUpId, Wallet};
+use purser_actors::id::{
+    BankTransferId, CardId, LateReturnId, OutgoingTransferId, PayoutId, RefundId, TopUpId, Wallet,
+};
 use purser_actors::kernel::EntityKind;
 use purser_actors::kernel::job::{CreditCause, Job};
 use purser_actors::ledger::{Charge, LedgerProvider};
@@ -122,7 +124,10 @@ impl SoldProduct {
         };
         let ours = match self.money {
             MoneyOutcome::Returned { .. } => back - back.min(all - refunded).max(0),
-            MoneyOutcome::Spent | MoneyOutcome::Reversed | MoneyOutcome::Delivered { .. } | MoneyOutcome::Lost { .. } => 0,
+            MoneyOutcome::Spent
+            | MoneyOutcome::Reversed
+            | MoneyOutcome::Delivered { .. }
+            | MoneyOutcome::Lost { .. } => 0,
         };
         Went {
             back,

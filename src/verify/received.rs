@@ -36,7 +36,9 @@ pub(super) fn against_chain(contents: &StoreContents, chain: &[ChainTransfer], r
             Some((place, _)) => *place,
             None => match in_it().next() {
                 // A reorganisation beyond what was final may have brought it back in another transaction.
-                None if let Some(place) = marks.get(&(payment.claim.authorization.fingerprint(), from, atomic)) => *place,
+                None if let Some(place) = marks.get(&(payment.claim.authorization.fingerprint(), from, atomic)) => {
+                    *place
+                }
                 None if awaited.contains(id) => {
                     report.unlisted_payments += 1;
                     continue;

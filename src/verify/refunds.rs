@@ -11,8 +11,8 @@ use purser_actors::refund::{Event, Refund, Status};
 use purser_storage::codec::{self, DecodeError};
 use purser_storage::{Row, Store, StoreError};
 
-use super::ledger::LedgerTotals;
 use super::events::MoneyHistory;
+use super::ledger::LedgerTotals;
 use super::outcomes::credits;
 use super::products::{SoldProduct, Usable, credited_for};
 use super::{StoreContents, VerifyReport, each_row, take};
@@ -178,7 +178,13 @@ fn paid(
 }
 
 /// The house has borne it, and the payer has it or is getting it.
-fn posted(id: RefundId, refund: &Refund, at_work: PendingRefundJobs, (history, books): (&MoneyHistory, &LedgerTotals), report: &mut VerifyReport) {
+fn posted(
+    id: RefundId,
+    refund: &Refund,
+    at_work: PendingRefundJobs,
+    (history, books): (&MoneyHistory, &LedgerTotals),
+    report: &mut VerifyReport,
+) {
     let name = id.to_string();
     let amount = i128::from(refund.asked.amount.atomic());
     let given = match refund.status {

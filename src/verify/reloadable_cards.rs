@@ -113,7 +113,9 @@ pub(super) const fn withdrawal_status(asked: &CardWithdrawal) -> &'static str {
         card_withdrawal::Status::Queued => "queued",
         card_withdrawal::Status::Claimed(_) => "claimed",
         card_withdrawal::Status::Complete { .. } | card_withdrawal::Status::ClosedAtIssuer { paid: true } => "complete",
-        card_withdrawal::Status::Rejected { .. } | card_withdrawal::Status::ClosedAtIssuer { paid: false } => "rejected",
+        card_withdrawal::Status::Rejected { .. } | card_withdrawal::Status::ClosedAtIssuer { paid: false } => {
+            "rejected"
+        }
         card_withdrawal::Status::Failed { .. } => "failed",
     }
 }
@@ -130,7 +132,13 @@ pub(super) fn check(contents: &StoreContents, report: &mut VerifyReport) {
         let status = card_status(card);
         let name = id.to_string();
         work.must_be("open_card", &name, usize::from(status == "creating"), status, report);
-        work.must_be("steer_card", &name, usize::from(card.pending_action.is_some()), status, report);
+        work.must_be(
+            "steer_card",
+            &name,
+            usize::from(card.pending_action.is_some()),
+            status,
+            report,
+        );
         if card.activity.available > card.amount {
             report.find("card_program.available", id, "more is left on it than was loaded");
         }
@@ -189,7 +197,13 @@ fn funded(contents: &StoreContents, report: &mut VerifyReport) {
     }
 }
 
-fn withdrawal(contents: &StoreContents, id: WithdrawalId, asked: &CardWithdrawal, work: &mut PendingCounts, report: &mut VerifyReport) {
+fn withdrawal(
+    contents: &StoreContents,
+    id: WithdrawalId,
+    asked: &CardWithdrawal,
+    work: &mut PendingCounts,
+    report: &mut VerifyReport,
+) {
     let (status, name) = (withdrawal_status(asked), id.to_string());
     let is_over = matches!(status, "complete" | "rejected");
     let reserving = usize::from(status == "pending");

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use purser_actors::agent_wallet::AgentWallet;
-use purser_actors::id::{CardId, BankDestinationId};
+use purser_actors::id::{BankDestinationId, CardId};
 use purser_actors::kernel::job::Job;
 
 use super::products::RowExpectation;

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use purser_actors::id::{WebhookDeliveryId, WebhookId};
 use purser_actors::kernel::job::Job;
 use purser_actors::kernel::{EntityKind, table};
-use purser_actors::webhook::{self, WebhookEndpoint, Status};
+use purser_actors::webhook::{self, Status, WebhookEndpoint};
 use purser_actors::webhook_delivery::{self as delivery, WebhookDelivery};
 use purser_storage::codec::{self, DecodeError};
 use purser_storage::{Row, Store, StoreError};
@@ -102,7 +102,11 @@ pub(super) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>
 ///
 /// # Errors
 /// When the store cannot be read.
-pub(super) async fn check(store: &dyn Store, contents: &StoreContents, report: &mut VerifyReport) -> Result<(), StoreError> {
+pub(super) async fn check(
+    store: &dyn Store,
+    contents: &StoreContents,
+    report: &mut VerifyReport,
+) -> Result<(), StoreError> {
     let mut there = BTreeSet::new();
     each_row(store, &[table::WEBHOOK], |key, row| {
         let id = (&*row.value).try_into().map_or(0, u128::from_be_bytes);

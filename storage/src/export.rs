@@ -17,7 +17,7 @@ pub use restore::RestoreMarker;
 pub(crate) use restore::{read, read_marker, restore, restore_on};
 
 use crate::disk::{Disk, FileDisk};
-use crate::journal::{StoreCore, Segment, index_name, segment_name};
+use crate::journal::{Segment, StoreCore, index_name, segment_name};
 use crate::{Seq, StoreError};
 
 /// An export in the store's directory.

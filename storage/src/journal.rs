@@ -18,19 +18,21 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 pub use committer::{MAX_EVENT_BYTES, MAX_KEY_BYTES};
-pub(crate) use core::StoreCore;
 pub use core::FatalCallback;
+pub(crate) use core::StoreCore;
 pub(crate) use frame::{WriteRecord, u32_at, u64_at, visit as visit_frame};
 pub(crate) use overlay::range_start;
 pub(crate) use sealing::scan_segment;
-pub(crate) use segment::{Segment, ReadWindow, index_name, segment_name};
+pub(crate) use segment::{ReadWindow, Segment, index_name, segment_name};
 
 use crate::disk::{Disk, FileDisk};
 use crate::export::RestoreMarker;
 use crate::lock::DirLock;
 use crate::snapshot::{SledSource, SnapshotSource};
 use crate::stats::JournalStats;
-use crate::{Batch, BoxFuture, CommitCallback, EventSink, Headroom, Row, RowKey, Seq, Span, Store, StoreError, StoredEvent};
+use crate::{
+    Batch, BoxFuture, CommitCallback, EventSink, Headroom, Row, RowKey, Seq, Span, Store, StoreError, StoredEvent,
+};
 use threads::Threads;
 
 /// Microseconds since 1970. Cursors and retention take their time from here.

@@ -7,17 +7,19 @@
 pub mod codec;
 pub mod disk;
 mod export;
-pub mod sim_disk;
 mod journal;
 mod lock;
 pub mod mutants;
+pub mod sim_disk;
 pub mod snapshot;
 pub mod stats;
 mod store;
 
 pub use export::RestoreMarker;
-pub use journal::{Clock, FatalCallback, JournalStore, StoreLimits, MAX_EVENT_BYTES, MAX_KEY_BYTES, OpenError, StoreOptions};
+pub use journal::{
+    Clock, FatalCallback, JournalStore, MAX_EVENT_BYTES, MAX_KEY_BYTES, OpenError, StoreLimits, StoreOptions,
+};
 pub use store::{
-    Batch, BoxFuture, CommitError, Committed, Condition, Cursor, CommitCallback, Event, EventSink, Headroom, WriteSession,
-    MAX_VALUE_BYTES, Row, RowKey, Seq, Span, Store, StoreError, StoredEvent, Write,
+    Batch, BoxFuture, CommitCallback, CommitError, Committed, Condition, Cursor, Event, EventSink, Headroom,
+    MAX_VALUE_BYTES, Row, RowKey, Seq, Span, Store, StoreError, StoredEvent, Write, WriteSession,
 };

@@ -228,7 +228,7 @@ mod active {
 }
 
 #[cfg(all(feature = "planted", debug_assertions))]
-pub use active::{is_enabled, enable};
+pub use active::{enable, is_enabled};
 
 /// No bug is ever planted in this build.
 #[cfg(not(all(feature = "planted", debug_assertions)))]

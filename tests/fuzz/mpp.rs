@@ -8,7 +8,7 @@ use purser::payment::decode::MAX_HEADER_BYTES;
 use purser::payment::evm::SignatureRecovery;
 use purser::payment::mpp::credential::{Credential, decode};
 use purser::payment::mpp::params::{AuthChallenge, challenges};
-use purser::payment::mpp::{VerifiedCredential, BoundRequest, Mpp, verify_for_replay};
+use purser::payment::mpp::{BoundRequest, Mpp, VerifiedCredential, verify_for_replay};
 use purser::payment::{BasePayee, Terms};
 use purser::wallet::MppOffer;
 use purser_actors::port::Timestamp;

@@ -6,11 +6,11 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
 use bolero::check;
 use http::{HeaderMap, HeaderValue};
-use purser::payment::decode::{SelectedTerms, MAX_HEADER_BYTES, Payload};
+use purser::payment::decode::{MAX_HEADER_BYTES, Payload, SelectedTerms};
 use purser::payment::evm::SignatureRecovery;
 use purser::payment::solana::address::parse as pubkey;
 use purser::payment::{
-    BasePayee, Payee, DecodedPayment, SolanaPayee, Terms, decode, payment_header, verify, verify_for_replay,
+    BasePayee, DecodedPayment, Payee, SolanaPayee, Terms, decode, payment_header, verify, verify_for_replay,
 };
 use purser::wallet::PaymentRequired;
 use purser::wallet::payment::SigningContext;
@@ -224,7 +224,14 @@ fn what_a_wallet_signs_is_what_is_read() {
             buyer.pay_v1(&offer, &at)
         };
         let payment = decode(header.unwrap().as_bytes()).unwrap();
-        let verified = verify(&payment, &offers, &[], Timestamp(NOW * 1000), SignatureRecovery::default()).unwrap();
+        let verified = verify(
+            &payment,
+            &offers,
+            &[],
+            Timestamp(NOW * 1000),
+            SignatureRecovery::default(),
+        )
+        .unwrap();
         let network = offers[1].network();
         assert_eq!((verified.offer, verified.authorization.value().atomic()), (1, amount));
         assert_eq!(verified.authorization.payer(), buyer.account(network));

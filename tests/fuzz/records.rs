@@ -2,7 +2,7 @@
 
 use bolero::check;
 use purser_actors::id::Wallet;
-use purser_actors::kernel::event_record::{PublicEvent, EventRecord};
+use purser_actors::kernel::event_record::{EventRecord, PublicEvent};
 use purser_actors::port::Timestamp;
 use purser_storage::codec;
 

@@ -1,7 +1,7 @@
 //! Settings: the operator's file and the environment.
 
 use bolero::check;
-use purser::config::{Config, DEFAULTS, Misfit, ConfigSources};
+use purser::config::{Config, ConfigSources, DEFAULTS, Misfit};
 use toml::{Table, Value};
 
 use crate::input::{FuzzInput, change_bytes};

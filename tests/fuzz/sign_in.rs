@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use bolero::check;
 use purser::identity::nonce::Nonces;
 use purser::identity::origin::Origin;
-use purser::identity::proof::{SignInProof, ProofVerifier};
+use purser::identity::proof::{ProofVerifier, SignInProof};
 use purser::identity::rfc3339;
 use purser::identity::secret::Key32;
 use purser::payment::evm::keccak;

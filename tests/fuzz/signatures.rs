@@ -57,7 +57,11 @@ fn both_libraries_recover_the_same_signer_or_none() {
             }
             let signature: [u8; 65] = signature.try_into().unwrap();
             let found = recover(&digest, &signature, SignatureRecovery::Libsecp256k1);
-            assert_eq!(found, recover(&digest, &signature, SignatureRecovery::K256), "{signature:02x?}");
+            assert_eq!(
+                found,
+                recover(&digest, &signature, SignatureRecovery::K256),
+                "{signature:02x?}"
+            );
             if found == Some(buyer().evm_address()) {
                 let same_r = signature[..32] == good[..32];
                 assert!(same_r && (signature[64] % 27 == good[64] % 27) == (signature[32..64] == good[32..64]));

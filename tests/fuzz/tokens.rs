@@ -8,7 +8,7 @@ use purser::identity::keys::IdentityKeyRing;
 use purser::identity::login::{SessionCookies, login_code_hash, new_login_code};
 use purser::identity::origin::Origin;
 use purser::identity::refresh::RefreshTokenCodec;
-use purser::identity::token::{TokenAuthMethod, IdTokens};
+use purser::identity::token::{IdTokens, TokenAuthMethod};
 use purser_actors::id::{PaymentId, SessionId, Wallet};
 use purser_actors::port::Timestamp;
 

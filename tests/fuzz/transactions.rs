@@ -12,9 +12,9 @@ use purser::wallet::solana::Draft;
 use purser_actors::port::Authorization;
 
 use crate::input::{FuzzInput, change_bytes};
-use crate::solana_drafts::{change_draft, good_draft, keys};
 use crate::payments::PaymentCorpus;
 use crate::seller::{BLOCKHASH, PRICE, buyer, solana, terms};
+use crate::solana_drafts::{change_draft, good_draft, keys};
 
 /// The bytes of a transaction, from what was read of them. Three header bytes are the message's own.
 fn written(transaction: &Transaction<'_>) -> Vec<u8> {

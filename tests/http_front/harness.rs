@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use axum::Router;
 use axum::body::Body;
-use axum::response::{IntoResponse, Response};
+use axum::response::{self, IntoResponse};
 use axum::routing::{get, post};
 use http::StatusCode;
 use purser::config::{Config, ConfigSources};
-use purser::http::auth::{Authenticated, Authenticator, AuthClaims, AccountStatus, TokenError};
+use purser::http::auth::{AccountStatus, AuthClaims, Authenticated, Authenticator, TokenError};
 use purser::http::error::{ApiError, with_prebuilt_body};
 use purser::http::events::{self, EventState};
 use purser::http::front::{Front, FrontConfig};
@@ -264,13 +264,14 @@ fn test_routes(config: &Config, paid: Arc<AtomicUsize>, (inside, gate): (Arc<Sem
     let (most, within) = (config.server.max_body_bytes, config.server.body_timeout());
     let echo = move |body: Body| async move {
         let value: serde_json::Value = json::read(body, most, within).await?;
-        Ok::<Response, ApiError>(json::ok(&value))
+        Ok::<response::Response, ApiError>(json::ok(&value))
     };
     let waits = move || async move {
         inside.add_permits(1);
         gate.acquire().await.map(drop).is_ok().to_string()
     };
-    let old = || async { Err::<Response, _>(ApiError::parameter("parameter_missing", "grant_type", "Missing.")) };
+    let old =
+        || async { Err::<response::Response, _>(ApiError::parameter("parameter_missing", "grant_type", "Missing.")) };
     Router::new()
         .route(
             "/paid",

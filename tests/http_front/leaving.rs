@@ -7,8 +7,8 @@ use tokio::io::AsyncReadExt as _;
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 
-use crate::stream::{open, open_as, say, until_closed};
 use crate::harness::{ALICE, BOB, Harness};
+use crate::stream::{open, open_as, say, until_closed};
 
 // Aim: a client that closes is answered with its own code and reason, then the connection ends: before it has shown a
 // credential, while it listens, and while events are on their way. Ours wait for the client's answer, but not for ever.

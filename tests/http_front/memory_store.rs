@@ -5,10 +5,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 use purser_actors::id::Wallet;
-use purser_actors::kernel::event_record::{PublicEvent, EventRecord};
+use purser_actors::kernel::event_record::{EventRecord, PublicEvent};
 use purser_actors::port::Timestamp;
 use purser_storage::{
-    Batch, Committed, CommitCallback, Event, EventSink, Headroom, Row, RowKey, Seq, Span, Store, StoreError, StoredEvent, codec,
+    Batch, CommitCallback, Committed, Event, EventSink, Headroom, Row, RowKey, Seq, Span, Store, StoreError,
+    StoredEvent, codec,
 };
 
 /// Events in memory, under the contract of the store: durable first, then published.

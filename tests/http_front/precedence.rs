@@ -2,8 +2,8 @@
 
 use std::sync::atomic::Ordering;
 
-use crate::ladder::{PrecedenceTable, RecordedResponse};
-use crate::harness::{Response, Harness};
+use crate::harness::{Harness, Response};
+use crate::precedence_table::{PrecedenceTable, RecordedResponse};
 
 fn seen(answer: &Response) -> RecordedResponse {
     RecordedResponse {

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use tokio_tungstenite::client_async;
 use tokio_tungstenite::tungstenite::{self, Message};
 
-use crate::stream::{Socket, frame, open, open_as, request, say, seqs, until_closed};
 use crate::harness::{ALICE, BOB, Harness};
+use crate::stream::{Socket, frame, open, open_as, request, say, seqs, until_closed};
 
 /// The cursor of the next ping.
 async fn ping(socket: &mut Socket) -> Option<u64> {

@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 
 use crate::authorizations::carrying;
 use crate::differential::offers;
-use crate::drafts::good_draft;
 use crate::seller::{NOW, PAY_TO_BASE, PRICE, buyer, encode, fee_payer, pay};
+use crate::solana_drafts::good_draft;
 
 /// A line of the table.
 pub struct AllowedDifference {

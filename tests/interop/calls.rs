@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::node::Node;
-use crate::server_process::Purser;
+use crate::server_process::ServerProcess;
 
 impl Node {
     /// One call of one stock client: see `call.mjs`.
@@ -37,7 +37,7 @@ impl Node {
     }
 }
 
-impl Purser {
+impl ServerProcess {
     pub async fn post(&self, path: &str, body: &Value) -> (u16, Value) {
         let answer = self.http.post(self.url(path)).json(body).send().await.unwrap();
         (answer.status().as_u16(), answer.json().await.unwrap())

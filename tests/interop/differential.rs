@@ -20,11 +20,11 @@ use serde_json::{Value, json};
 
 use crate::allowed_differences::{AllowedDifference, allowed};
 use crate::authorizations::{carrying, signed_fields};
-use crate::dice::{Dice, change_bytes, change_json};
-use crate::drafts::{change_draft, good_draft};
+use crate::input::{FuzzInput, change_bytes, change_json};
 use crate::node::Node;
-use crate::server_process::print_line;
 use crate::seller::{self, NOW, PRICE, buyer, fee_payer, pay, terms};
+use crate::server_process::print_line;
+use crate::solana_drafts::{change_draft, good_draft};
 
 /// Cases of an ordinary run.
 const CASES: u64 = 800;
@@ -57,8 +57,15 @@ impl Verdict {
 }
 
 fn ours(header: &[u8]) -> Verdict {
-    let judged = decode(header)
-        .and_then(|payment| verify(&payment, &offers(), &[], Timestamp(NOW * 1000), SignatureRecovery::Libsecp256k1));
+    let judged = decode(header).and_then(|payment| {
+        verify(
+            &payment,
+            &offers(),
+            &[],
+            Timestamp(NOW * 1000),
+            SignatureRecovery::Libsecp256k1,
+        )
+    });
     match judged {
         Ok(verified) => Verdict::Paid {
             offer: verified.offer as u64,
@@ -113,7 +120,7 @@ fn with_wire(mut payment: Value, wire: &[u8]) -> Value {
 }
 
 /// A payment for one of the offers, changed.
-fn payment(dice: &mut Dice<'_>) -> Value {
+fn payment(dice: &mut FuzzInput<'_>) -> Value {
     let offers = offers();
     let good: Vec<Value> = (0..offers.len())
         .map(|at| pay(&offers[at..=at], offers[at].network()))
@@ -167,7 +174,7 @@ fn payment(dice: &mut Dice<'_>) -> Value {
 
 /// The header of a case.
 fn header(bytes: &[u8]) -> Vec<u8> {
-    let mut dice = Dice(bytes);
+    let mut dice = FuzzInput(bytes);
     let spelling = dice.byte() % 16;
     let mut text = payment(&mut dice).to_string().into_bytes();
     if spelling == 0 {
@@ -238,8 +245,15 @@ fn differential_every_allowed_difference_is_real() {
     // Aim: each line of the table has an example on which the two sides say exactly what the line says; a line that no
     // longer holds must go.
     let Some(node) = Node::ready() else { return };
-    let headers: Vec<Vec<u8>> = crate::allowed_differences::TABLE.iter().map(|line| (line.example)()).collect();
-    for ((line, header), theirs) in crate::allowed_differences::TABLE.iter().zip(&headers).zip(theirs(node, &headers)) {
+    let headers: Vec<Vec<u8>> = crate::allowed_differences::TABLE
+        .iter()
+        .map(|line| (line.example)())
+        .collect();
+    for ((line, header), theirs) in crate::allowed_differences::TABLE
+        .iter()
+        .zip(&headers)
+        .zip(theirs(node, &headers))
+    {
         let AllowedDifference {
             ours: a,
             theirs: b,

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::node::Node;
-use super::server_process::Purser;
+use super::server_process::ServerProcess;
 
 #[tokio::test]
 async fn the_asyncapi_document_fits_its_published_schema() {
@@ -15,7 +15,7 @@ async fn the_asyncapi_document_fits_its_published_schema() {
     );
     let schema: Value = serde_json::from_str(&std::fs::read_to_string(published).unwrap()).unwrap();
     let validator = jsonschema::validator_for(&schema).unwrap();
-    let purser = Purser::start();
+    let purser = ServerProcess::start();
     let (_, _, mut document) = purser.get("/asyncapi.json", &[]).await;
     let wrong: Vec<String> = validator
         .iter_errors(&document)

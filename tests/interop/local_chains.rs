@@ -12,8 +12,8 @@ use toml::Table;
 
 use crate::anvil::{self, Anvil};
 use crate::rpc_proxy::RpcProxy;
-use crate::server_process::{Purser, purser, run, well};
 use crate::runtime::Chain;
+use crate::server_process::{ServerProcess, purser, run, well};
 
 pub const BASE_USDC: &str = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913";
 /// One ether, in wei.
@@ -148,7 +148,7 @@ impl Default for Start<'_> {
 /// The service in production, selling international cards, which need no provider.
 pub struct Production {
     pub chains: LocalChains,
-    pub purser: Purser,
+    pub purser: ServerProcess,
     /// What `purser keys create` printed.
     pub keys: Value,
     folder: tempfile::TempDir,
@@ -228,7 +228,7 @@ impl Production {
         merge(&mut settings, more.parse().unwrap());
         let config = folder.path().join("purser.toml");
         std::fs::write(&config, settings.to_string()).unwrap();
-        let purser = Purser::start_from(Some(&config), &[]);
+        let purser = ServerProcess::start_from(Some(&config), &[]);
         Self {
             chains,
             purser,

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
-use crate::running::print_line;
+use crate::server_process::print_line;
 
 /// Proof that node runs and the packages of `package-lock.json` are installed.
 #[derive(Clone, Copy)]

@@ -22,10 +22,10 @@ use zeroize::Zeroizing;
 
 use crate::local_chains::{BASE_USDC, LocalChains, NOT_SOLD, Production, until};
 use crate::node::Node;
-use crate::process::Serving;
+use crate::process::ServerProcess as ProviderProcess;
 use crate::production::{buyer, ended, key, network};
 use crate::products::sample;
-use crate::server_process::Purser;
+use crate::server_process::ServerProcess;
 use crate::{NETWORKS, text};
 
 /// The public URL of [`Production`].
@@ -44,7 +44,7 @@ const PORTS: [&str; 9] = [
 ];
 
 /// `purser provider`, which sees what arrives on a local Base; killed when dropped.
-struct Providers(Serving);
+struct Providers(ProviderProcess);
 
 impl Providers {
     async fn start(chains: &LocalChains) -> Self {
@@ -64,7 +64,7 @@ impl Providers {
         ] {
             command.env(format!("PURSER_SANDBOX__{delay}"), "20");
         }
-        Self(Serving::start(command, folder))
+        Self(ProviderProcess::start(command, folder))
     }
 
     /// Settings of a service that sells all products and asks these providers.
@@ -165,7 +165,7 @@ async fn stock_clients_buy_every_product_on_real_chains() {
     production.offline("reconcile");
 }
 
-impl Purser {
+impl ServerProcess {
     /// Signs in. The stock helpers sign for no other origin than the one that they call, and this service's is a public one.
     async fn sign_in(&self, wallet: &TestWallet, network: Network) -> String {
         let (status, headers, body) = self.get(&format!("/auth?network={}", network.name()), &[]).await;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::node::Node;
-use crate::server_process::Purser;
+use crate::server_process::ServerProcess;
 use crate::{KEY, buyer, receipt, statuses, text};
 
 /// A paid route, asked with its document's own examples; the destination is one of the payer's.
@@ -21,7 +21,7 @@ pub fn sample(path: &str, operation: &Value, destination: &str) -> String {
     format!("{path}?{}", query.join("&"))
 }
 
-impl Purser {
+impl ServerProcess {
     /// The steps that only an account owner can take, on the account page: identity, link to the card issuer, a bank destination.
     /// `origin` is the public URL. Returns the destination's id.
     pub async fn prepare_owner(&self, origin: &str, token: &str) -> String {
@@ -103,7 +103,7 @@ impl Purser {
 
 async fn every_product_is_bought(client: &str, chain: &str) {
     let Some(node) = Node::ready() else { return };
-    let purser = Purser::start();
+    let purser = ServerProcess::start();
     let sign_in = json!({"client": "extension", "chain": chain, "key": KEY});
     let signed_in = node.call(&purser.url(&format!("/auth?network={chain}")), &sign_in);
     let (token, payer) = (text(&signed_in["body"]["auth"]["id_token"]), text(&signed_in["wallet"]));
@@ -147,7 +147,7 @@ async fn a_stock_client_buys_once_under_one_payment_identifier() {
     // Aim: the published extension puts a name into each payment; a second one under it is answered with the first one's card
     // and never lands, and for another request it is a conflict that the client does not pay its way around.
     let Some(node) = Node::ready() else { return };
-    let purser = Purser::start();
+    let purser = ServerProcess::start();
     for (chain, _) in crate::NETWORKS {
         let mut options = buyer(&purser, chain);
         options["name"] = json!("pay_7d5d747be160e280504c099d984bcfe0");
@@ -176,7 +176,7 @@ async fn a_stock_client_buys_once_under_one_payment_identifier() {
 async fn case_90_a_stock_mpp_client_that_knows_real_usdc_alone_signs_nothing_here() {
     // Aim: as it is shipped it signs by the real token's name, so it must refuse the sandbox's challenge: nothing is sent.
     let Some(node) = Node::ready() else { return };
-    let purser = Purser::start();
+    let purser = ServerProcess::start();
     let options = json!({"client": "mppx", "chain": "base", "key": KEY, "real": true});
     let call = node.call(&purser.url("/get-card?amount=5"), &options);
     assert!(text(&call["gaveUp"]).contains("currency is not allowed"), "{call:#}");

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::node::folder as folder_of_settings;
 use super::python::Python;
-use super::server_process::{Purser, print_line};
+use super::server_process::{ServerProcess, print_line};
 
 /// Of every answer: no failure of ours, a status, a body, a content type and headers that are documented; a request that
 /// the document forbids is refused, and so is one without the token that it asks for.
@@ -29,7 +29,7 @@ async fn schemathesis_finds_nothing_that_is_not_documented() {
     // Aim: signed in with a wallet that has bought, is linked and has a managed wallet: no 500, no undocumented status, no
     // answer that breaks its schema, nothing taken that the document forbids; and every operation was tried.
     let Some(python) = Python::ready() else { return };
-    let purser = Purser::start_with(&[
+    let purser = ServerProcess::start_with(&[
         ("PURSER_LIMITS__REQUESTS_PER_WINDOW", "1000000000"),
         // A poll that nobody answers is over soon.
         ("PURSER_SIGNUP__POLL_SECONDS", "1"),
@@ -100,7 +100,7 @@ fn seconds() -> String {
 }
 
 /// A wallet that signs in, has an account at the card issuer and a managed wallet: its token.
-async fn customer(purser: &Purser, folder: &Path) -> String {
+async fn customer(purser: &ServerProcess, folder: &Path) -> String {
     let run = Command::new(env!("CARGO_BIN_EXE_purser"))
         .args(["token", &purser.url("")])
         .env("PURSER_WALLET", folder.join("wallet.json"))

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::node::Node;
-use crate::server_process::Purser;
+use crate::server_process::ServerProcess;
 use crate::{KEY, NETWORKS, text};
 
 /// What everything costs there.
@@ -44,7 +44,7 @@ impl SellerProcess {
     }
 
     /// Where its facilitator settles from now on.
-    async fn settles_on(&self, purser: &Purser) {
+    async fn settles_on(&self, purser: &ServerProcess) {
         let told = purser
             .http
             .post(format!("http://{}/settles-on", self.address))
@@ -65,9 +65,9 @@ impl Drop for SellerProcess {
 }
 
 /// A service that knows the shop, and the token of an account with a managed wallet.
-async fn opened(node: Node, shop: &SellerProcess, timeout_ms: &str) -> (Purser, String) {
+async fn opened(node: Node, shop: &SellerProcess, timeout_ms: &str) -> (ServerProcess, String) {
     let listed = format!("[\"{}\"]", shop.address);
-    let purser = Purser::start_with(&[
+    let purser = ServerProcess::start_with(&[
         ("PURSER_OUTBOUND__LISTED_HOSTS", listed.as_str()),
         ("PURSER_OUTBOUND__TIMEOUT_MS", timeout_ms),
         ("PURSER_LIMITS__REQUESTS_PER_WINDOW", "1000000"),
@@ -89,7 +89,7 @@ async fn opened(node: Node, shop: &SellerProcess, timeout_ms: &str) -> (Purser, 
     (purser, token)
 }
 
-async fn call(purser: &Purser, token: &str, name: &str, key: Option<&str>, data: &Value) -> (u16, Value) {
+async fn call(purser: &ServerProcess, token: &str, name: &str, key: Option<&str>, data: &Value) -> (u16, Value) {
     let request = purser.http.post(purser.url(&format!("/{name}"))).bearer_auth(token);
     let request = match key {
         Some(key) => request.header("idempotency-key", key),
@@ -100,7 +100,7 @@ async fn call(purser: &Purser, token: &str, name: &str, key: Option<&str>, data:
 }
 
 /// What left the managed wallet on a chain, in atomic USDC.
-async fn left(purser: &Purser, token: &str, chain: &str) -> Vec<u64> {
+async fn left(purser: &ServerProcess, token: &str, chain: &str) -> Vec<u64> {
     let (_, now) = call(purser, token, "getAgentWallet", None, &json!({})).await;
     let from = text(&now["result"]["wallet"]["addresses"][chain]).to_owned();
     let moved = purser.transfers(chain).await;

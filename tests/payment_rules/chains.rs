@@ -16,11 +16,11 @@ use purser_actors::port::EvmAuthorization;
 use serde_json::{Value, json};
 
 use crate::evm::with;
-use crate::verify::verdict;
 use crate::mpp::{CARD, NOW_MS, server};
 use crate::seller::{
     BLOCKHASH, NOW, PAY_TO_BASE, PAY_TO_SOLANA, PRICE, ask, buyer, fee_payer, offers, pay, solana, terms,
 };
+use crate::verify::verdict;
 
 fn second() -> Pubkey {
     TestWallet::from_bytes(&[1; 32], &[0x44; 32]).unwrap().solana_address()

@@ -9,8 +9,8 @@ use purser_actors::id::Network;
 use purser_actors::port::Timestamp;
 use serde_json::{Value, json};
 
-use crate::verify::verdict;
 use crate::seller::{NOW, offers, pay, solana, terms};
+use crate::verify::verdict;
 
 /// Good payments with one field of `accepted` changed, and what each is refused for.
 fn refused(network: Network, cases: &[(&str, Value, &str)]) {
@@ -157,7 +157,14 @@ fn every_base64_of_the_same_payment_is_read() {
     ] {
         let payment = decode(encoded.as_bytes()).unwrap();
         assert!(
-            verify(&payment, &offers(), &[], Timestamp(NOW * 1000), SignatureRecovery::default()).is_ok(),
+            verify(
+                &payment,
+                &offers(),
+                &[],
+                Timestamp(NOW * 1000),
+                SignatureRecovery::default()
+            )
+            .is_ok(),
             "{encoded}"
         );
     }

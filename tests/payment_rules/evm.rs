@@ -11,8 +11,8 @@ use purser_actors::port::{Authorization, EvmAuthorization, Timestamp};
 use purser_chains::evm::contract_wallet::Undeployed;
 use serde_json::{Value, json};
 
-use crate::verify::{verdict, verdict_by};
 use crate::seller::{NOW, PAY_TO_BASE, PRICE, base, buyer, encode, offers, pay, terms};
+use crate::verify::{verdict, verdict_by};
 
 /// A payment whose signature is right for its fields, whatever they say.
 fn signed(change: impl FnOnce(&mut EvmAuthorization)) -> Value {
@@ -161,7 +161,13 @@ fn case_14_a_signature_of_no_key_is_left_to_the_chain() {
     // has its own reason. A wallet that is deployed with the payment must have a listed factory.
     let judged = |payment: &Value, terms: &[Terms]| {
         let payment = decode(encode(payment).as_bytes()).unwrap();
-        let judged = verify_against(&payment, terms, &[], Timestamp(NOW * 1000), SignatureRecovery::default());
+        let judged = verify_against(
+            &payment,
+            terms,
+            &[],
+            Timestamp(NOW * 1000),
+            SignatureRecovery::default(),
+        );
         judged.map_err(|refusal| refusal.reason.as_str())
     };
     let with_signature = |bytes: &[u8]| {

@@ -8,7 +8,9 @@ use purser::payment::decode::MAX_HEADER_BYTES;
 use purser::payment::evm::SignatureRecovery;
 use purser::payment::mpp::credential::decode;
 use purser::payment::mpp::problem::MppProblem;
-use purser::payment::mpp::{VerifiedCredential, BoundRequest, IssuedChallenge, Mpp, CredentialError, verify_for_replay};
+use purser::payment::mpp::{
+    BoundRequest, CredentialError, IssuedChallenge, Mpp, VerifiedCredential, verify_for_replay,
+};
 use purser::payment::{BasePayee, Reason, Terms};
 use purser::wallet::MppOffer;
 use purser_actors::id::Wallet;
@@ -24,7 +26,9 @@ pub(crate) const CARD: BoundRequest<'static> = BoundRequest {
 pub(crate) const NOW_MS: Timestamp = Timestamp(NOW * 1000 + 250);
 
 fn mac(seed: u128) -> MacKey {
-    IdentityKeyRing::generate(Timestamp(1), &Fixed(seed)).rotating_macs("test").0
+    IdentityKeyRing::generate(Timestamp(1), &Fixed(seed))
+        .rotating_macs("test")
+        .0
 }
 
 pub(crate) fn server() -> Mpp {
@@ -54,7 +58,10 @@ fn judge_at(
 ) -> Result<VerifiedCredential, CredentialError> {
     let credential = decode(URL_SAFE_NO_PAD.encode(credential.to_string()).as_bytes())?;
     let verdict = mpp.verify(credential.clone(), offers, bound, now, SignatureRecovery::Libsecp256k1);
-    assert_eq!(verdict, mpp.verify(credential, offers, bound, now, SignatureRecovery::K256));
+    assert_eq!(
+        verdict,
+        mpp.verify(credential, offers, bound, now, SignatureRecovery::K256)
+    );
     verdict
 }
 
@@ -271,7 +278,12 @@ fn case_15_a_broken_credential_is_a_clear_refusal() {
         URL_SAFE_NO_PAD.encode(number.to_string()),
     ] {
         let rejection = decode(text.as_bytes()).unwrap_err();
-        assert_eq!(rejection.problem, MppProblem::MalformedCredential, "{} bytes", text.len());
+        assert_eq!(
+            rejection.problem,
+            MppProblem::MalformedCredential,
+            "{} bytes",
+            text.len()
+        );
         assert!(rejection.detail.len() < 120, "a refusal does not quote its input");
     }
 }

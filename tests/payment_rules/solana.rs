@@ -10,8 +10,8 @@ use purser::wallet::solana::{AccountMeta, Draft, DraftInstruction, Transfer};
 use purser_actors::id::Network;
 use serde_json::{Value, json};
 
-use crate::verify::verdict;
 use crate::seller::{BLOCKHASH, PAY_TO_SOLANA, PRICE, buyer, fee_payer, offers, pay, solana, terms};
+use crate::verify::verdict;
 
 const TOKEN_2022: &str = "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb";
 

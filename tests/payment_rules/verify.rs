@@ -12,7 +12,11 @@ pub(crate) fn verdict(payment: &Value, terms: &[Terms]) -> Result<Authorization,
     verdict_by(payment, terms, SignatureRecovery::Libsecp256k1)
 }
 
-pub(crate) fn verdict_by(payment: &Value, terms: &[Terms], recovery: SignatureRecovery) -> Result<Authorization, &'static str> {
+pub(crate) fn verdict_by(
+    payment: &Value,
+    terms: &[Terms],
+    recovery: SignatureRecovery,
+) -> Result<Authorization, &'static str> {
     let payment = decode(encode(payment).as_bytes()).map_err(|refusal| refusal.reason.as_str())?;
     let verified = verify(&payment, terms, &[], Timestamp(NOW * 1000), recovery);
     verified

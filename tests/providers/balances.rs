@@ -6,13 +6,16 @@ use purser::provider::reloadable_cards::PlainOpenResult;
 use purser::provider::{PlainCard, Providers};
 use purser::secret::Secret;
 use purser_actors::id::{
-    BankingApplicationId, BankAccountId, BankTransferId, CardId, DocumentId, JobId, Wallet, WithdrawalId,
+    BankAccountId, BankTransferId, BankingApplicationId, CardId, DocumentId, JobId, Wallet, WithdrawalId,
 };
 use purser_actors::money::{Cents, Usdc};
-use purser_actors::port::banking::{OpenAccountRequest, AccountNumbers, BankTransferRequest, BankTransferResult, OpenAccountResult, AccountType, ReviewDecision, BankDecision};
+use purser_actors::port::banking::{
+    AccountNumbers, AccountType, BankDecision, BankTransferRequest, BankTransferResult, OpenAccountRequest,
+    OpenAccountResult, ReviewDecision,
+};
 use purser_actors::port::{
-    IssuerAccountResult, CardState, CardDeposit, ErrorKind, OpenCardRequest, PortError, HoldResult, HoldRequest, HoldStatus,
-    CardActionRequest, CardAction,
+    CardAction, CardActionRequest, CardDeposit, CardState, ErrorKind, HoldRequest, HoldResult, HoldStatus,
+    IssuerAccountResult, OpenCardRequest, PortError,
 };
 use sha2::{Digest as _, Sha256};
 use zeroize::Zeroizing;
@@ -172,7 +175,13 @@ async fn wishes(providers: &Providers) {
     );
     assert_eq!(program.events_after(told[0].number, 1_000).await.unwrap(), told[1..]);
     assert_eq!(program.events_after(0, 1).await.unwrap(), told[..1]);
-    assert!(program.events_after(told.last().unwrap().number, 10).await.unwrap().is_empty());
+    assert!(
+        program
+            .events_after(told.last().unwrap().number, 10)
+            .await
+            .unwrap()
+            .is_empty()
+    );
 }
 
 async fn reservations(providers: &Providers, account: [u8; 20]) {
@@ -200,16 +209,16 @@ async fn reservations(providers: &Providers, account: [u8; 20]) {
         program.settle_hold(JobId(62), true).await.unwrap();
     }
     permanent(program.settle_hold(JobId(62), false).await, "it was paid");
-    assert_eq!(set_aside(part(62, 2_000)).await, HoldResult::AlreadySettled { paid: true });
+    assert_eq!(
+        set_aside(part(62, 2_000)).await,
+        HoldResult::AlreadySettled { paid: true }
+    );
     assert_eq!(
         program.hold_status(JobId(62)).await.unwrap(),
         HoldStatus::Settled { paid: true }
     );
     assert_eq!(program.hold_status(JobId(69)).await.unwrap(), HoldStatus::NotFound);
-    permanent(
-        program.settle_hold(JobId(69), true).await,
-        "nothing was set aside",
-    );
+    permanent(program.settle_hold(JobId(69), true).await, "nothing was set aside");
     assert_eq!(set_aside(part(63, 4_000)).await, HoldResult::Held);
     assert_eq!(program.hold_status(JobId(63)).await.unwrap(), HoldStatus::Held);
     balance_is(providers, account, 0).await;
@@ -294,14 +303,21 @@ async fn bank_accounts(providers: &Providers) -> (BankAccountId, BankAccountId) 
     };
     let on = opened(order(81, AccountType::OnRamp)).await;
     assert_eq!(on.routing_number.len(), 9);
-    assert_eq!(opened(order(81, AccountType::OnRamp)).await, on, "one key is one account");
+    assert_eq!(
+        opened(order(81, AccountType::OnRamp)).await,
+        on,
+        "one key is one account"
+    );
     permanent(
         providers.bank.open(&order_as(order(81, AccountType::OnRamp))).await,
         "a key has one content",
     );
     let off = opened(order(82, AccountType::OffRamp)).await;
     assert_ne!(off.account_number, on.account_number);
-    (order(81, AccountType::OnRamp).account, order(82, AccountType::OffRamp).account)
+    (
+        order(81, AccountType::OnRamp).account,
+        order(82, AccountType::OffRamp).account,
+    )
 }
 
 /// The same order for another account.
@@ -339,7 +355,10 @@ async fn moves(providers: &Providers, off: BankAccountId) {
     assert_eq!(bank.balance(off).await.unwrap(), Cents::new(5_000));
     permanent(bank.transfer(&order(91, 5_001, true)).await, "a key has one content");
     permanent(bank.transfer(&order(91, 5_000, false)).await, "a key has one direction");
-    assert!(matches!(moved(order(92, 2_000, false)).await, BankTransferResult::Complete { .. }));
+    assert!(matches!(
+        moved(order(92, 2_000, false)).await,
+        BankTransferResult::Complete { .. }
+    ));
     for _ in 0..2 {
         let failed = moved(order(93, 3_001, false)).await;
         assert!(matches!(failed, BankTransferResult::Failed { .. }), "{failed:?}");

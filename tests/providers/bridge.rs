@@ -2,7 +2,9 @@
 
 use purser::provider::Providers;
 use purser_actors::money::{Cents, Usdc};
-use purser_actors::port::{AttestationStatus, BridgeTransfer, ErrorKind, Finality, ChainStatus, MintResult, SignedMint, SubmitResult};
+use purser_actors::port::{
+    AttestationStatus, BridgeTransfer, ChainStatus, ErrorKind, Finality, MintResult, SignedMint, SubmitResult,
+};
 
 use super::suite::until;
 

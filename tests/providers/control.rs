@@ -6,14 +6,14 @@ use std::sync::{Arc, Mutex};
 use axum::Router;
 use axum::extract::{Query, State};
 use axum::routing::{get, post};
-use purser::provider::sandbox::card_balances::deposit_watcher::{IncomingUsdc, DepositSource};
 use purser::provider::sandbox::bank::SandboxBank;
+use purser::provider::sandbox::card_balances::deposit_watcher::{DepositSource, IncomingUsdc};
 use purser::settlement::sandbox::SandboxSettlement;
 use purser::settlement::sandbox::remote::ChainRpcRequest;
 use purser::system::SystemClock;
 use purser_actors::id::{BankAccountId, Wallet};
 use purser_actors::money::{Cents, Usdc};
-use purser_actors::port::{BoxFuture, Clock as _, CardDeposit, PortError};
+use purser_actors::port::{BoxFuture, CardDeposit, Clock as _, PortError};
 use serde_json::{Value, json};
 
 /// A Base on which nothing but deposits happens.
@@ -78,9 +78,17 @@ impl DepositSource for DepositChain {
 
 /// Who can make such things happen at a provider.
 pub(crate) enum ProviderControl {
-    Here { chain: DepositChain, bank: Arc<SandboxBank> },
-    Sandbox { chain: DepositChain, url: String },
-    Stub { url: String },
+    Here {
+        chain: DepositChain,
+        bank: Arc<SandboxBank>,
+    },
+    Sandbox {
+        chain: DepositChain,
+        url: String,
+    },
+    Stub {
+        url: String,
+    },
 }
 
 impl ProviderControl {

@@ -10,10 +10,12 @@ use purser::provider::remote::bridge::RemoteBridge;
 use purser::provider::remote::reloadable_cards::RemoteReloadableCards;
 use purser_actors::id::{BankAccountId, BankTransferId, CardId, JobId, WithdrawalId};
 use purser_actors::money::{Cents, Usdc};
-use purser_actors::port::banking::{OpenAccountRequest, BankTransferRequest, BankTransferResult, AccountType, BankDecision};
+use purser_actors::port::banking::{
+    AccountType, BankDecision, BankTransferRequest, BankTransferResult, OpenAccountRequest,
+};
 use purser_actors::port::{
-    Bridge as _, ErrorKind, Finality, ChainStatus, OpenCardRequest, PortError, HoldResult, HoldRequest, SignedBurn, CardActionRequest,
-    CardAction,
+    Bridge as _, CardAction, CardActionRequest, ChainStatus, ErrorKind, Finality, HoldRequest, HoldResult,
+    OpenCardRequest, PortError, SignedBurn,
 };
 use serde_json::{Value, json};
 
@@ -63,7 +65,10 @@ async fn only_the_banks_definite_word_decides() {
         json!({"transfer_id": BankTransferId(2).to_string(), "amount": "5", "status": "complete", "reference": "m"});
     let bank = RemoteBank(remote(&saying(&yes).await));
     let done = bank.transfer(&order).await.unwrap();
-    assert!(matches!(done, BankDecision::Final(BankTransferResult::Complete { .. })), "{done:?}");
+    assert!(
+        matches!(done, BankDecision::Final(BankTransferResult::Complete { .. })),
+        "{done:?}"
+    );
     let no = json!({"transfer_id": BankTransferId(2).to_string(), "amount": "5", "status": "failed", "reason": "r"});
     let other = json!(BankTransferId(9).to_string());
     for body in [
@@ -162,9 +167,17 @@ async fn only_the_issuers_definite_word_decides() {
         reusable: true,
     };
     let no = named("card_id", CardId(2).to_string(), "insufficient");
-    assert!(RemoteReloadableCards(remote(&saying(&no).await)).open(&order).await.is_ok());
+    assert!(
+        RemoteReloadableCards(remote(&saying(&no).await))
+            .open(&order)
+            .await
+            .is_ok()
+    );
     for body in spoiled(&no, &changes("card_id")) {
-        open(RemoteReloadableCards(remote(&saying(&body).await)).open(&order).await, &body);
+        open(
+            RemoteReloadableCards(remote(&saying(&body).await)).open(&order).await,
+            &body,
+        );
     }
     let part = HoldRequest {
         key: JobId(1),
@@ -176,13 +189,13 @@ async fn only_the_issuers_definite_word_decides() {
     let said = RemoteReloadableCards(remote(&saying(&held).await)).hold(&part).await;
     assert_eq!(said.unwrap(), HoldResult::Held);
     for body in spoiled(&held, &changes("withdrawal_id")) {
-        open(RemoteReloadableCards(remote(&saying(&body).await)).hold(&part).await, &body);
+        open(
+            RemoteReloadableCards(remote(&saying(&body).await)).hold(&part).await,
+            &body,
+        );
     }
     let ended = json!({"key": JobId(1).to_string(), "paid": true});
-    for body in spoiled(
-        &ended,
-        &[("key", json!(JobId(2).to_string())), ("paid", json!(false))],
-    ) {
+    for body in spoiled(&ended, &[("key", json!(JobId(2).to_string())), ("paid", json!(false))]) {
         let program = RemoteReloadableCards(remote(&saying(&body).await));
         open(program.settle_hold(JobId(1), true).await, &body);
     }
@@ -199,7 +212,12 @@ async fn a_wish_and_a_burn_are_answered_by_name() {
     };
     let stands = json!({"key": JobId(7).to_string(), "card_id": CardId(2).to_string(), "sequence": 1, "state": "closed",
         "available": "0", "released": "0", "transactions": []});
-    assert!(RemoteReloadableCards(remote(&saying(&stands).await)).apply_action(&wish).await.is_ok());
+    assert!(
+        RemoteReloadableCards(remote(&saying(&stands).await))
+            .apply_action(&wish)
+            .await
+            .is_ok()
+    );
     for body in spoiled(
         &stands,
         &[
@@ -208,7 +226,12 @@ async fn a_wish_and_a_burn_are_answered_by_name() {
             ("available", json!("-1")),
         ],
     ) {
-        open(RemoteReloadableCards(remote(&saying(&body).await)).apply_action(&wish).await, &body);
+        open(
+            RemoteReloadableCards(remote(&saying(&body).await))
+                .apply_action(&wish)
+                .await,
+            &body,
+        );
     }
     let burn = SignedBurn {
         bytes: vec![1],

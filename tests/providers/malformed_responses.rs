@@ -10,7 +10,7 @@ use axum::http::{Response, StatusCode};
 use purser::provider::payouts::PayoutApi as _;
 use purser::provider::remote::cards::RemoteIssuer;
 use purser::provider::remote::payouts::RemotePayouts;
-use purser::provider::remote::{RemoteEndpoint, RemoteClient};
+use purser::provider::remote::{RemoteClient, RemoteEndpoint};
 use purser::provider::wire::ErrorCode;
 use purser::provider::{CardIssuerApi as _, PlainIssueResult};
 use purser::secret::Secret;

@@ -10,7 +10,7 @@ pub(crate) struct ServerProcess {
     pub(crate) folder: tempfile::TempDir,
 }
 
-impl Serving {
+impl ServerProcess {
     /// Starts it and waits for a line with an address.
     pub(crate) fn start(mut command: Command, folder: tempfile::TempDir) -> Self {
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
@@ -26,7 +26,7 @@ impl Serving {
     }
 }
 
-impl Drop for Serving {
+impl Drop for ServerProcess {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

@@ -4,9 +4,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use purser::config::{Config, RemoteProvider, RemoteProviders, ConfigSources};
-use purser::provider::sandbox::card_balances::deposit_watcher::DepositSource;
+use purser::config::{Config, ConfigSources, RemoteProvider, RemoteProviders};
 use purser::provider::sandbox::all::SandboxProviders;
+use purser::provider::sandbox::card_balances::deposit_watcher::DepositSource;
 use purser::provider::{Providers, connect};
 use purser::settlement::sandbox::remote::ChainRpc;
 use purser::settlement::sandbox::{DEFAULT_GRANT, SandboxSettlement};

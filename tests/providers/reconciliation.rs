@@ -3,9 +3,9 @@
 use purser::provider::Providers;
 use purser_actors::id::JobId;
 use purser_actors::money::{Cents, Usdc};
-use purser_actors::port::{ListCursor, ProviderEntry, EntryKey, ListPage, ProviderList};
+use purser_actors::port::{EntryKey, ListCursor, ListPage, ProviderEntry, ProviderList};
 use purser_actors::product::Currency;
-use purser_actors::reconciliation::{EntryAmount, ReconciliationSource, EntryStatus};
+use purser_actors::reconciliation::{EntryAmount, EntryStatus, ReconciliationSource};
 
 use crate::suite::{paid, payout, until};
 
@@ -91,18 +91,68 @@ async fn holders(providers: &Providers) {
     use EntryStatus::{Completed, Declined, Returned};
     let order = |key: u128| JobId(key).to_string();
     for (source, name, standing, money) in [
-        (ReconciliationSource::BankTransfers, order(91), Completed, dollars(5_000)),
-        (ReconciliationSource::BankTransfers, order(92), Completed, dollars(2_000)),
+        (
+            ReconciliationSource::BankTransfers,
+            order(91),
+            Completed,
+            dollars(5_000),
+        ),
+        (
+            ReconciliationSource::BankTransfers,
+            order(92),
+            Completed,
+            dollars(2_000),
+        ),
         (ReconciliationSource::BankTransfers, order(93), Declined, dollars(3_001)),
-        (ReconciliationSource::BankDeposits, "wire-1".to_owned(), Completed, dollars(1_234)),
-        (ReconciliationSource::BankDeposits, "wire-2".to_owned(), Completed, dollars(1)),
-        (ReconciliationSource::ReloadableCards, order(40), Declined, dollars(10_001)),
-        (ReconciliationSource::ReloadableCards, order(41), Completed, dollars(4_050)),
-        (ReconciliationSource::ReloadableCards, order(61), Declined, dollars(7_000)),
-        (ReconciliationSource::ReloadableCards, order(62), Completed, dollars(2_000)),
-        (ReconciliationSource::ReloadableCards, order(63), Returned, dollars(4_000)),
+        (
+            ReconciliationSource::BankDeposits,
+            "wire-1".to_owned(),
+            Completed,
+            dollars(1_234),
+        ),
+        (
+            ReconciliationSource::BankDeposits,
+            "wire-2".to_owned(),
+            Completed,
+            dollars(1),
+        ),
+        (
+            ReconciliationSource::ReloadableCards,
+            order(40),
+            Declined,
+            dollars(10_001),
+        ),
+        (
+            ReconciliationSource::ReloadableCards,
+            order(41),
+            Completed,
+            dollars(4_050),
+        ),
+        (
+            ReconciliationSource::ReloadableCards,
+            order(61),
+            Declined,
+            dollars(7_000),
+        ),
+        (
+            ReconciliationSource::ReloadableCards,
+            order(62),
+            Completed,
+            dollars(2_000),
+        ),
+        (
+            ReconciliationSource::ReloadableCards,
+            order(63),
+            Returned,
+            dollars(4_000),
+        ),
         (ReconciliationSource::CardBalances, order(41), Completed, dollars(0)),
-        (ReconciliationSource::PrepaidRemainders, order(1), Completed, dollars(2_550)),
+        (
+            ReconciliationSource::PrepaidRemainders,
+            order(1),
+            Completed,
+            dollars(2_550),
+        ),
     ] {
         let list = &providers.lists[&source];
         let listed = named(&whole(&**list, 100).await, &name);
@@ -144,7 +194,10 @@ async fn one_that_changes_comes_again(providers: &Providers) {
         page.next.map(|next| (page.items, next))
     })
     .await;
-    let expected = (EntryKey::of(order.key), EntryAmount::Cents(order.amount, order.currency));
+    let expected = (
+        EntryKey::of(order.key),
+        EntryAmount::Cents(order.amount, order.currency),
+    );
     assert_eq!((first.0[0].name.clone(), first.0[0].money), expected);
     paid(providers, &order).await;
     let again = until("it comes again", async || {
@@ -153,7 +206,10 @@ async fn one_that_changes_comes_again(providers: &Providers) {
         (all.len() > 1).then_some(all)
     })
     .await;
-    assert!(again.iter().all(|entry| entry.standing == EntryStatus::Completed), "{again:?}");
+    assert!(
+        again.iter().all(|entry| entry.standing == EntryStatus::Completed),
+        "{again:?}"
+    );
     let entry = list.entry(&EntryKey::of(order.key)).await.unwrap().unwrap();
     assert_eq!(entry.standing, EntryStatus::Completed);
     assert_eq!(again.last(), Some(&entry));

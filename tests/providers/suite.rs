@@ -2,7 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use purser::provider::gift_cards::{GiftCardOrderStatus, GiftCardQuery, GiftCardQuote, GiftCardOrderRequest, RedemptionDetails};
+use purser::provider::gift_cards::{
+    GiftCardOrderRequest, GiftCardOrderStatus, GiftCardQuery, GiftCardQuote, RedemptionDetails,
+};
 use purser::provider::merchants::{CardType, MerchantQuery};
 use purser::provider::payouts::{PlainPayee, PlainPayout};
 use purser::provider::{PlainCard, PlainIssueResult, Providers};
@@ -10,13 +12,16 @@ use purser::secret::Secret;
 use purser::vault::CardNumberRecord;
 use purser_actors::id::{CardId, JobId, PayoutId, Wallet};
 use purser_actors::money::{Cents, Usdc};
-use purser_actors::port::payouts::{PayoutRailStatus, RecallResult, PayoutStatusUpdate};
-use purser_actors::port::{IssuerAccountResult, CardState, CheckStatus, ErrorKind, IssueCardRequest, IdentityCheckRequest, CardActionRequest, CardAction};
-use purser_actors::product::{AppPayee, Currency, ProductLine, Platform};
+use purser_actors::port::payouts::{PayoutRailStatus, PayoutStatusUpdate, RecallResult};
+use purser_actors::port::{
+    CardAction, CardActionRequest, CardState, CheckStatus, ErrorKind, IdentityCheckRequest, IssueCardRequest,
+    IssuerAccountResult,
+};
+use purser_actors::product::{AppPayee, Currency, Platform, ProductLine};
 use rust_decimal::Decimal;
 
 use super::control::ProviderControl;
-use super::{bridge, balances};
+use super::{balances, bridge};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -297,15 +302,20 @@ async fn payouts(providers: &Providers) {
     let rest = rails.events_after(told[0].number, 1_000).await.unwrap();
     assert_eq!(rest, told[1..]);
     assert_eq!(rails.events_after(0, 1).await.unwrap(), told[..1]);
-    assert!(rails.events_after(told.last().unwrap().number, 10).await.unwrap().is_empty());
-    for _ in 0..2 {
-        assert_eq!(rails.recall(order.key, order.payout).await.unwrap(), RecallResult::TooLate);
-    }
-    assert_eq!(
-        rails.find(JobId(29)).await.unwrap(),
-        None,
-        "asking has ordered nothing"
+    assert!(
+        rails
+            .events_after(told.last().unwrap().number, 10)
+            .await
+            .unwrap()
+            .is_empty()
     );
+    for _ in 0..2 {
+        assert_eq!(
+            rails.recall(order.key, order.payout).await.unwrap(),
+            RecallResult::TooLate
+        );
+    }
+    assert_eq!(rails.find(JobId(29)).await.unwrap(), None, "asking has ordered nothing");
     let country = rails.card_country(card.number()).await.unwrap();
     assert_eq!(country.unwrap().as_str(), "US");
     let foreign = Secret::new("9999999999999995".to_owned());

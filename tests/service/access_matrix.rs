@@ -51,7 +51,12 @@ const API_KEY: (StatusAndCode, StatusAndCode) = ((403, "api_key_of_another"), (4
 const CARD: (StatusAndCode, StatusAndCode) = ((403, "card_of_another"), (404, "card_unknown"));
 
 /// A route that shows one thing to its owner.
-const fn reads(route: &'static str, by: &'static str, of: &'static str, (another, unknown): (StatusAndCode, StatusAndCode)) -> MatrixCall {
+const fn reads(
+    route: &'static str,
+    by: &'static str,
+    of: &'static str,
+    (another, unknown): (StatusAndCode, StatusAndCode),
+) -> MatrixCall {
     MatrixCall {
         method: "GET",
         route,

@@ -13,11 +13,11 @@ use super::agent::Agent;
 use super::cases_admin::admin;
 use super::cases_api_keys::listening;
 use super::cases_cards::comes_to;
-use super::remote_provider::Provider;
 use super::host::{Host, Service};
+use super::http::{ServiceClient, client, send, until};
 use super::mpp;
 use super::owner::{Owner, kyc_comes_to};
-use super::http::{ServiceClient, client, send, until};
+use super::remote_provider::Provider;
 
 const CARD: &str = "/get-card?amount=5";
 

@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 
 use super::agent::Agent;
 use super::cases_withdraw::withdraw;
-use super::ladder::{Ladder, snapshot};
-use super::request::Request;
 use super::http::ServiceClient;
+use super::precedence_table::{PrecedenceTable, snapshot};
+use super::request::Request;
 
 const WHY: &str = "Please write to us.";
 
@@ -51,12 +51,18 @@ impl<'a> Caller<'a> {
 
     /// Down to what depends on what is kept: token, key, members and values one by one, whose it is, account, the token's
     /// birth, what the key stands for. `wrong` breaks one rule less each; `good` breaks none.
-    pub(crate) async fn check_precedence(&self, path: &'static str, way: Way, wrong: &[Value], good: &Value) -> PrecedenceCheck<'a> {
+    pub(crate) async fn check_precedence(
+        &self,
+        path: &'static str,
+        way: Way,
+        wrong: &[Value],
+        good: &Value,
+    ) -> PrecedenceCheck<'a> {
         let name = snake(&path[1..]);
         let mut climb = PrecedenceCheck {
             site: self.site,
             ask: Request::new("POST", path),
-            ladder: Ladder::of(&format!("POST {path}"), &name),
+            ladder: PrecedenceTable::of(&format!("POST {path}"), &name),
             name,
         };
         if way != Way::Reads {
@@ -100,7 +106,7 @@ impl<'a> Caller<'a> {
 pub(crate) struct PrecedenceCheck<'a> {
     site: &'a ServiceClient<'a>,
     ask: Request,
-    ladder: Ladder,
+    ladder: PrecedenceTable,
     name: String,
 }
 
@@ -146,5 +152,5 @@ pub(crate) fn with(data: &Value, name: &str, value: Value) -> Value {
 }
 
 fn snake(name: &str) -> String {
-    super::ladder::snake(name).replace('_', "-")
+    super::precedence_table::snake(name).replace('_', "-")
 }

@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 
 use super::agent::Agent;
 use super::host::Host;
-use super::ladder::Ladder;
-use super::request::Request;
 use super::http::{Response, ServiceClient, send, until};
+use super::precedence_table::PrecedenceTable;
+use super::request::Request;
 
 async fn refresh(site: &ServiceClient<'_>, token: &str, key: Option<&str>, card: &str) -> Response {
     let request = site.request("POST", "/refresh-card-data").bearer_auth(token);
@@ -137,7 +137,7 @@ async fn a_refresh_is_refused_for_the_first_rule_that_it_breaks() {
     let stranger = Agent::new(Network::Base);
     let others = stranger.buy(&site, "/get-card?amount=5").await.card().to_owned();
     site.freeze(&agent.address(), Some("why")).await;
-    let mut ladder = Ladder::of("POST /refresh-card-data", "refresh-card-data");
+    let mut ladder = PrecedenceTable::of("POST /refresh-card-data", "refresh-card-data");
     let mut ask = Request::new("POST", "/refresh-card-data");
     ask.text("[");
     ask.header("idempotency-key", &"x".repeat(256));

@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use super::cases_admin::admin;
-use super::operator_client::OperatorClient;
 use super::host::Host;
+use super::operator_client::OperatorClient;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_operator_accepts_no_chain_where_none_has_changed() {

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use super::agent::{Agent, required};
 use super::host::Host;
-use super::owner::Owner;
 use super::http::{Response, ServiceClient, send, until};
+use super::owner::Owner;
 
 const CARD: &str = "/get-card?amount=5";
 const PUBLIC: &str = "http://localhost:9999";

@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 
 use super::agent::Agent;
 use super::cross_account_access::only_with_token;
-use super::operator_client::{CVV, OperatorClient, PAN};
 use super::host::{Host, Service};
 use super::http::{ServiceClient, client, send, send_to_operator, until};
+use super::operator_client::{CVV, OperatorClient, PAN};
 
 /// Every route, ordered by whom it admits: read-only first, administrators last.
 pub(crate) const ADMIN: [(&str, &str); 50] = [

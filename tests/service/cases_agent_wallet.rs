@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use super::agent::Agent;
 use super::cases_banking::{call, result};
 use super::host::{Host, Service};
+use super::http::{Response, ServiceClient, send, until};
 use super::owner::Owner;
 use super::seller::Seller;
-use super::http::{Response, ServiceClient, send, until};
 
 /// A token, and the managed wallet of its account.
 pub(crate) async fn opened(site: &ServiceClient<'_>, network: Network) -> (Agent, String, Value) {

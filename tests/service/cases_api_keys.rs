@@ -11,8 +11,8 @@ use super::agent::Agent;
 use super::cases_access::refresh;
 use super::cases_banking::{call, result};
 use super::cases_signup::{form, is_final, patient, poll, refused, sign_up, walk};
-use super::owner::Owner;
 use super::http::{Response, ServiceClient, send};
+use super::owner::Owner;
 
 /// Exchanges a key that is in the header.
 async fn exchange(site: &ServiceClient<'_>, key: &str) -> Response {

@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 
 use super::agent::Agent;
 use super::host::Host;
+use super::http::{ServiceClient, send, until};
 use super::owner::Owner;
 use super::recipient::{balance_is, comes_to, told};
-use super::http::{ServiceClient, send, until};
 
 fn quick() -> Host {
     Host::new()

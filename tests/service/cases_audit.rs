@@ -6,8 +6,8 @@ use purser_storage::{Write, codec};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::operator_client::OperatorClient;
 use super::host::Host;
+use super::operator_client::OperatorClient;
 use super::verify::{assert_found, rewritten};
 
 /// A stopped service whose operators have done six things: the first token and five more.

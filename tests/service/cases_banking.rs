@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use super::agent::Agent;
 use super::host::Host;
-use super::owner::{Owner, fault};
 use super::http::{Response, ServiceClient, send, until};
+use super::owner::{Owner, fault};
 
 const TAX: &str = "987654321";
 /// A document that says so itself, in base64.

@@ -8,9 +8,9 @@ use super::cases_banking::{
     PAPER, answers, application_is, approve, call, nowhere, open_account, person, quick, result,
 };
 use super::cases_withdraw::{credited, holder};
+use super::http::{ServiceClient, send, until};
 use super::owner::{Owner, fault};
 use super::recipient::balance_is;
-use super::http::{ServiceClient, send, until};
 
 const NUMBER: &str = "000123456789";
 

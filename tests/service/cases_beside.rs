@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 
 use super::agent::Agent;
 use super::cases_banking::{PAPER, answers, person, quick, result};
-use super::operator_client::OperatorClient;
 use super::host::{Host, Service, text};
-use super::owner::Owner;
 use super::http::{ServiceClient, client, send_to_operator, until};
+use super::operator_client::OperatorClient;
+use super::owner::Owner;
 
 const CARD: &str = "/get-card?amount=5";
 

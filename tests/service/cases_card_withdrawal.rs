@@ -9,9 +9,9 @@ use super::agent::Agent;
 use super::cases_reloadable::{ask, balance, loaded, opened, told};
 use super::cases_restore::{backup, restore};
 use super::cases_top_up::start;
+use super::http::{ServiceClient, until};
 use super::operator_client::OperatorClient;
 use super::verify::{assert_found, rewritten};
-use super::http::{ServiceClient, until};
 
 /// Asks for 30 and 40 of 100 dollars, and for more than is left of them.
 async fn asked_for(site: &ServiceClient<'_>, token: &str, to: &str) -> Vec<String> {
@@ -223,7 +223,12 @@ async fn verify_names_what_waits_at_the_issuer_without_anybody_at_work() {
     host.assert_books();
     for (name, prefix, rule, subject) in [
         ("queue", table::CARD_WITHDRAWAL_QUEUE, "card_withdrawal.queue", "wd_"),
-        ("paid-by", table::WITHDRAWAL_TRANSACTION, "card_withdrawal.paid_by", "wd_"),
+        (
+            "paid-by",
+            table::WITHDRAWAL_TRANSACTION,
+            "card_withdrawal.paid_by",
+            "wd_",
+        ),
         ("vault", table::VAULT, "reloadable.vault", "card_"),
     ] {
         let (copy, changed) = rewritten(&host, name, &[prefix], |key, _| {

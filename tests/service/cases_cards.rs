@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 
 use super::agent::Agent;
 use super::cases_reloadable::{ask, loaded, opened, told};
-use super::operator_client::OperatorClient;
 use super::host::Host;
 use super::http::{Response, ServiceClient, until};
+use super::operator_client::OperatorClient;
 
 pub(crate) const DAY_S: u64 = 86_400;
 

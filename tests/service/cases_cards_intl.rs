@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 
 use super::agent::Agent;
 use super::cases_cards::{DAY_S, comes_to, listed, once, usa_card, wish};
-use super::operator_client::{CVV, OperatorClient, PAN, billing};
 use super::host::Host;
 use super::http::{ServiceClient, until};
+use super::operator_client::{CVV, OperatorClient, PAN, billing};
 
 /// An international card that an operator has made.
 async fn intl_card(site: &ServiceClient<'_>, desk: &OperatorClient<'_>) -> (String, String) {

@@ -5,11 +5,11 @@ use serde_json::{Value, json};
 
 use super::agent::Agent;
 use super::cases_outage::{available, not_sold, stands, wary};
-use super::operator_client::OperatorClient;
 use super::host::Host;
-use super::ladder::Ladder;
-use super::request::Request;
 use super::http::{Response, ServiceClient, until};
+use super::operator_client::OperatorClient;
+use super::precedence_table::PrecedenceTable;
+use super::request::Request;
 
 fn names<'a>(answer: &'a Response, list: &str, name: &str) -> Vec<&'a str> {
     let items = answer.body[list]
@@ -41,7 +41,7 @@ async fn a_lookup_is_refused_for_the_first_rule_that_it_breaks() {
     let long = "x".repeat(101);
     site.post("/sandbox/merchants", &json!({"fault": "unreachable", "times": 1}))
         .await;
-    let mut ladder = Ladder::of("GET /search-merchants", "search-merchants");
+    let mut ladder = PrecedenceTable::of("GET /search-merchants", "search-merchants");
     let mut ask = Request::new("GET", "/search-merchants")
         .with("colour", "red")
         .with("card_type", "Gold")
@@ -64,7 +64,7 @@ async fn a_lookup_is_refused_for_the_first_rule_that_it_breaks() {
 
     site.post("/sandbox/gift-cards", &json!({"fault": "garbage", "times": 1}))
         .await;
-    let mut ladder = Ladder::of("GET /search-gift-cards", "search-gift-cards");
+    let mut ladder = PrecedenceTable::of("GET /search-gift-cards", "search-gift-cards");
     let mut ask = Request::new("GET", "/search-gift-cards")
         .with("colour", "red")
         .with("country", "usa")

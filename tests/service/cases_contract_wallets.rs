@@ -16,8 +16,8 @@ use zeroize::Zeroizing;
 use super::agent::Agent;
 use super::cases_payment::{assert_nothing_moved, assert_refused, decoded};
 use super::host::Host;
-use super::mpp::{self, altered as mpp_altered};
 use super::http::{Response, ServiceClient, until};
+use super::mpp::{self, altered as mpp_altered};
 
 const CARD: &str = "/get-card?amount=5";
 const BAD: &str = "invalid_exact_evm_signature";

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use super::agent::Agent;
 use super::host::Host;
-use super::recipient::{debit_card, enter};
 use super::http::ServiceClient;
+use super::recipient::{debit_card, enter};
 
 /// Redeemed everywhere, so that nothing but our own table can refuse a country.
 const BORDERLESS: &str = "/order-gift-card?product_id=gift_quietshield_vpn&amount=15";

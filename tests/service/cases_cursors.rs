@@ -5,11 +5,11 @@ use purser_actors::id::Network;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
-use super::stream_limits::CARD;
 use super::host::Host;
+use super::http::{ServiceClient, until};
 use super::listener::Stream;
 use super::owner::Owner;
-use super::http::{ServiceClient, until};
+use super::stream_limits::CARD;
 
 fn seqs(page: &Value) -> Vec<u64> {
     let events = page["events"].as_array().unwrap().iter();

@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 use super::agent::Agent;
 use super::cases_admin::admin;
-use super::operator_client::OperatorClient;
 use super::host::Host;
 use super::http::{ServiceClient, until};
+use super::operator_client::OperatorClient;
 
 /// The card of a token's owner, once it is made.
 async fn ready(site: &ServiceClient<'_>, token: &str, card: &str) -> Value {

@@ -10,9 +10,9 @@ use super::cases_incoming::{host, lands, listed};
 use super::cases_reconciliation::reconcile;
 use super::cases_restore::{BOOK, backup, restore};
 use super::cases_withdraw::{balance, ended, holder, id_of, received, withdraw};
-use super::operator_client::OperatorClient;
 use super::host::{Host, Service};
 use super::http::{ServiceClient, until};
+use super::operator_client::OperatorClient;
 
 const CARD: &str = "/get-card?amount=5";
 const INCOMING: &str = "/admin/incoming-transfers";

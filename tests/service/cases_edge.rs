@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 use super::agent::Agent;
 use super::host::Host;
+use super::http::{Response, ServiceClient, send, until};
 use super::listener::{Listener, Stream};
 use super::owner::Owner;
-use super::http::{Response, ServiceClient, send, until};
 
 const CARD: &str = "/get-card?amount=5";
 const WHY: &str = "<b>Call us.</b>";

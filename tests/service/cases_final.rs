@@ -7,9 +7,9 @@ use super::agent::Agent;
 use super::cases_metrics::scrape;
 use super::cases_top_up::{self, linked, once};
 use super::cases_withdraw::{balance, ended, id_of, received, withdraw};
-use super::operator_client::OperatorClient;
 use super::host::Host;
 use super::http::{Response, ServiceClient, until};
+use super::operator_client::OperatorClient;
 
 const FINAL_MS: &str = "PURSER_SANDBOX__FINAL_MS";
 const GIFT: &str = "/order-gift-card?product_id=gift_quietshield_vpn&amount=15&country=US";

@@ -10,9 +10,9 @@ use super::cases_reloadable::{ask, loaded};
 use super::cases_restore::{QUIET_S, backup, restore};
 use super::cases_top_up::{self, linked, once};
 use super::cases_withdraw::{balance, ended, holder, id_of, received, withdraw};
-use super::operator_client::OperatorClient;
 use super::host::{Host, Service};
 use super::http::{ServiceClient, until};
+use super::operator_client::OperatorClient;
 
 /// Pauses between tries that are long enough to freeze and to stop the service in, and a chain that is read often.
 pub(super) fn host() -> Host {

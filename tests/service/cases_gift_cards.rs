@@ -5,9 +5,9 @@ use serde_json::json;
 
 use super::agent::{Agent, required};
 use super::host::Host;
-use super::ladder::{Ladder, snapshot};
-use super::request::{Request, seen};
 use super::http::{Response, ServiceClient, until};
+use super::precedence_table::{PrecedenceTable, snapshot};
+use super::request::{Request, seen};
 
 const WHY: &str = "Please write to us.";
 
@@ -144,7 +144,7 @@ async fn an_order_is_refused_for_the_first_rule_that_it_breaks() {
     let other = Agent::new(Network::Solana).token(&site).await;
     agent.token(&site).await;
     site.freeze(&agent.address(), Some(WHY)).await;
-    let mut ladder = Ladder::of("GET /order-gift-card", "order-gift-card");
+    let mut ladder = PrecedenceTable::of("GET /order-gift-card", "order-gift-card");
     let mut ask = Request::new("GET", "/order-gift-card")
         .with("colour", "red")
         .with("amount", "ten")

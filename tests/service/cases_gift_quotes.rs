@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use super::agent::{Agent, required};
 use super::host::Host;
-use super::mpp::pay;
 use super::http::{Response, ServiceClient, until};
+use super::mpp::pay;
 
 /// 50.00 EUR at 1.0842; 2.5 % on top is 55.57.
 const EURO: &str = "/order-gift-card?product_id=gift_marche_lumiere_fr&amount=50&country=FR";

@@ -7,10 +7,10 @@ use super::agent::Agent;
 use super::cases_admin::admin;
 use super::cases_incoming::{lands, waiting};
 use super::dead_letters::{impatient, refused, resolve, stuck};
-use super::operator_client::OperatorClient;
 use super::host::Host;
-use super::recipient::balance_is;
 use super::http::{Response, ServiceClient, until};
+use super::operator_client::OperatorClient;
+use super::recipient::balance_is;
 
 const CREDIT: &str = "/admin/incoming-transfers/credit";
 

@@ -4,14 +4,14 @@ use purser::http::callable::FUNCTION_NAMES;
 use purser_actors::id::Network;
 use serde_json::{Value, json};
 
-use super::agent::Agent;
-use super::cross_account_access::takes_token;
-use super::cases_withdraw::{balance, ended, holder, id_of, received, start, withdraw};
-use super::operator_client::OperatorClient;
-use super::host::Host;
-use super::full_account::Person;
 use super::access_matrix::ASKS;
+use super::agent::Agent;
+use super::cases_withdraw::{balance, ended, holder, id_of, received, start, withdraw};
+use super::cross_account_access::takes_token;
+use super::full_account::Person;
+use super::host::Host;
 use super::http::{Response, ServiceClient, send};
+use super::operator_client::OperatorClient;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn case_52_the_same_key_at_once_is_one_withdrawal() {

@@ -9,9 +9,9 @@ use super::cases_admin::admin;
 use super::cases_metrics::scrape;
 use super::cases_restore::{backup, restore};
 use super::cases_withdraw::{balance, ended, received};
-use super::operator_client::OperatorClient;
 use super::host::{Host, Service, text};
 use super::http::{ServiceClient, until};
+use super::operator_client::OperatorClient;
 
 const CARD: &str = "/get-card?amount=5";
 const GIFT: &str = "/order-gift-card?product_id=gift_marche_lumiere_fr&amount=50&country=FR";

@@ -10,11 +10,11 @@ use super::agent::Agent;
 use super::cases_admin::admin;
 use super::cases_cards::{becomes, charged, comes_to, listed, once, usa_card, wish};
 use super::cases_top_up::{id_of, linked, once as topped_up};
-use super::operator_client::OperatorClient;
 use super::host::Host;
+use super::http::{Response, ServiceClient, until};
+use super::operator_client::OperatorClient;
 use super::recipient::balance_is;
 use super::verify::{assert_found, doctored};
-use super::http::{Response, ServiceClient, until};
 
 /// Without a word about what was bought.
 fn refund(payment: &Value, amount: &str) -> Value {

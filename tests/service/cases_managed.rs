@@ -10,12 +10,12 @@ use super::cases_banking::{call, result};
 use super::cases_customers::find;
 use super::cases_restore::{backup, restore};
 use super::cases_top_up::{link, once};
-use super::operator_client::OperatorClient;
 use super::host::Host;
+use super::http::{Response, ServiceClient, until};
+use super::operator_client::OperatorClient;
 use super::owner::Owner;
 use super::recipient::{balance_is, comes_to, register};
 use super::seller::TOLD_TOKEN;
-use super::http::{Response, ServiceClient, until};
 
 /// Members of an answer that let whoever holds them in, wherever they are.
 fn bearers(answer: &Value) -> Vec<String> {

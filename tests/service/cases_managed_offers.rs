@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 use super::cases_agent_wallet::{beside, left, opened, refused, with_open};
 use super::cases_banking::call;
 use super::cases_managed::{bought, said};
-use super::operator_client::OperatorClient;
 use super::host::Host;
 use super::http::ServiceClient;
+use super::operator_client::OperatorClient;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn case_90_a_managed_wallet_signs_for_the_settlements_token_alone() {

@@ -13,8 +13,8 @@ use serde_json::json;
 use super::agent::Agent;
 use super::cases_payment::assert_nothing_moved;
 use super::host::Host;
-use super::mpp::{altered, decoded, pay, read, signed_again};
 use super::http::{Response, ServiceClient, send};
+use super::mpp::{altered, decoded, pay, read, signed_again};
 
 const CARD: &str = "/get-card?amount=5";
 

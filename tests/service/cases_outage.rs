@@ -16,12 +16,12 @@ use std::sync::Arc;
 
 use super::agent::Agent;
 use super::cases_admin::admin;
-use super::settlement_faults::finally;
 use super::cases_metrics::scrape;
-use super::operator_client::OperatorClient;
 use super::host::{Host, Service};
-use super::mpp;
 use super::http::{Response, ServiceClient, until};
+use super::mpp;
+use super::operator_client::OperatorClient;
+use super::settlement_faults::finally;
 
 const CARD: &str = "/get-card?amount=5";
 const LINE: &str = "usa_prepaid_card";

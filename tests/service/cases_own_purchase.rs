@@ -8,9 +8,9 @@ use super::cases_access::{assert_withheld, field, refresh};
 use super::cases_banking::call;
 use super::cases_cards::comes_to;
 use super::cases_webhooks::{post, register};
-use super::operator_client::OperatorClient;
 use super::host::Host;
 use super::http::{Response, ServiceClient, until};
+use super::operator_client::OperatorClient;
 
 const STEERING: [&str; 3] = ["/pause-card", "/resume-card", "/close-card"];
 /// Nobody has this name.

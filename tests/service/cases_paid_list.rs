@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 use super::agent::Agent;
 use super::cases_reloadable::ask;
 use super::host::Host;
-use super::ladder::Ladder;
+use super::http::{Response, ServiceClient, until};
 use super::owner::Owner;
+use super::precedence_table::PrecedenceTable;
 use super::recipient::{balance_is, comes_to, register};
 use super::request::Request;
-use super::http::{Response, ServiceClient, until};
 
 fn quick() -> Host {
     Host::new()
@@ -122,7 +122,7 @@ async fn a_reader_of_payments_is_refused_for_the_first_rule_that_it_breaks() {
     let theirs = stranger.buy(&site, "/get-card?amount=5").await;
     let token = agent.token(&site).await;
     site.freeze(&agent.address(), Some("why")).await;
-    let mut ladder = Ladder::of("GET /list-payments", "list-payments");
+    let mut ladder = PrecedenceTable::of("GET /list-payments", "list-payments");
     let mut read = Request::new("GET", "/list-payments")
         .with("colour", "red")
         .with("limit", "0")

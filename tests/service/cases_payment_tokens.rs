@@ -7,11 +7,11 @@ use super::agent::Agent;
 use super::cases_access::{assert_withheld, field, refresh};
 use super::cases_reloadable::{ask, loaded, opened};
 use super::cases_top_up::{self, id_of, once};
-use super::operator_client::{OperatorClient, PAN};
 use super::host::Host;
+use super::http::{Response, ServiceClient, send, until};
+use super::operator_client::{OperatorClient, PAN};
 use super::owner::Owner;
 use super::recipient::status;
-use super::http::{Response, ServiceClient, send, until};
 
 const GIFT: &str = "/order-gift-card?product_id=gift_marche_lumiere_fr&amount=50&country=FR";
 const PUSH: &str = "/get-push-to-card?amount=25&currency=USD";
@@ -35,7 +35,12 @@ async fn shown(site: &ServiceClient<'_>, token: &str, card: &str) -> Value {
 }
 
 /// A USA card, a gift card and an international one with their numbers or codes, and the link of a push to card.
-async fn furnished(site: &ServiceClient<'_>, desk: &OperatorClient<'_>, agent: &Agent, token: &str) -> (Vec<(String, String)>, String) {
+async fn furnished(
+    site: &ServiceClient<'_>,
+    desk: &OperatorClient<'_>,
+    agent: &Agent,
+    token: &str,
+) -> (Vec<(String, String)>, String) {
     let usa = agent.buy(site, "/get-card?amount=5").await.card().to_owned();
     let gift = agent.buy(site, GIFT).await.card().to_owned();
     let ordered = agent.buy(site, "/order-intl-card?amount=100").await;

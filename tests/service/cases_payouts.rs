@@ -5,10 +5,10 @@ use serde_json::json;
 
 use super::agent::Agent;
 use super::host::Host;
-use super::ladder::snapshot;
+use super::http::ServiceClient;
+use super::precedence_table::snapshot;
 use super::recipient::{ACCOUNT, ROUTING, balance_is, comes_to, debit_card, enter, recipient, register, status, told};
 use super::request::{Request, seen};
-use super::http::ServiceClient;
 
 fn quick() -> Host {
     Host::new().with("PURSER_SANDBOX__PAYOUT_PAID_MS", "10")

@@ -10,9 +10,9 @@ use super::cases_incoming::{self, lands, listed, waiting};
 use super::cases_restore::{backup, restore};
 use super::cases_top_up::{id_of, linked, once};
 use super::cases_withdraw::balance;
+use super::http::{Response, ServiceClient, until};
 use super::operator_client::OperatorClient;
 use super::recipient::register;
-use super::http::{Response, ServiceClient, until};
 
 /// A route that costs as much as another.
 async fn card_for_the_price_of(site: &ServiceClient<'_>, path: &str) -> String {

@@ -9,12 +9,12 @@ use serde_json::{Value, json};
 use super::agent::Agent;
 use super::cases_metrics::scrape;
 use super::dead_letters::{refused, stuck};
-use super::operator_client::OperatorClient;
-use super::remote_provider::{Provider, Way};
 use super::host::{Host, Service, text};
+use super::http::{ServiceClient, until};
+use super::operator_client::OperatorClient;
 use super::owner::Owner;
 use super::recipient::balance_is;
-use super::http::{ServiceClient, until};
+use super::remote_provider::{Provider, Way};
 
 const CARD: &str = "/get-card?amount=5";
 const GIFT: &str = "/order-gift-card?product_id=gift_quietshield_vpn&amount=15&country=US";
@@ -282,7 +282,11 @@ async fn case_8_a_payment_that_a_reorganisation_takes_back_for_good_freezes_its_
     let bought = agent.buy(&site, CARD).await;
     let payment = bought.body["payment_id"].as_str().unwrap().to_owned();
     let card = bought.card().to_owned();
-    finds(&OperatorClient::first(&host, &service), vec![("chain_deposit_missing", &payment)]).await;
+    finds(
+        &OperatorClient::first(&host, &service),
+        vec![("chain_deposit_missing", &payment)],
+    )
+    .await;
     service.kill();
     let service = host.start();
     let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));

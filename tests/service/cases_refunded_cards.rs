@@ -7,10 +7,10 @@ use super::agent::Agent;
 use super::cases_cards::{comes_to, once, usa_card, wish};
 use super::cases_reconciliation::{refused_order, restless};
 use super::dead_letters::stuck;
-use super::operator_client::OperatorClient;
 use super::host::Host;
-use super::recipient::balance_is;
 use super::http::{Response, ServiceClient};
+use super::operator_client::OperatorClient;
+use super::recipient::balance_is;
 
 /// Of cards that their holders can still use: the operator says that they may.
 fn refund(payment: &Value, amount: u32) -> Value {

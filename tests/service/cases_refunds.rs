@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 
 use super::agent::Agent;
 use super::cases_admin::admin;
-use super::operator_client::OperatorClient;
 use super::host::{Host, Service};
-use super::recipient::balance_is;
 use super::http::{Response, ServiceClient, until};
+use super::operator_client::OperatorClient;
+use super::recipient::balance_is;
 
 /// Above 50 dollars it takes two.
 fn guarded() -> Host {
@@ -93,7 +93,11 @@ async fn a_small_refund_takes_effect_at_once_and_once() {
 }
 
 /// A refund of 80.00 that `ana` has asked for.
-async fn asked_by_ana<'a>(service: &'a Service, first: &OperatorClient<'a>, agent: &Agent) -> (OperatorClient<'a>, String, String) {
+async fn asked_by_ana<'a>(
+    service: &'a Service,
+    first: &OperatorClient<'a>,
+    agent: &Agent,
+) -> (OperatorClient<'a>, String, String) {
     let site = ServiceClient::of(service);
     let payment = card(&site, agent, "100").await;
     let ana = first.hire("ana", "operator").await;
@@ -132,11 +136,19 @@ async fn case_50_a_large_refund_takes_a_second_person_and_outlives_a_kill() {
         refused(&first.post("/admin/refunds/approve", differs).await),
         (409, "refund_differs")
     );
-    balance_is(&ServiceClient::of(&service), &agent.token(&ServiceClient::of(&service)).await, "0").await;
+    balance_is(
+        &ServiceClient::of(&service),
+        &agent.token(&ServiceClient::of(&service)).await,
+        "0",
+    )
+    .await;
     service.kill();
     let service = host.start();
     let site = ServiceClient::of(&service);
-    let (first, ana) = (OperatorClient::first(&host, &service), OperatorClient::of(&service, &anas));
+    let (first, ana) = (
+        OperatorClient::first(&host, &service),
+        OperatorClient::of(&service, &anas),
+    );
     assert_eq!(open(&first).await, 1);
     assert_eq!(
         refused(&ana.post("/admin/refunds/approve", approve.clone()).await),
@@ -204,7 +216,12 @@ async fn what_was_rejected_or_has_expired_gives_nothing_and_can_be_asked_for_aga
         "requested"
     );
     assert_eq!(ana.done("/admin/refunds/reject", reject).await["status"], "rejected");
-    balance_is(&ServiceClient::of(&service), &agent.token(&ServiceClient::of(&service)).await, "0").await;
+    balance_is(
+        &ServiceClient::of(&service),
+        &agent.token(&ServiceClient::of(&service)).await,
+        "0",
+    )
+    .await;
     drop(ana);
     service.stop();
     host.assert_books();
@@ -224,7 +241,12 @@ async fn what_was_rejected_or_has_expired_gives_nothing_and_can_be_asked_for_aga
         .await;
     assert_eq!(refused(&late), (409, "refund_not_open"));
     assert_eq!(open(&first).await, 0);
-    balance_is(&ServiceClient::of(&service), &agent.token(&ServiceClient::of(&service)).await, "0").await;
+    balance_is(
+        &ServiceClient::of(&service),
+        &agent.token(&ServiceClient::of(&service)).await,
+        "0",
+    )
+    .await;
     service.stop();
     host.assert_books();
 }

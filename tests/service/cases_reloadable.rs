@@ -16,7 +16,13 @@ pub(crate) async fn loaded(site: &ServiceClient<'_>, network: Network, dollars: 
 }
 
 /// A command under a key, if there is one.
-pub(crate) async fn ask(site: &ServiceClient<'_>, token: &str, route: &str, key: Option<&str>, body: &Value) -> Response {
+pub(crate) async fn ask(
+    site: &ServiceClient<'_>,
+    token: &str,
+    route: &str,
+    key: Option<&str>,
+    body: &Value,
+) -> Response {
     let request = site.request("POST", route).bearer_auth(token).body(body.to_string());
     let request = match key {
         Some(key) => request.header("idempotency-key", key),

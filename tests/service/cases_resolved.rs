@@ -10,11 +10,11 @@ use super::agent::Agent;
 use super::cases_incoming::{lands, waiting};
 use super::cases_restore::{BOOK, backup, book, restore, unexplained};
 use super::cases_top_up::{id_of, linked, once};
-use super::operator_client::OperatorClient;
 use super::host::Host;
+use super::http::{Response, ServiceClient, until};
+use super::operator_client::OperatorClient;
 use super::recipient::balance_is;
 use super::verify::{assert_found, doctored};
-use super::http::{Response, ServiceClient, until};
 
 const CARD: &str = "/get-card?amount=5";
 const TOP_UP: &str = "/fund-card-balance?amount=15";
@@ -51,7 +51,13 @@ async fn presented(site: &ServiceClient<'_>, path: &str, payment: &str) -> Respo
 }
 
 /// That nothing was credited, and why; the payer's list says so too.
-async fn resolved(site: &ServiceClient<'_>, agent: &Agent, (path, payment): (&str, &str), resolution: &str, balance: &str) {
+async fn resolved(
+    site: &ServiceClient<'_>,
+    agent: &Agent,
+    (path, payment): (&str, &str),
+    resolution: &str,
+    balance: &str,
+) {
     let told = presented(site, path, payment).await;
     assert_eq!((told.status, told.code()), (409, "payment_resolved"), "{}", told.text);
     assert_eq!(told.str("reason"), Some(resolution), "{}", told.text);
@@ -166,7 +172,14 @@ async fn a_top_up_that_was_sent_on_before_a_restore_is_not_told_as_a_credit() {
     resolved(&site, &agent, (TOP_UP, &payment), "forwarded", "0").await;
     service.kill();
     let service = host.start();
-    resolved(&ServiceClient::of(&service), &agent, (TOP_UP, &payment), "forwarded", "0").await;
+    resolved(
+        &ServiceClient::of(&service),
+        &agent,
+        (TOP_UP, &payment),
+        "forwarded",
+        "0",
+    )
+    .await;
     service.stop();
     host.assert_books();
     let payments = [table::ENTITY, EntityKind::Payment as u8];

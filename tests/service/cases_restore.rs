@@ -8,10 +8,10 @@ use super::cases_admin::admin;
 use super::cases_gate;
 use super::cases_top_up::{self, linked, once, seen};
 use super::cases_withdraw::{balance, ended, holder, id_of, received, withdraw};
-use super::operator_client::OperatorClient;
 use super::host::{Host, Service, text};
-use super::recipient::{comes_to, debit_card, enter};
 use super::http::{ServiceClient, until};
+use super::operator_client::OperatorClient;
+use super::recipient::{comes_to, debit_card, enter};
 
 /// Quick providers; pauses between tries that are long enough to stop the service in.
 fn host() -> Host {

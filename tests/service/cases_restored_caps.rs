@@ -10,10 +10,10 @@ use super::cases_incoming::{self, waiting};
 use super::cases_restore::{QUIET_S, backup, restore};
 use super::cases_restored_products::worked_off;
 use super::cases_top_up::{id_of, linked, once};
-use super::operator_client::OperatorClient;
 use super::host::Host;
-use super::recipient::register;
 use super::http::{Response, ServiceClient, until};
+use super::operator_client::OperatorClient;
+use super::recipient::register;
 
 const PUSH: &str = "/get-push-to-card?amount=25&currency=USD";
 const TOP_UP: &str = "/fund-card-balance?amount=50";

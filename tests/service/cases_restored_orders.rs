@@ -10,11 +10,11 @@ use super::cases_banking_money::transaction_is;
 use super::cases_incoming::waiting;
 use super::cases_restore::{BOOK, QUIET_S, backup, restore};
 use super::cases_withdraw::{holder, withdraw};
-use super::operator_client::OperatorClient;
 use super::host::{Host, text};
+use super::http::{ServiceClient, until};
+use super::operator_client::OperatorClient;
 use super::owner::Owner;
 use super::recipient::{balance_is, comes_to, register};
-use super::http::{ServiceClient, until};
 
 fn host() -> Host {
     quick()

@@ -10,9 +10,9 @@ use super::cases_metrics::scrape;
 use super::cases_restore::{BOOK, QUIET_S, Unexplained, backup, book, restore, unexplained};
 use super::cases_top_up::{id_of, linked, once};
 use super::cases_withdraw::balance;
-use super::operator_client::OperatorClient;
 use super::host::{Host, Service};
 use super::http::{Response, ServiceClient, send, until};
+use super::operator_client::OperatorClient;
 
 const CARD: &str = "/get-card?amount=5";
 

@@ -8,9 +8,9 @@ use super::cases_access::{field, refresh};
 use super::cases_banking::result;
 use super::cases_restore::{backup, restore};
 use super::cases_signup::refused;
-use super::operator_client::OperatorClient;
 use super::host::Host;
 use super::http::{Response, ServiceClient, send};
+use super::operator_client::OperatorClient;
 
 const BALANCE: &str = "/get-account-balance";
 const CONFIRM: &str = "/admin/suspended/confirm";

@@ -9,8 +9,8 @@ use serde_json::json;
 use super::agent::Agent;
 use super::cases_banking::{call, result};
 use super::host::Host;
-use super::owner::Owner;
 use super::http::{Response, ServiceClient, send, until};
+use super::owner::Owner;
 
 pub(crate) async fn sign_up(site: &ServiceClient<'_>) -> Response {
     let answer = send(site.request("POST", "/signup")).await.unwrap();

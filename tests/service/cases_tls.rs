@@ -6,9 +6,9 @@ use std::process::{Output, Stdio};
 use serde_json::Value;
 
 use super::host::{Host, text};
+use super::http::{ServiceClient, until};
 use super::listener::Listener;
 use super::tls::{Front, authority};
-use super::http::{ServiceClient, until};
 
 /// Runs a command of the client's to its end.
 async fn run(arguments: &[&str], wallet: &Path) -> Output {

@@ -9,8 +9,8 @@ use sha2::Sha256;
 
 use super::agent::Agent;
 use super::host::Host;
-use super::receiver::{ReceivedMessage, Receiver};
 use super::http::{Response, ServiceClient, send, until};
+use super::receiver::{ReceivedMessage, Receiver};
 
 /// A host whose services post to this machine, soon and often.
 pub(crate) fn listening() -> Host {
@@ -20,7 +20,13 @@ pub(crate) fn listening() -> Host {
         .with("PURSER_WEBHOOKS__TIMEOUT_MS", "2000")
 }
 
-pub(crate) async fn post(site: &ServiceClient<'_>, token: &str, path: &str, key: Option<&str>, body: &Value) -> Response {
+pub(crate) async fn post(
+    site: &ServiceClient<'_>,
+    token: &str,
+    path: &str,
+    key: Option<&str>,
+    body: &Value,
+) -> Response {
     let request = site.request("POST", path).bearer_auth(token).body(body.to_string());
     let request = match key {
         Some(key) => request.header("idempotency-key", key),

@@ -6,10 +6,10 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 use super::agent::Agent;
-use super::conformance::{Answered, Conformance};
+use super::conformance::{CheckedResponse, Conformance};
 use super::host::{Host, Service};
-use super::owner::Owner;
 use super::http::{Response, ServiceClient, send};
+use super::owner::Owner;
 use purser_actors::id::Network;
 
 /// Every operation of the service's own document.
@@ -47,7 +47,7 @@ async fn head_alone(service: &Service, contract: &Conformance, head: &str) -> u1
         .lines()
         .find_map(|line| line.strip_prefix("content-type: "));
     let status = head_of_answer.split(' ').nth(1).unwrap().parse().unwrap();
-    contract.check(&Answered {
+    contract.check(&CheckedResponse {
         method,
         path,
         status,

@@ -8,10 +8,10 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 use super::agent::Agent;
-use super::settlement_faults::finally;
 use super::cases_replay::landed;
 use super::host::Host;
 use super::http::{ServiceClient, until};
+use super::settlement_faults::finally;
 
 /// The issuer takes ten seconds over this card.
 const CARD: &str = "/get-card?amount=7.77";

@@ -6,14 +6,14 @@ use purser::http::request_metrics::ROUTES;
 use purser_actors::id::Network;
 use serde_json::Value;
 
-use super::crash_checks::Subscriber;
-use super::host::Host;
-use super::placeholder_values::{NAMES_NOTHING, WITHOUT_MEMBERS};
-use super::owner::Owner;
-use super::recipient::debit_card;
-use super::full_account::{Person, tells};
 use super::access_matrix::{ASKS, MatrixCall, StatusAndCode};
+use super::crash_checks::Subscriber;
+use super::full_account::{Person, tells};
+use super::host::Host;
 use super::http::{Response, ServiceClient, client, send, send_to_operator, until};
+use super::owner::Owner;
+use super::placeholder_values::{NAMES_NOTHING, WITHOUT_MEMBERS};
+use super::recipient::debit_card;
 
 /// Whether an answer is the one that the matrix has, and tells nothing.
 fn assert_told(answer: &Response, (status, code): StatusAndCode, secrets: &BTreeSet<String>, asked: &str) {

@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 
 use super::agent::Agent;
 use super::cases_admin::admin;
-use super::operator_client::OperatorClient;
 use super::host::{Host, text};
-use super::recipient::{balance_is, comes_to, register};
 use super::http::{Response, ServiceClient, until};
+use super::operator_client::OperatorClient;
+use super::recipient::{balance_is, comes_to, register};
 
 /// Two tries, and a person must look.
 pub(crate) fn impatient() -> Host {

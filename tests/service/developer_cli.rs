@@ -6,8 +6,8 @@ use std::process::{Child, Command, Output, Stdio};
 
 use super::cases_webhooks::signed;
 use super::host::Host;
-use super::receiver::Receiver;
 use super::http::{ServiceClient, until};
+use super::receiver::Receiver;
 
 const SECRET: &str = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=";
 
@@ -144,7 +144,9 @@ async fn a_client_finds_the_service_of_the_data_directory() {
     let signed_in = purser(&wallet, &["token", "--data", data]).output().unwrap();
     let said = String::from_utf8_lossy(&signed_in.stdout).into_owned();
     assert!(signed_in.status.success(), "{signed_in:?}");
-    let read = ServiceClient::of(&service).get_as(said.trim(), "/get-account-balance").await;
+    let read = ServiceClient::of(&service)
+        .get_as(said.trim(), "/get-account-balance")
+        .await;
     assert_eq!(read.status, 200, "{}", read.text);
     let triggered = purser(&wallet, &["trigger", "card.ready"])
         .env("PURSER_DATA_DIR", data)

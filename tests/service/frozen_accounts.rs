@@ -4,17 +4,17 @@ use purser::http::callable::FUNCTION_NAMES;
 use purser_actors::id::Network;
 use serde_json::{Value, json};
 
+use super::access_matrix::ASKS;
 use super::agent::{Agent, required};
 use super::cases_access::{field, refresh};
 use super::cases_replay::landed;
 use super::cross_account_access::takes_token;
+use super::full_account::Person;
 use super::host::Host;
+use super::http::{Response, ServiceClient, send, until};
 use super::mpp;
 use super::owner::Owner;
 use super::recipient::{balance_is, comes_to, debit_card, enter, status};
-use super::full_account::Person;
-use super::access_matrix::ASKS;
-use super::http::{Response, ServiceClient, send, until};
 
 /// With what no page may be broken, nor any answer.
 const WHY: &str = "<b>Call us.</b>";

@@ -6,12 +6,12 @@ use rust_decimal::Decimal;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
-use super::settlement_faults::finally;
 use super::cases_metrics::scrape;
 use super::cases_replay::landed;
-use super::operator_client::OperatorClient;
 use super::host::{Host, Service};
 use super::http::{ServiceClient, until};
+use super::operator_client::OperatorClient;
+use super::settlement_faults::finally;
 
 const GIFT: &str = "/order-gift-card?product_id=gift_quietshield_vpn&amount=15&country=US";
 const INTL: &str = "/order-intl-card?amount=100";

@@ -5,15 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use purser_actors::id::Network;
 use serde_json::{Value, json};
 
+use super::access_matrix::ASKS;
 use super::agent::Agent;
 use super::cases_banking::{approve, open_account, result};
 use super::cases_reloadable::{ask, comes_to as comes_to_stand, opened};
 use super::cases_top_up::{link, once};
 use super::cases_withdraw::{credited, ended, id_of, withdraw};
+use super::http::{ServiceClient, until};
 use super::owner::Owner;
 use super::recipient::{comes_to, register};
-use super::access_matrix::ASKS;
-use super::http::{ServiceClient, until};
 
 /// Somebody with one of everything.
 pub(crate) struct Person {

@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
-use super::conformance::{self, Answered, Conformance, note};
+use super::conformance::{self, CheckedResponse, Conformance, note};
 use super::host::{PATIENCE, Service};
 
 /// A client with keep-alive connections that follows nothing.
@@ -79,7 +79,7 @@ pub(crate) async fn send(request: reqwest::RequestBuilder) -> reqwest::Result<Re
         assert!(error.status().is_none(), "no document: {error}");
     }
     if let Ok(contract) = contract {
-        contract.check(&Answered {
+        contract.check(&CheckedResponse {
             method: method.as_str(),
             path: url.path(),
             status: answer.status,

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use super::agent::Agent;
 use super::cases_banking::result;
 use super::host::Host;
-use super::owner::Owner;
 use super::http::{ServiceClient, send, until};
+use super::owner::Owner;
 
 /// Twenty at once under one key, with another key and whatever `fresh` makes each time, until one is told that another runs:
 /// how long a command runs is the disk's to say. One is done; nobody is told anything else.

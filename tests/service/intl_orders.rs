@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 
 use super::agent::Agent;
 use super::cases_replay::landed;
-use super::operator_client::{CVV, OperatorClient, MISTYPED, PAN, billing, entered};
 use super::host::Host;
 use super::http::{Response, ServiceClient, send, until};
+use super::operator_client::{CVV, MISTYPED, OperatorClient, PAN, billing, entered};
 
 const ORDER: &str = "/order-intl-card?amount=100&label=%3Cb%3Etrip";
 const CANCEL: &str = "/cancel-intl-order";

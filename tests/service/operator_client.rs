@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
-use super::conformance::{Answered, Conformance};
+use super::conformance::{CheckedResponse, Conformance};
 use super::host::{Host, Service};
 use super::http::{Response, client, send_to_operator};
 
@@ -61,7 +61,7 @@ impl<'a> OperatorClient<'a> {
                 .ok_or(())
         };
         if let Ok(document) = DOCUMENT.get_or_try_init(read).await {
-            document.check(&Answered {
+            document.check(&CheckedResponse {
                 method,
                 path,
                 status: answer.status,

@@ -11,8 +11,8 @@ use purser::http::request_metrics::ROUTES;
 use serde_json::Value;
 
 use super::cases_admin::{ADMIN, TRUSTED};
-use super::operator_client::OperatorClient;
 use super::host::Host;
+use super::operator_client::OperatorClient;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_operators_document_is_complete() {

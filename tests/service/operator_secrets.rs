@@ -6,9 +6,9 @@ use serde_json::json;
 use super::agent::Agent;
 use super::cases_metrics::scrape;
 use super::cases_secrets::{contains, files};
-use super::operator_client::{CVV, OperatorClient, MISTYPED, PAN};
 use super::host::Host;
 use super::http::{ServiceClient, client, send_to_operator};
+use super::operator_client::{CVV, MISTYPED, OperatorClient, PAN};
 
 /// Each token where it does not belong: at the clients' side, in a path, in a body, with something behind it.
 async fn misplaced(site: &ServiceClient<'_>, desk: &OperatorClient<'_>, tokens: &[String]) -> Vec<String> {
@@ -105,7 +105,13 @@ async fn case_70_no_operators_token_is_told_or_kept_in_clear() {
     drop(site);
     service.kill();
     let service = host.start();
-    assert_eq!(OperatorClient::of(&service, &tokens[3]).get("/admin/audit").await.status, 200);
+    assert_eq!(
+        OperatorClient::of(&service, &tokens[3])
+            .get("/admin/audit")
+            .await
+            .status,
+        200
+    );
     told.push(scrape(&service).await.0);
     service.stop();
 

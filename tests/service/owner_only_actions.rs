@@ -5,11 +5,11 @@ use purser_actors::id::Network;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
-use super::frozen_accounts::FORMS;
 use super::cases_replay::landed;
+use super::frozen_accounts::FORMS;
 use super::host::{Host, Service};
-use super::owner::{Owner, fault, kyc_comes_to};
 use super::http::{Response, ServiceClient, send, until};
+use super::owner::{Owner, fault, kyc_comes_to};
 
 fn quick() -> Host {
     Host::new().with("PURSER_SANDBOX__IDENTITY_CHECK_MS", "10")
@@ -76,7 +76,12 @@ async fn an_owner_verifies_and_links_on_the_page() {
 }
 
 /// A verdict in the provider's own form, signed with a key.
-async fn call_back(service: &Service, body: &Value, key: &purser::provider::callback::CallbackKey, at: u64) -> Response {
+async fn call_back(
+    service: &Service,
+    body: &Value,
+    key: &purser::provider::callback::CallbackKey,
+    at: u64,
+) -> Response {
     let site = ServiceClient::of(service);
     let (body, at) = (body.to_string(), at.to_string());
     let request = site

@@ -4,8 +4,8 @@ use purser_actors::id::Network;
 use serde_json::json;
 
 use super::agent::Agent;
-use super::host::{Host, Service};
 use super::full_account::Person;
+use super::host::{Host, Service};
 use super::http::ServiceClient;
 
 /// Products with what they cost, for somebody who may buy them all.

@@ -10,11 +10,11 @@ use super::agent::Agent;
 use super::cases_metrics::scrape;
 use super::cases_reconciliation::{restless, reversed};
 use super::dead_letters::{refused, stuck};
-use super::operator_client::OperatorClient;
 use super::host::{Host, Service};
+use super::http::{ServiceClient, until};
+use super::operator_client::OperatorClient;
 use super::owner::Owner;
 use super::recipient::{balance_is, comes_to, register};
-use super::http::{ServiceClient, until};
 
 fn quick() -> Host {
     Host::new().with("PURSER_SANDBOX__PAYOUT_PAID_MS", "10")

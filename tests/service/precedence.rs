@@ -5,11 +5,11 @@ use serde_json::json;
 
 use super::agent::{Agent, required};
 use super::host::{Host, Service};
-use super::ladder::{Ladder, Seen};
+use super::http::{ServiceClient, send, until};
 use super::listener::Stream;
 use super::mpp::altered;
+use super::precedence_table::{PrecedenceTable, RecordedResponse};
 use super::request::{Request, seen};
-use super::http::{ServiceClient, send, until};
 
 const WHY: &str = "Please write to us.";
 /// What a payer calls a purchase.
@@ -94,7 +94,7 @@ async fn a_paid_call_is_refused_for_the_first_rule_that_it_breaks() {
         .header("payment-signature", slow);
     let slow = tokio::spawn(send(slow));
 
-    let mut ladder = Ladder::of("GET /get-card", "get-card");
+    let mut ladder = PrecedenceTable::of("GET /get-card", "get-card");
     let mut ask = Request::new("GET", "/get-card")
         .with("colour", "red")
         .with("amount", "five")
@@ -152,7 +152,7 @@ async fn an_mpp_call_is_refused_for_the_first_rule_that_it_breaks() {
     let elsewhere = agent.credential(&site.get("/get-card?amount=6", &[]).await);
     let good = agent.credential(&answered);
 
-    let mut ladder = Ladder::of("GET /get-card by MPP", "get-card-mpp");
+    let mut ladder = PrecedenceTable::of("GET /get-card by MPP", "get-card-mpp");
     ask.header("x-payment", "bm8=");
     ask.header("authorization", "Payment bm8");
     ladder.meets(&ask.send(&site).await);
@@ -173,7 +173,11 @@ async fn an_mpp_call_is_refused_for_the_first_rule_that_it_breaks() {
 }
 
 /// A payment that cannot be read, one whose name is none, one for another price.
-async fn mend_the_payment(ladder: &mut Ladder, ask: &mut Request, (site, agent): (&ServiceClient<'_>, &Agent)) {
+async fn mend_the_payment(
+    ladder: &mut PrecedenceTable,
+    ask: &mut Request,
+    (site, agent): (&ServiceClient<'_>, &Agent),
+) {
     ask.header("x-payment", "bm8=");
     ladder.meets(&ask.send(site).await);
     let mut nameless = Agent::challenge(site, "/get-card?amount=6").await;
@@ -185,7 +189,7 @@ async fn mend_the_payment(ladder: &mut Ladder, ask: &mut Request, (site, agent):
 }
 
 /// Down to the first rule about payments.
-async fn mend_the_parameters(ladder: &mut Ladder, ask: &mut Request, site: &ServiceClient<'_>) {
+async fn mend_the_parameters(ladder: &mut PrecedenceTable, ask: &mut Request, site: &ServiceClient<'_>) {
     ladder.meets(&ask.send(site).await);
     ask.drop("colour");
     ladder.meets(&ask.send(site).await);
@@ -204,7 +208,7 @@ async fn mend_the_parameters(ladder: &mut Ladder, ask: &mut Request, site: &Serv
 }
 
 /// The first answer that has none of these statuses, which time alone ends: 429 with the payer's window.
-async fn past(site: &ServiceClient<'_>, ask: &Request, passing: &[u16]) -> Seen {
+async fn past(site: &ServiceClient<'_>, ask: &Request, passing: &[u16]) -> RecordedResponse {
     let through = async || {
         let answer = ask.answer(site).await;
         (!passing.contains(&answer.status)).then(|| seen(&answer))
@@ -232,7 +236,7 @@ async fn reading_a_card_is_refused_for_the_first_rule_that_it_breaks() {
     let second = Holder::of(&site, first.agent).await;
     second.frozen(&site).await;
 
-    let mut ladder = Ladder::of("GET /get-card-data with `card_id`", "get-card-data-one");
+    let mut ladder = PrecedenceTable::of("GET /get-card-data with `card_id`", "get-card-data-one");
     let mut ask = Request::new("GET", "/get-card-data")
         .with("colour", "red")
         .with("card_id", "card_5");
@@ -256,7 +260,7 @@ async fn reading_a_card_is_refused_for_the_first_rule_that_it_breaks() {
     ladder.ends();
 
     second.frozen(&site).await;
-    let mut ladder = Ladder::of("GET /get-card-data", "get-card-data");
+    let mut ladder = PrecedenceTable::of("GET /get-card-data", "get-card-data");
     let mut ask = Request::new("GET", "/get-card-data")
         .with("colour", "red")
         .with("card_type", "Gold")
@@ -290,7 +294,7 @@ async fn reading_a_payment_is_refused_for_the_first_rule_that_it_breaks() {
         Agent::new(Network::Solana).token(&site).await,
     );
     holder.frozen(&site).await;
-    let mut ladder = Ladder::of("GET /get-payment", "get-payment");
+    let mut ladder = PrecedenceTable::of("GET /get-payment", "get-payment");
     let mut ask = Request::new("GET", "/get-payment").with("colour", "red");
     ask.bearer("nonsense");
     ladder.meets(&ask.send(&site).await);
@@ -323,7 +327,7 @@ async fn what_an_account_reads_is_refused_for_the_first_rule_that_it_breaks() {
         ("GET /get-auth-link", "/get-auth-link"),
     ] {
         holder.frozen(&site).await;
-        let mut ladder = Ladder::of(heading, &path[1..]);
+        let mut ladder = PrecedenceTable::of(heading, &path[1..]);
         let mut ask = Request::new("GET", path).with("colour", "red");
         ladder.meets(&ask.send(&site).await);
         ask.bearer(&holder.token);
@@ -347,7 +351,7 @@ async fn events_are_refused_for_the_first_rule_that_is_broken() {
     let holder = Holder::new(&site, Network::Base).await;
     holder.ready(&site).await;
     holder.frozen(&site).await;
-    let mut ladder = Ladder::of("GET /events", "events");
+    let mut ladder = PrecedenceTable::of("GET /events", "events");
     let mut ask = Request::new("GET", "/events")
         .with("colour", "red")
         .with("order", "newest")
@@ -378,7 +382,7 @@ async fn events_are_refused_for_the_first_rule_that_is_broken() {
     ladder.ends();
 
     holder.frozen(&site).await;
-    let mut ladder = Ladder::of("GET /stream", "stream");
+    let mut ladder = PrecedenceTable::of("GET /stream", "stream");
     let mut ask = Request::new("GET", "/stream");
     ask.bearer("nonsense");
     ladder.meets(&ask.send(&site).await);

@@ -4,14 +4,14 @@ use purser_actors::id::Network;
 use serde_json::json;
 
 use super::agent::Agent;
+use super::callable_precedence::{Caller, Way, with};
 use super::cases_banking::result;
 use super::cases_withdraw::withdraw;
-use super::callable_precedence::{Caller, Way, with};
 use super::host::Host;
-use super::ladder::Ladder;
-use super::owner::Owner;
-use super::request::Request;
 use super::http::{ServiceClient, until};
+use super::owner::Owner;
+use super::precedence_table::PrecedenceTable;
+use super::request::Request;
 
 const WHY: &str = "Please write to us.";
 
@@ -28,7 +28,7 @@ async fn a_paid_call_of_an_agent_is_refused_for_the_first_rule_that_it_breaks() 
     let taken = withdraw(&site, &token, Some("one"), &json!({"amount": 9000})).await;
     assert_eq!(taken.status, 409, "{}", taken.text);
     site.freeze(&agent.address(), Some(WHY)).await;
-    let mut ladder = Ladder::of("POST /agentX402Pay", "agent-x402-pay");
+    let mut ladder = PrecedenceTable::of("POST /agentX402Pay", "agent-x402-pay");
     let mut ask = Request::new("POST", "/agentX402Pay");
     ask.header("idempotency-key", &"k".repeat(256));
     ask.body(&json!({"data": {"rout": "/get-card"}}));
@@ -141,13 +141,17 @@ async fn a_managed_wallet_is_refused_for_the_first_rule_that_it_breaks() {
     let caller = Caller::new(&site).await;
     let (unknown, nothing) = ([json!({"spend": "sp_1"})], json!({}));
     let asked = json!({"spendId": "sp_1"});
-    let mut read = caller.check_precedence("/getAgentWallet", Way::Reads, &unknown, &asked).await;
+    let mut read = caller
+        .check_precedence("/getAgentWallet", Way::Reads, &unknown, &asked)
+        .await;
     read.data(&asked).await;
     let mut limits = caller
         .check_precedence("/getAgentSpendLimit", Way::Reads, &unknown, &nothing)
         .await;
     limits.data(&nothing).await;
-    let mut list = caller.check_precedence("/listAddressBook", Way::Reads, &unknown, &nothing).await;
+    let mut list = caller
+        .check_precedence("/listAddressBook", Way::Reads, &unknown, &nothing)
+        .await;
     list.data(&nothing).await;
     let entry = json!({"entryId": "adr_1", "name": "shop", "address": Agent::new(Network::Solana).address()});
     let wrong = [

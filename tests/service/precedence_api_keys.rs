@@ -4,13 +4,13 @@ use purser_actors::id::Network;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
-use super::cases_banking::result;
 use super::callable_precedence::{Caller, Way};
+use super::cases_banking::result;
 use super::host::Host;
-use super::ladder::Ladder;
-use super::owner::Owner;
-use super::request::Request;
 use super::http::{Response, ServiceClient};
+use super::owner::Owner;
+use super::precedence_table::PrecedenceTable;
+use super::request::Request;
 
 const WHY: &str = "Please write to us.";
 
@@ -37,7 +37,7 @@ async fn say_yes(site: &ServiceClient<'_>, signup: &Response) {
     let key = result(site, &token, "createAgentApiKey", json!({"name": "The first"})).await;
     site.freeze(&agent.address(), Some(WHY)).await;
     let (_, pass) = signup.str("claim_url").unwrap().split_once("signup=").unwrap();
-    let mut ladder = Ladder::of("POST /claim", "claim");
+    let mut ladder = PrecedenceTable::of("POST /claim", "claim");
     let mut ask = Request::new("POST", "/claim");
     ask.header("accept", "application/json");
     ask.text("nam=%00");
@@ -76,7 +76,7 @@ async fn a_signup_is_refused_for_the_first_rule_that_it_breaks() {
     // Aim: budget, body; then token and what has come of it; then whose page, who, and which signup, name and room.
     let service = tight().start();
     let site = ServiceClient::of(&service);
-    let mut ladder = Ladder::of("POST /signup", "signup");
+    let mut ladder = PrecedenceTable::of("POST /signup", "signup");
     let mut ask = Request::new("POST", "/signup");
     ask.header("x-forwarded-for", "192.0.2.1");
     assert_eq!(ask.send(&site).await.status, 200);
@@ -93,7 +93,7 @@ async fn a_signup_is_refused_for_the_first_rule_that_it_breaks() {
     ladder.meets(&super::request::seen(&signup));
     ladder.ends();
 
-    let mut status = Ladder::of("GET /signup-status", "signup-status");
+    let mut status = PrecedenceTable::of("GET /signup-status", "signup-status");
     let mut poll = Request::new("GET", "/signup-status").with("token", "x");
     status.meets(&poll.send(&site).await);
     poll.drop("token");
@@ -121,7 +121,7 @@ async fn an_api_key_is_made_and_revoked_by_whoever_may() {
     let first = result(&site, &token, "createAgentApiKey", named.clone()).await["key"]["apiKeyId"].clone();
     let others = result(&site, &foreign, "createAgentApiKey", named.clone()).await["key"]["apiKeyId"].clone();
     site.freeze(&agent.address(), Some(WHY)).await;
-    let mut ladder = Ladder::of("POST /createAgentApiKey", "create-agent-api-key");
+    let mut ladder = PrecedenceTable::of("POST /createAgentApiKey", "create-agent-api-key");
     let mut ask = Request::new("POST", "/createAgentApiKey");
     call(&mut ask, json!({"nam": ""}));
     ladder.meets(&ask.send(&site).await);
@@ -137,7 +137,7 @@ async fn an_api_key_is_made_and_revoked_by_whoever_may() {
     ask.bearer(&token);
     ladder.meets(&ask.send(&site).await);
 
-    let mut revoking = Ladder::of("POST /revokeAgentApiKey", "revoke-agent-api-key");
+    let mut revoking = PrecedenceTable::of("POST /revokeAgentApiKey", "revoke-agent-api-key");
     let mut revoke = Request::new("POST", "/revokeAgentApiKey");
     call(&mut revoke, json!({}));
     revoking.meets(&revoke.send(&site).await);
@@ -181,7 +181,7 @@ async fn an_exchange_is_refused_for_the_first_rule_that_it_breaks() {
     .await;
     let made = result(&site, &token, "createAgentApiKey", json!({"name": "Here"})).await;
     let here = made["apiKey"].as_str().unwrap();
-    let mut ladder = Ladder::of("POST /agentAuth", "agent-auth");
+    let mut ladder = PrecedenceTable::of("POST /agentAuth", "agent-auth");
     let mut ask = Request::new("POST", "/agentAuth");
     let user = other.address();
     for data in [json!({"apiKye": gone}), json!({"userId": user})] {

@@ -4,13 +4,13 @@ use purser_actors::id::Network;
 use serde_json::json;
 
 use super::agent::Agent;
-use super::cases_banking::{PAPER, answers, approve_begun, person, quick, result};
 use super::callable_precedence::{Caller, Way, with};
+use super::cases_banking::{PAPER, answers, approve_begun, person, quick, result};
 use super::host::Host;
-use super::ladder::{Ladder, snapshot};
-use super::owner::Owner;
-use super::request::Request;
 use super::http::ServiceClient;
+use super::owner::Owner;
+use super::precedence_table::{PrecedenceTable, snapshot};
+use super::request::Request;
 
 const WHY: &str = "Please write to us.";
 
@@ -60,7 +60,7 @@ async fn a_profile_is_refused_for_the_first_rule_that_it_breaks() {
     let token = agent.token(&site).await;
     let bad = "k".repeat(256);
     site.freeze(&agent.address(), Some(WHY)).await;
-    let mut ladder = Ladder::of("POST /createBankingProfile", "create-banking-profile");
+    let mut ladder = PrecedenceTable::of("POST /createBankingProfile", "create-banking-profile");
     let mut ask = Request::new("POST", "/createBankingProfile");
     ask.header("idempotency-key", &bad);
     ask.text("[");
@@ -104,7 +104,7 @@ async fn a_profiles_status_is_refused_for_the_first_rule_that_it_breaks() {
     let (agent, other) = (Agent::new(Network::Solana), Agent::new(Network::Base));
     let token = agent.token(&site).await;
     site.freeze(&agent.address(), Some(WHY)).await;
-    let mut ladder = Ladder::of("POST /getBankingProfileStatus", "get-banking-profile-status");
+    let mut ladder = PrecedenceTable::of("POST /getBankingProfileStatus", "get-banking-profile-status");
     let mut ask = Request::new("POST", "/getBankingProfileStatus");
     ask.body(&json!({"data": {"userid": other.address()}}));
     ladder.meets(&ask.send(&site).await);
@@ -200,7 +200,9 @@ async fn an_account_at_the_bank_is_refused_for_the_first_rule_that_it_breaks() {
         json!({"type": "onramp", "label": ""}),
     ];
     let good = json!({"type": "onramp", "label": "salary"});
-    let mut open = caller.check_precedence("/createBankingAccount", Way::Keyed, &wrong, &good).await;
+    let mut open = caller
+        .check_precedence("/createBankingAccount", Way::Keyed, &wrong, &good)
+        .await;
     open.data(&good).await;
     result(&site, &caller.token, "createBankingProfile", person()).await;
     open.meets().await;

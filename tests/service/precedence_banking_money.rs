@@ -4,15 +4,15 @@ use purser_actors::id::Network;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
+use super::callable_precedence::{Caller, Way, with};
 use super::cases_banking::{approve, open_account, quick, result};
 use super::cases_withdraw::credited;
-use super::callable_precedence::{Caller, Way, with};
 use super::host::Host;
-use super::ladder::Ladder;
+use super::http::ServiceClient;
 use super::owner::Owner;
+use super::precedence_table::PrecedenceTable;
 use super::recipient::balance_is;
 use super::request::Request;
-use super::http::ServiceClient;
 
 fn bank() -> Value {
     json!({"type": "fiat_us", "bankName": "Bank", "routingNumber": "021000021", "accountNumber": "123456789"})
@@ -31,7 +31,7 @@ async fn recipient(site: &ServiceClient<'_>, token: &str, destination: Value) ->
 /// The list as a route of its own.
 async fn same_by_get(caller: &Caller<'_>) {
     let (site, wallet) = (caller.site, caller.agent.address());
-    let mut ladder = Ladder::of("GET /bank-recipients", "bank-recipients");
+    let mut ladder = PrecedenceTable::of("GET /bank-recipients", "bank-recipients");
     let mut ask = Request::new("GET", "/bank-recipients")
         .with("limits", "1")
         .with("limit", "0");
@@ -78,7 +78,9 @@ async fn a_recipient_is_refused_for_the_first_rule_that_it_breaks() {
         json!({"destination": checksum}),
         with(&good, "destination", checksum),
     ];
-    let mut add = caller.check_precedence("/addBankingDestination", Way::Keyed, &wrong, &good).await;
+    let mut add = caller
+        .check_precedence("/addBankingDestination", Way::Keyed, &wrong, &good)
+        .await;
     add.data(&good).await;
     add.data(&with(&good, "recipientId", whom.clone())).await;
     for _ in 2..20 {
@@ -177,7 +179,9 @@ async fn money_to_a_bank_is_refused_for_the_first_rule_that_it_breaks() {
     let one = all["transactions"][0]["transactionId"].clone();
     let wrong = [json!({"transaction": one}), json!({})];
     let good = json!({"transactionId": "btr_1"});
-    let mut read = caller.check_precedence("/getBankingTransaction", Way::Reads, &wrong, &good).await;
+    let mut read = caller
+        .check_precedence("/getBankingTransaction", Way::Reads, &wrong, &good)
+        .await;
     read.data(&good).await;
     balance_is(&site, &caller.token, "0").await;
     super::cases_banking_money::transaction_is(&site, &caller.token, &one, "complete").await;
@@ -210,7 +214,9 @@ async fn a_payout_from_the_balance_is_refused_for_the_first_rule_that_it_breaks(
         with(&good, "amount", json!("1e3")),
         with(&good, "amount", json!(9.99)),
     ];
-    let mut pay = caller.check_precedence("/sendBankingPayout", Way::Spends, &wrong, &good).await;
+    let mut pay = caller
+        .check_precedence("/sendBankingPayout", Way::Spends, &wrong, &good)
+        .await;
     for destination in [json!("rent"), iban, us.clone()] {
         pay.data(&with(&good, "destinationId", destination)).await;
     }

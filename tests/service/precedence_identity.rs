@@ -5,12 +5,12 @@ use purser_actors::port::Clock as _;
 use serde_json::json;
 
 use super::agent::Agent;
-use super::remote_provider::Provider;
 use super::host::Host;
-use super::ladder::Ladder;
-use super::owner::Owner;
-use super::request::Request;
 use super::http::ServiceClient;
+use super::owner::Owner;
+use super::precedence_table::PrecedenceTable;
+use super::remote_provider::Provider;
+use super::request::Request;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_sign_in_is_refused_for_the_first_rule_that_it_breaks() {
@@ -18,7 +18,7 @@ async fn a_sign_in_is_refused_for_the_first_rule_that_it_breaks() {
     let service = Host::new().start();
     let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Solana);
-    let mut ladder = Ladder::of("GET /auth", "auth");
+    let mut ladder = PrecedenceTable::of("GET /auth", "auth");
     let mut ask = Request::new("GET", "/auth")
         .with("colour", "red")
         .with("network", "moon");
@@ -50,7 +50,7 @@ async fn a_refresh_is_refused_for_the_first_rule_that_it_breaks() {
         assert_eq!(site.post("/auth", &next).await.status, 200);
         assert_eq!(site.post("/auth", &again).await.status, 401);
 
-        let mut ladder = Ladder::of("POST /auth", name);
+        let mut ladder = PrecedenceTable::of("POST /auth", name);
         let mut ask = Request::new("POST", path);
         ask.text("[");
         ladder.meets(&ask.send(&site).await);
@@ -85,10 +85,10 @@ async fn the_account_page_is_refused_for_the_first_rule_that_it_breaks() {
     open.text(&format!("code={code}"));
     let opened = open.answer(&site).await;
     let cookie = opened.header("set-cookie").unwrap().split(';').next().unwrap();
-    super::ladder::snapshot("post-login.303", &super::request::seen(&opened));
+    super::precedence_table::snapshot("post-login.303", &super::request::seen(&opened));
     site.freeze(&agent.address(), Some("Please write to us.")).await;
 
-    let mut ladder = Ladder::of("GET /account", "account");
+    let mut ladder = PrecedenceTable::of("GET /account", "account");
     let mut ask = Request::new("GET", "/account");
     ladder.meets(&ask.send(&site).await);
     ask.header("cookie", cookie);
@@ -103,7 +103,7 @@ async fn the_sandbox_is_refused_for_the_first_rule_that_it_breaks() {
     // Aim: the body's form, then its fields.
     let service = Host::new().start();
     let site = ServiceClient::of(&service);
-    let mut ladder = Ladder::of("POST /sandbox/faucet", "sandbox-faucet");
+    let mut ladder = PrecedenceTable::of("POST /sandbox/faucet", "sandbox-faucet");
     let mut ask = Request::new("POST", "/sandbox/faucet");
     ask.text("[");
     ladder.meets(&ask.send(&site).await);
@@ -135,7 +135,7 @@ async fn the_identity_check_is_refused_for_the_first_rule_that_it_breaks() {
         ("/get-kyc-link", "GET /get-kyc-link", "get-kyc-link"),
     ] {
         site.freeze(&agent.address(), Some("Please write to us.")).await;
-        let mut ladder = Ladder::of(heading, name);
+        let mut ladder = PrecedenceTable::of(heading, name);
         let mut ask = Request::new("GET", path).with("colour", "red");
         ladder.meets(&ask.send(&site).await);
         ask.bearer(born_of_payment);
@@ -162,7 +162,7 @@ async fn a_callback_is_refused_for_the_first_rule_that_it_breaks() {
     Owner::by_token(&site, &token).await.verify(&site, &token).await;
     let desk = site.post("/sandbox/identity", &json!({"fault": "clear"})).await;
     let reference = desk.str("last_reference").unwrap();
-    let mut ladder = Ladder::of("POST /identity-callback", "identity-callback");
+    let mut ladder = PrecedenceTable::of("POST /identity-callback", "identity-callback");
     let mut ask = Request::new("POST", "/identity-callback");
     ask.text(&"x".repeat(16 * 1024 + 1));
     ladder.meets(&ask.send(&site).await);
@@ -199,7 +199,7 @@ async fn a_makers_callback_is_refused_for_the_first_rule_that_it_breaks() {
         ("POST /bank-callback", "{\"type\":\"deposits.told\"}"),
     ] {
         let route = &heading["POST ".len()..];
-        let mut ladder = Ladder::of(heading, &route[1..]);
+        let mut ladder = PrecedenceTable::of(heading, &route[1..]);
         let mut ask = Request::new("POST", route);
         ask.text(&"x".repeat(16 * 1024 + 1));
         ladder.meets(&ask.send(&site).await);
@@ -227,7 +227,7 @@ async fn an_owners_form_is_refused_for_the_first_rule_that_it_breaks() {
     let relayed = Owner::by_token(&site, bought.body["auth"]["id_token"].as_str().unwrap()).await;
     let owner = Owner::of(&site, &agent).await;
     site.freeze(&agent.address(), Some("Please write to us.")).await;
-    let mut ladder = Ladder::of("POST /account/caps", "account-caps");
+    let mut ladder = PrecedenceTable::of("POST /account/caps", "account-caps");
     let mut ask = Request::new("POST", "/account/caps");
     ask.text("colour=red&gift_card_count=many");
     ladder.meets(&ask.send(&site).await);

@@ -4,11 +4,11 @@ use purser_actors::id::Network;
 use serde_json::json;
 
 use super::agent::Agent;
-use super::operator_client::OperatorClient;
 use super::host::Host;
-use super::ladder::Ladder;
-use super::request::Request;
 use super::http::ServiceClient;
+use super::operator_client::OperatorClient;
+use super::precedence_table::PrecedenceTable;
+use super::request::Request;
 
 const WHY: &str = "Please write to us.";
 
@@ -21,7 +21,7 @@ async fn an_order_is_refused_for_the_first_rule_that_it_breaks() {
     let other = Agent::new(Network::Solana).token(&site).await;
     agent.token(&site).await;
     site.freeze(&agent.address(), Some(WHY)).await;
-    let mut ladder = Ladder::of("GET /order-intl-card", "order-intl-card");
+    let mut ladder = PrecedenceTable::of("GET /order-intl-card", "order-intl-card");
     let mut ask = Request::new("GET", "/order-intl-card")
         .with("colour", "red")
         .with("amount", "five")
@@ -73,7 +73,7 @@ async fn a_cancellation_is_refused_for_the_first_rule_that_it_breaks() {
     assert_eq!(first.answer(&site).await.status, 200);
     let lease = desk.claim(own).await;
     site.freeze(&agent.address(), Some(WHY)).await;
-    let mut ladder = Ladder::of("POST /cancel-intl-order", "cancel-intl-order");
+    let mut ladder = PrecedenceTable::of("POST /cancel-intl-order", "cancel-intl-order");
     let mut ask = Request::new("POST", "/cancel-intl-order");
     ask.text("[");
     ask.header("idempotency-key", &"x".repeat(256));

@@ -5,9 +5,9 @@ use serde_json::json;
 
 use super::agent::Agent;
 use super::cases_withdraw::{ended, holder, id_of, start};
-use super::ladder::{Ladder, snapshot};
-use super::request::{Request, seen};
 use super::http::ServiceClient;
+use super::precedence_table::{PrecedenceTable, snapshot};
+use super::request::{Request, seen};
 
 const WHY: &str = "Please write to us.";
 
@@ -27,7 +27,7 @@ async fn a_withdrawal_is_refused_for_the_first_rule_that_it_breaks() {
     assert_eq!(first.answer(&site).await.status, 202);
     site.freeze(&agent.address(), Some(WHY)).await;
 
-    let mut ladder = Ladder::of("POST /withdraw", "withdraw");
+    let mut ladder = PrecedenceTable::of("POST /withdraw", "withdraw");
     let mut ask = Request::new("POST", "/withdraw");
     ask.header("idempotency-key", &"x".repeat(256));
     ask.text("[");
@@ -78,7 +78,7 @@ async fn a_withdrawals_reader_is_refused_for_the_first_rule_that_it_breaks() {
     ended(&site, &token, &own).await;
     site.freeze(&agent.address(), Some(WHY)).await;
 
-    let mut ladder = Ladder::of(
+    let mut ladder = PrecedenceTable::of(
         "GET /get-withdrawal-status with `withdrawal_id`",
         "get-withdrawal-status-one",
     );
@@ -101,7 +101,7 @@ async fn a_withdrawals_reader_is_refused_for_the_first_rule_that_it_breaks() {
     snapshot("get-withdrawal-status.200", &ask.send(&site).await);
 
     site.freeze(&agent.address(), Some(WHY)).await;
-    let mut ladder = Ladder::of("GET /get-account-statement", "get-account-statement");
+    let mut ladder = PrecedenceTable::of("GET /get-account-statement", "get-account-statement");
     let mut ask = Request::new("GET", "/get-account-statement")
         .with("colour", "red")
         .with("limit", "0")

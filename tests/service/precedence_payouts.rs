@@ -5,11 +5,11 @@ use serde_json::json;
 
 use super::agent::Agent;
 use super::host::Host;
-use super::ladder::{Ladder, snapshot};
+use super::http::{ServiceClient, until};
 use super::owner::Owner;
+use super::precedence_table::{PrecedenceTable, snapshot};
 use super::recipient::register;
 use super::request::Request;
-use super::http::{ServiceClient, until};
 
 const WHY: &str = "Please write to us.";
 
@@ -22,7 +22,7 @@ async fn a_push_to_card_is_refused_for_the_first_rule_that_it_breaks() {
     let other = Agent::new(Network::Solana).token(&site).await;
     agent.token(&site).await;
     site.freeze(&agent.address(), Some(WHY)).await;
-    let mut ladder = Ladder::of("GET /get-push-to-card", "get-push-to-card");
+    let mut ladder = PrecedenceTable::of("GET /get-push-to-card", "get-push-to-card");
     let mut ask = Request::new("GET", "/get-push-to-card").with("colour", "red");
     ask.bearer(&other);
     ladder.meets(&ask.send(&site).await);
@@ -59,7 +59,7 @@ async fn a_bank_payment_is_refused_for_the_first_rule_that_it_breaks() {
     let other = stranger.token(&site).await;
     agent.token(&site).await;
     site.freeze(&agent.address(), Some(WHY)).await;
-    let mut ladder = Ladder::of("GET /send-bank-payment", "send-bank-payment");
+    let mut ladder = PrecedenceTable::of("GET /send-bank-payment", "send-bank-payment");
     let mut ask = Request::new("GET", "/send-bank-payment")
         .with("color", "red")
         .with("amount", "1e3");
@@ -101,7 +101,7 @@ async fn a_payouts_status_is_refused_for_the_first_rule_that_it_breaks() {
     }
     let token = agent.token(&site).await;
     site.freeze(&agent.address(), Some(WHY)).await;
-    let mut ladder = Ladder::of("GET /get-payment-status", "get-payment-status");
+    let mut ladder = PrecedenceTable::of("GET /get-payment-status", "get-payment-status");
     let mut ask = Request::new("GET", "/get-payment-status")
         .with("id", "5")
         .with("payout_id", "po_5");
@@ -155,7 +155,7 @@ async fn an_app_payment_is_refused_for_the_first_rule_that_it_breaks() {
     let other = Agent::new(Network::Solana).token(&site).await;
     let token = agent.token(&site).await;
     site.freeze(&agent.address(), Some(WHY)).await;
-    let mut ladder = Ladder::of("GET /send-payment", "send-payment");
+    let mut ladder = PrecedenceTable::of("GET /send-payment", "send-payment");
     let mut ask = Request::new("GET", "/send-payment")
         .with("note", "rent")
         .with("amount", "4.99");
@@ -205,7 +205,7 @@ async fn a_change_of_a_recipient_is_refused_for_the_first_rule_that_it_breaks() 
     let service = Host::new().with("PURSER_SANDBOX__IDENTITY_CHECK_MS", "10").start();
     let site = ServiceClient::of(&service);
     let (agent, token, saved) = two_payers(&site).await;
-    let mut ladder = Ladder::of("POST /payment-recipients", "post-payment-recipients");
+    let mut ladder = PrecedenceTable::of("POST /payment-recipients", "post-payment-recipients");
     let mut ask = Request::new("POST", "/payment-recipients");
     ask.header("idempotency-key", &"x".repeat(256));
     ask.text("[");
@@ -249,7 +249,7 @@ async fn a_deletion_of_a_recipient_is_refused_for_the_first_rule_that_it_breaks(
     let service = Host::new().with("PURSER_SANDBOX__IDENTITY_CHECK_MS", "10").start();
     let site = ServiceClient::of(&service);
     let (agent, token, saved) = two_payers(&site).await;
-    let mut ladder = Ladder::of("DELETE /payment-recipients", "delete-payment-recipients");
+    let mut ladder = PrecedenceTable::of("DELETE /payment-recipients", "delete-payment-recipients");
     let mut ask = Request::new("DELETE", "/payment-recipients").with("all", "true");
     ask.header("idempotency-key", &"x".repeat(256));
     ladder.meets(&ask.send(&site).await);

@@ -6,9 +6,9 @@ use serde_json::json;
 use super::agent::Agent;
 use super::cases_reloadable::{comes_to, loaded, opened};
 use super::cases_top_up::{id_of, link, once, start};
-use super::ladder::{Ladder, snapshot};
-use super::request::Request;
 use super::http::ServiceClient;
+use super::precedence_table::{PrecedenceTable, snapshot};
+use super::request::Request;
 
 const WHY: &str = "Please write to us.";
 
@@ -31,7 +31,7 @@ async fn an_order_of_a_reloadable_card_is_refused_for_the_first_rule_that_it_bre
     link(&site, &agent, false).await;
     site.freeze(&agent.address(), Some(WHY)).await;
 
-    let mut ladder = Ladder::of("POST /create-reloadable-card", "create-reloadable-card");
+    let mut ladder = PrecedenceTable::of("POST /create-reloadable-card", "create-reloadable-card");
     let mut ask = Request::new("POST", "/create-reloadable-card");
     ask.header("idempotency-key", &"x".repeat(256));
     ask.text("[");
@@ -90,7 +90,7 @@ async fn a_wish_for_a_card_is_refused_for_the_first_rule_that_it_breaks() {
     let bought = agent.buy(&site, "/get-card?amount=5").await;
     site.freeze(&agent.address(), Some(WHY)).await;
 
-    let mut ladder = Ladder::of("POST /pause-card", "pause-card");
+    let mut ladder = PrecedenceTable::of("POST /pause-card", "pause-card");
     let mut ask = Request::new("POST", "/pause-card");
     ask.header("idempotency-key", &"x".repeat(256));
     ask.text("[");
@@ -140,7 +140,7 @@ async fn a_withdrawal_from_a_card_balance_is_refused_for_the_first_rule_that_it_
     link(&site, &agent, false).await;
     site.freeze(&agent.address(), Some(WHY)).await;
 
-    let mut ladder = Ladder::of("POST /withdraw-card-balance", "withdraw-card-balance");
+    let mut ladder = PrecedenceTable::of("POST /withdraw-card-balance", "withdraw-card-balance");
     let mut ask = Request::new("POST", "/withdraw-card-balance");
     ask.header("idempotency-key", &"x".repeat(256));
     ask.text("[");

@@ -5,9 +5,9 @@ use serde_json::json;
 
 use super::agent::{Agent, required};
 use super::cases_top_up::{id_of, link, once, start};
-use super::ladder::{Ladder, snapshot};
-use super::request::{Request, seen};
 use super::http::ServiceClient;
+use super::precedence_table::{PrecedenceTable, snapshot};
+use super::request::{Request, seen};
 
 const WHY: &str = "Please write to us.";
 
@@ -20,7 +20,7 @@ async fn a_top_up_is_refused_for_the_first_rule_that_it_breaks() {
     let other = Agent::new(Network::Solana).token(&site).await;
     let token = agent.token(&site).await;
     site.freeze(&agent.address(), Some(WHY)).await;
-    let mut ladder = Ladder::of("GET /fund-card-balance", "fund-card-balance");
+    let mut ladder = PrecedenceTable::of("GET /fund-card-balance", "fund-card-balance");
     let mut ask = Request::new("GET", "/fund-card-balance").with("colour", "red");
     ladder.meets(&ask.send(&site).await);
     ask.drop("colour");
@@ -69,7 +69,7 @@ async fn a_reader_of_the_card_balance_is_refused_for_the_first_rule_that_it_brea
     once(&site, &their_token, &theirs, "credited").await;
     site.freeze(&agent.address(), Some(WHY)).await;
 
-    let mut ladder = Ladder::of("GET /list-card-transactions", "list-card-transactions");
+    let mut ladder = PrecedenceTable::of("GET /list-card-transactions", "list-card-transactions");
     let mut ask = Request::new("GET", "/list-card-transactions")
         .with("colour", "red")
         .with("limit", "0")
@@ -96,7 +96,7 @@ async fn a_reader_of_the_card_balance_is_refused_for_the_first_rule_that_it_brea
     ladder.ends();
 
     site.freeze(&agent.address(), Some(WHY)).await;
-    let mut ladder = Ladder::of("GET /get-card-deposit-address", "get-card-deposit-address");
+    let mut ladder = PrecedenceTable::of("GET /get-card-deposit-address", "get-card-deposit-address");
     let mut ask = Request::new("GET", "/get-card-deposit-address").with("colour", "red");
     ladder.meets(&ask.send(&site).await);
     ask.bearer(&token);

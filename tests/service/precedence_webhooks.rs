@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 
 use super::agent::Agent;
 use super::host::Host;
-use super::ladder::{Ladder, snapshot};
-use super::request::Request;
 use super::http::{ServiceClient, until};
+use super::precedence_table::{PrecedenceTable, snapshot};
+use super::request::Request;
 
 const WHY: &str = "Please write to us.";
 /// Nobody has this name.
@@ -48,7 +48,7 @@ async fn relayed(site: &ServiceClient<'_>, agent: &Agent) -> String {
 }
 
 /// A request that is mended body by body.
-async fn climbs(site: &ServiceClient<'_>, ladder: &mut Ladder, ask: &mut Request, bodies: &[Value]) {
+async fn climbs(site: &ServiceClient<'_>, ladder: &mut PrecedenceTable, ask: &mut Request, bodies: &[Value]) {
     for body in bodies {
         ask.body(body);
         ladder.meets(&ask.send(site).await);
@@ -69,7 +69,7 @@ async fn a_registration_is_refused_for_the_first_rule_that_it_breaks() {
     let relayed = relayed(&site, &agent).await;
     site.freeze(&agent.address(), Some(WHY)).await;
 
-    let mut ladder = Ladder::of("POST /register-webhook", "register-webhook");
+    let mut ladder = PrecedenceTable::of("POST /register-webhook", "register-webhook");
     let mut ask = Request::new("POST", "/register-webhook");
     ask.header("idempotency-key", &"x".repeat(256));
     ask.text("[");
@@ -117,7 +117,7 @@ async fn a_look_at_endpoints_and_deliveries_is_refused_for_the_first_rule_that_i
     let (sent, not_sent) = (delivery(&site, &token).await, delivery(&site, &theirs).await);
     site.freeze(&agent.address(), Some(WHY)).await;
 
-    let mut ladder = Ladder::of("GET /get-webhook with `webhook_id`", "get-webhook-one");
+    let mut ladder = PrecedenceTable::of("GET /get-webhook with `webhook_id`", "get-webhook-one");
     let mut ask = Request::new("GET", "/get-webhook")
         .with("colour", "red")
         .with("webhook_id", "none");
@@ -135,7 +135,7 @@ async fn a_look_at_endpoints_and_deliveries_is_refused_for_the_first_rule_that_i
     ladder.ends();
 
     site.freeze(&agent.address(), Some(WHY)).await;
-    let mut ladder = Ladder::of("GET /webhook-deliveries", "webhook-deliveries");
+    let mut ladder = PrecedenceTable::of("GET /webhook-deliveries", "webhook-deliveries");
     let mut ask = Request::new("GET", "/webhook-deliveries")
         .with("colour", "red")
         .with("limit", "0")
@@ -185,7 +185,7 @@ async fn posting_again_and_deleting_are_refused_for_the_first_rule_that_they_bre
     for (heading, with) in [("POST /redeliver-webhook", true), ("POST /delete-webhook", false)] {
         let path = &heading["POST ".len()..];
         site.freeze(&agent.address(), Some(WHY)).await;
-        let mut ladder = Ladder::of(heading, path.trim_start_matches('/'));
+        let mut ladder = PrecedenceTable::of(heading, path.trim_start_matches('/'));
         let mut ask = Request::new("POST", path);
         let named = |id: &str| match with {
             true => json!({"webhook_id": id, "since": since}),

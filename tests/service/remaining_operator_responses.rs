@@ -6,12 +6,12 @@ use sha2::{Digest as _, Sha256};
 
 use super::agent::Agent;
 use super::cases_reloadable::{ask, loaded};
-use super::stream_limits::CARD;
-use super::dead_letters::{impatient, refused, resolve, stuck};
 use super::cases_top_up::start;
-use super::operator_client::OperatorClient;
+use super::dead_letters::{impatient, refused, resolve, stuck};
 use super::host::Host;
 use super::http::{ServiceClient, until};
+use super::operator_client::OperatorClient;
+use super::stream_limits::CARD;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_token_ends_where_it_stands() {
@@ -35,7 +35,14 @@ async fn what_the_issuer_knows_nothing_of_is_not_paid() {
     let (host, service) = start();
     let (agent, token) = loaded(&ServiceClient::of(&service), Network::Base, 20).await;
     let wanted = json!({"amount": 10, "destination_address": agent.address()});
-    let asked = ask(&ServiceClient::of(&service), &token, "/withdraw-card-balance", None, &wanted).await;
+    let asked = ask(
+        &ServiceClient::of(&service),
+        &token,
+        "/withdraw-card-balance",
+        None,
+        &wanted,
+    )
+    .await;
     let id = json!({"withdrawal_id": asked.body["withdrawal"]["id"]});
     let desk = OperatorClient::first(&host, &service);
     until("it waits for an operator", async || {

@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use purser::settlement::sandbox::remote::{ChainRequest, ChainRpcResponse, ChainResponse};
+use purser::settlement::sandbox::remote::{ChainRequest, ChainResponse, ChainRpcResponse};
 use purser_actors::id::{Network, Wallet};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -11,12 +11,12 @@ use tokio::net::TcpStream;
 use super::agent::Agent;
 use super::cases_banking::{PAPER, approve, call, person, quick, result};
 use super::cases_reloadable::{ask, balance, comes_to, loaded, opened};
-use super::stream_limits::CARD;
 use super::cases_top_up::start;
 use super::host::Host;
+use super::http::{Response, ServiceClient, send, until};
 use super::listener::Stream;
 use super::owner::Owner;
-use super::http::{Response, ServiceClient, send, until};
+use super::stream_limits::CARD;
 
 fn refused(answer: &Response, status: u16, code: &str) {
     assert_eq!((answer.status, answer.code()), (status, code), "{}", answer.text);

@@ -6,11 +6,11 @@ use purser_actors::id::Network;
 use serde_json::Value;
 
 use super::agent::Agent;
-use super::settlement_faults::finally;
-use super::remote_provider::{Provider, Way};
+use super::http::{ServiceClient, until};
 use super::owner::Owner;
 use super::recipient::comes_to;
-use super::http::{ServiceClient, until};
+use super::remote_provider::{Provider, Way};
+use super::settlement_faults::finally;
 
 const GIFT: &str = "/order-gift-card?product_id=gift_quietshield_vpn&amount=15&country=US";
 const APP: &str = "/send-payment?amount=10&platform=paypal&recipient_id=@ada&recipient_first_name=Ada\

@@ -6,18 +6,18 @@ use serde_json::{Value, json};
 
 use super::agent::Agent;
 use super::cases_banking::{approve, open_account, result};
-use super::remote_providers::one_key_an_order;
 use super::cases_metrics::scrape;
 use super::cases_reconciliation::reconcile;
 use super::cases_reloadable::{ask, balance, comes_to};
 use super::cases_top_up::{id_of, once};
 use super::cases_withdraw::holder;
-use super::operator_client::OperatorClient;
-use super::remote_provider::{Provider, Way};
 use super::host::{Host, Service};
+use super::http::{Response, ServiceClient, client, send, until};
+use super::operator_client::OperatorClient;
 use super::owner::Owner;
 use super::recipient::balance_is;
-use super::http::{Response, ServiceClient, client, send, until};
+use super::remote_provider::{Provider, Way};
+use super::remote_providers::one_key_an_order;
 
 /// Somebody pays into an on-ramp, at the bank itself.
 async fn pays_in(provider: &Provider, account: &Value, amount: &str, reference: &str) {

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::ladder::Seen;
 use super::http::{Response, ServiceClient, send};
+use super::precedence_table::RecordedResponse;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
@@ -86,15 +86,15 @@ impl Request {
         send(request).await.unwrap()
     }
 
-    pub(crate) async fn send(&self, site: &ServiceClient<'_>) -> Seen {
+    pub(crate) async fn send(&self, site: &ServiceClient<'_>) -> RecordedResponse {
         seen(&self.answer(site).await)
     }
 }
 
 /// An answer as it is reviewed.
-pub(crate) fn seen(answer: &Response) -> Seen {
+pub(crate) fn seen(answer: &Response) -> RecordedResponse {
     let headers = answer.headers.iter();
-    Seen {
+    RecordedResponse {
         status: answer.status,
         headers: headers
             .map(|(name, value)| (name.to_string(), value.to_str().unwrap().to_owned()))

@@ -6,9 +6,9 @@ use serde_json::json;
 
 use super::agent::Agent;
 use super::host::Host;
-use super::ladder::{Seen, snapshot};
-use super::request::{Request, seen};
 use super::http::{ServiceClient, until};
+use super::precedence_table::{RecordedResponse, snapshot};
+use super::request::{Request, seen};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_free_reads_as_reviewed() {
@@ -56,7 +56,7 @@ async fn every_operation_and_its_statuses_are_as_reviewed() {
             lines.push(format!("{} {path}: {}", method.to_uppercase(), statuses.join(" ")));
         }
     }
-    let list = Seen {
+    let list = RecordedResponse {
         status: 200,
         headers: Vec::new(),
         body: lines.join("\n"),

@@ -8,13 +8,13 @@ use serde_json::json;
 
 use super::agent::Agent;
 use super::cases_banking::{PAPER, answers, application_is, person, quick, result};
-use super::restarts::key_line;
 use super::cases_restore::backup;
 use super::host::{Host, text};
+use super::http::ServiceClient;
 use super::owner::Owner;
+use super::restarts::key_line;
 use super::seller::Seller;
 use super::verify::{assert_found, rewritten};
-use super::http::ServiceClient;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn case_66_documents_come_back_with_a_backup_or_are_named() {

@@ -8,9 +8,9 @@ use super::agent::Agent;
 use super::cases_agent_wallet::keyed;
 use super::cases_banking::{call, result};
 use super::host::Host;
+use super::http::{ServiceClient, send, until};
 use super::listener::{Listener, Stream};
 use super::owner::Owner;
-use super::http::{ServiceClient, send, until};
 
 pub(crate) const CARD: &str = "/get-card?amount=5";
 

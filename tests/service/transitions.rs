@@ -12,12 +12,12 @@ use super::cases_banking::{approve, call, quick, result};
 use super::cases_reloadable::{ask, balance as card_balance, charge, comes_to, loaded, opened};
 use super::cases_webhooks::{arrives, delivery, listening, post, register};
 use super::cases_withdraw::{balance, ended, holder, id_of, withdraw};
-use super::operator_client::OperatorClient;
 use super::host::Host;
+use super::http::{Response, ServiceClient, send, until};
+use super::operator_client::OperatorClient;
 use super::owner::{Owner, fault};
 use super::receiver::Receiver;
 use super::seller::Seller;
-use super::http::{Response, ServiceClient, send, until};
 
 const DAY_S: u64 = 86_400;
 

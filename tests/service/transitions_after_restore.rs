@@ -8,10 +8,10 @@ use super::cases_incoming::{self, lands};
 use super::cases_reloadable::{ask, balance as card_balance, loaded};
 use super::cases_restore::{backup, restore};
 use super::cases_withdraw::balance;
-use super::operator_client::OperatorClient;
 use super::host::Host;
-use super::owner::fault;
 use super::http::{ServiceClient, until};
+use super::operator_client::OperatorClient;
+use super::owner::fault;
 
 /// Never ordered from its issuer, so that nothing was bought.
 const CARD: &str = "/get-card?amount=5";

@@ -9,8 +9,8 @@ use serde_json::json;
 use super::cases_agent_wallet::{opened, with_open};
 use super::cases_banking::result;
 use super::host::Host;
-use super::verify::{assert_found, rewritten};
 use super::http::ServiceClient;
+use super::verify::{assert_found, rewritten};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn case_73_verify_names_an_address_and_a_payment_that_are_not_the_owners() {

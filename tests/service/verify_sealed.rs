@@ -3,15 +3,15 @@
 use purser_actors::gift_card::GiftCard;
 use purser_actors::id::{CardId, Network};
 use purser_actors::kernel::job::Job;
-use purser_actors::kernel::{OutboxJob, EntityKind, table};
+use purser_actors::kernel::{EntityKind, OutboxJob, table};
 use purser_actors::money::Cents;
 use purser_storage::{Row, RowKey, Write, codec};
 
 use super::agent::Agent;
-use super::operator_client::OperatorClient;
 use super::host::Host;
-use super::verify::{assert_found, rewritten};
 use super::http::{Response, ServiceClient, until};
+use super::operator_client::OperatorClient;
+use super::verify::{assert_found, rewritten};
 
 const GIFT: &str = "/order-gift-card?product_id=gift_marche_lumiere_fr&amount=50&country=FR";
 const INTL: &str = "/order-intl-card?amount=100";

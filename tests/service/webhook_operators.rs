@@ -10,9 +10,9 @@ use serde_json::json;
 
 use super::agent::Agent;
 use super::cases_webhooks::{arrives, delivery, listening, register};
+use super::http::ServiceClient;
 use super::operator_client::OperatorClient;
 use super::receiver::Receiver;
-use super::http::ServiceClient;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn operators_see_deliveries_and_post_them_again() {

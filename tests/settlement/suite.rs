@@ -6,8 +6,8 @@ use std::time::Duration;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, ChainStanding, Finality, ChainStatus, ChainMovement, Preparation, PreparedTransaction, Settlement, SubmitResult, Timestamp,
-    OutgoingTransferRequest, TreasuryList,
+    Authorization, ChainMovement, ChainStanding, ChainStatus, Finality, OutgoingTransferRequest, Preparation,
+    PreparedTransaction, Settlement, SubmitResult, Timestamp, TreasuryList,
 };
 
 /// A chain with a port in front of it, that a test steers.
@@ -197,7 +197,12 @@ async fn what_cannot_be_paid_is_declined<R: Rail>(rail: &mut R) {
         ChainStatus::Pending,
         "a refusal proves nothing"
     );
-    assert!(listed(rail, 100).await.iter().all(|moved| moved.mark != payment.fingerprint()));
+    assert!(
+        listed(rail, 100)
+            .await
+            .iter()
+            .all(|moved| moved.mark != payment.fingerprint())
+    );
 }
 
 // Checks: whoever brings it to the chain, it is this payment.
@@ -263,7 +268,10 @@ async fn a_transfer_of_ours_moves_once<R: Rail>(rail: &mut R) {
     }
     let (first, last) = (Timestamp(0), Timestamp(u64::MAX));
     let departures = rail.port().departures(first, last).await.unwrap();
-    let of_it: Vec<_> = departures.iter().filter(|left| left.mark == signed.fingerprint()).collect();
+    let of_it: Vec<_> = departures
+        .iter()
+        .filter(|left| left.mark == signed.fingerprint())
+        .collect();
     assert_eq!(of_it.len(), 1);
     assert_eq!(
         (of_it[0].to, of_it[0].amount, &of_it[0].transaction),

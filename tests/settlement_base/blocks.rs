@@ -70,7 +70,11 @@ async fn case_08_payments_survive_reorganizations_that_drop_them() {
             .unwrap();
         for payment in &payments {
             assert_eq!(
-                after.items.iter().filter(|moved| moved.mark == payment.fingerprint()).count(),
+                after
+                    .items
+                    .iter()
+                    .filter(|moved| moved.mark == payment.fingerprint())
+                    .count(),
                 1
             );
         }

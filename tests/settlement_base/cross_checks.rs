@@ -7,7 +7,7 @@ use std::time::Duration;
 use purser::settlement::evm::BaseSettlement;
 use purser_actors::id::Network;
 use purser_actors::port::{
-    Authorization, Finality, ChainStatus, Preparation, Settlement as _, SubmitResult, TreasuryList as _,
+    Authorization, ChainStatus, Finality, Preparation, Settlement as _, SubmitResult, TreasuryList as _,
 };
 use purser_chains::evm::B256;
 use purser_chains::evm::blocks::Finality as Depth;

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use purser::settlement::cctp::CctpSettings;
 use purser_actors::port::{
-    AttestationStatus, Bridge as _, ErrorKind, Finality, ChainStatus, MintResult, Settlement as _, SignedBurn, SubmitResult, Timestamp,
+    AttestationStatus, Bridge as _, ChainStatus, ErrorKind, Finality, MintResult, Settlement as _, SignedBurn,
+    SubmitResult, Timestamp,
 };
 use purser_chains::cctp::THRESHOLD_STANDARD;
 use purser_chains::cctp::message::BurnMessage;
@@ -142,7 +143,10 @@ async fn case_35_answers_of_iris_mean_what_they_say() {
             ..good.clone()
         };
         way.iris.lists("complete", &message);
-        let complete = matches!(way.bridge.attestation(&burn).await.unwrap(), AttestationStatus::Complete(_));
+        let complete = matches!(
+            way.bridge.attestation(&burn).await.unwrap(),
+            AttestationStatus::Complete(_)
+        );
         assert_eq!(complete, taken, "no block is left for it");
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use purser_actors::port::{ErrorKind, ChainStatus, Settlement as _, SubmitResult};
+use purser_actors::port::{ChainStatus, ErrorKind, Settlement as _, SubmitResult};
 use purser_chains::evm::Bytes;
 use purser_chains::evm::node::{BlockTag, FeePolicy};
 use purser_storage::{Batch, Store as _, Write};

@@ -3,7 +3,7 @@
 use purser::payment::evm::keccak;
 use purser::settlement::chain::{Acceptance, ContractWallets as _};
 use purser::settlement::evm::BaseSettings;
-use purser_actors::port::{Authorization, EvmSignature, ChainStatus, Preparation, Settlement as _, SubmitResult};
+use purser_actors::port::{Authorization, ChainStatus, EvmSignature, Preparation, Settlement as _, SubmitResult};
 use purser_chains::evm::contract_wallet::Undeployed;
 use purser_chains::evm::node::{BlockTag, CallRequest};
 use purser_chains::evm::{Address, Bytes};

@@ -7,7 +7,7 @@ use purser::settlement::evm::{BaseSettlement, OpenError};
 use purser::settlement::gate::{Gate, UNREAD};
 use purser_actors::id::Wallet;
 use purser_actors::money::Usdc;
-use purser_actors::port::{ErrorKind, ChainStatus, Settlement as _, SubmitResult, OutgoingTransferRequest};
+use purser_actors::port::{ChainStatus, ErrorKind, OutgoingTransferRequest, Settlement as _, SubmitResult};
 use purser_chains::rpc::{HttpTransport, SystemClock};
 use purser_storage::Store;
 use serde_json::json;

@@ -4,7 +4,7 @@ use futures_util::future::join_all;
 use purser::settlement::chain::{Acceptance, ContractWallets as _};
 use purser_actors::id::Wallet;
 use purser_actors::money::Usdc;
-use purser_actors::port::{Authorization, Preparation, Settlement as _, SubmitResult, OutgoingTransferRequest};
+use purser_actors::port::{Authorization, OutgoingTransferRequest, Preparation, Settlement as _, SubmitResult};
 use purser_chains::evm::Address;
 use purser_chains::evm::node::BlockTag;
 use serde_json::{Value, json};

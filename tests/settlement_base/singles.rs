@@ -8,8 +8,8 @@ use parking_lot::Mutex;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, ChainStanding, Finality, ChainStatus, Preparation, Settlement as _, SubmitResult, Timestamp, OutgoingTransferRequest,
-    TreasuryList as _,
+    Authorization, ChainStanding, ChainStatus, Finality, OutgoingTransferRequest, Preparation, Settlement as _,
+    SubmitResult, Timestamp, TreasuryList as _,
 };
 use purser_chains::evm::multicall::{self, BatchCall, MULTICALL3};
 use purser_chains::evm::node::BlockTag;
@@ -34,7 +34,10 @@ async fn a_payment_is_seen_and_becomes_final_by_depth() {
     assert_eq!(reason(w.prepare(&payment).await), "ready");
     let submitted = w.submit(&payment);
     w.in_pool(1).await;
-    assert_eq!((w.rows(b'n').await, w.lookup(&payment).await), (1, ChainStatus::Pending));
+    assert_eq!(
+        (w.rows(b'n').await, w.lookup(&payment).await),
+        (1, ChainStatus::Pending)
+    );
     w.anvil.mine(1).await;
     let SubmitResult::Settled { transaction, finality } = submitted.await.unwrap() else {
         panic!()
@@ -142,7 +145,12 @@ async fn two_transfers_in_one_transaction_have_a_name_each() {
     let kept = port.kept(1, 2).await.unwrap();
     let places: Vec<(u64, u32)> = kept.iter().map(|kept| (kept.position, kept.index)).collect();
     assert_eq!(places, [(2, 3), (3, 5)]);
-    let marks = |from: usize| all[from..].iter().map(|signed| signed.fingerprint()).collect::<BTreeSet<_>>();
+    let marks = |from: usize| {
+        all[from..]
+            .iter()
+            .map(|signed| signed.fingerprint())
+            .collect::<BTreeSet<_>>()
+    };
     let departures = port.departures(Timestamp(0), Timestamp(u64::MAX)).await.unwrap();
     assert_eq!(
         departures.iter().map(|left| left.mark).collect::<BTreeSet<_>>(),
@@ -207,7 +215,10 @@ async fn case_39_a_top_up_on_base_is_one_transfer_of_exactly_its_amount() {
         amount: Usdc::from_atomic(VALUE + 1),
     };
     let signed = w.port().sign(&transfer).await.unwrap();
-    assert_eq!(w.port().sign(&transfer).await.unwrap().fingerprint(), signed.fingerprint());
+    assert_eq!(
+        w.port().sign(&transfer).await.unwrap().fingerprint(),
+        signed.fingerprint()
+    );
     w.prepare(&signed).await;
     let first = w.mined(w.submit(&signed)).await;
     let SubmitResult::Settled { transaction, .. } = first else {

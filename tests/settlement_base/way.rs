@@ -10,7 +10,9 @@ use purser::settlement::gate::Gate;
 use purser::settlement::solana::{Pace, SolanaSettings, SolanaSettlement, Surroundings, Workers};
 use purser::system::{SystemClock, SystemEntropy};
 use purser_actors::money::Usdc;
-use purser_actors::port::{AttestedMessage, Bridge as _, BridgeTransfer, ErrorKind, Finality, MintResult, SignedBurn, SubmitResult};
+use purser_actors::port::{
+    AttestedMessage, Bridge as _, BridgeTransfer, ErrorKind, Finality, MintResult, SignedBurn, SubmitResult,
+};
 use purser_chains::cctp::burn::{FeeRate, SentBurn};
 use purser_chains::cctp::iris::Iris;
 use purser_chains::cctp::message::BurnMessage;

@@ -6,7 +6,8 @@ use std::time::Duration;
 use purser::settlement::evm::{BaseSettings, BaseSettlement, FinalityStep, OpenError, TokenSettings};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, EvmAuthorization, EvmSignature, ChainStatus, Preparation, PreparedTransaction, Settlement as _, SubmitResult,
+    Authorization, ChainStatus, EvmAuthorization, EvmSignature, Preparation, PreparedTransaction, Settlement as _,
+    SubmitResult,
 };
 use purser_chains::evm::blocks::Finality;
 use purser_chains::evm::key::EvmKey;
@@ -16,7 +17,7 @@ use purser_chains::evm::tx::{Fee, Transaction};
 use purser_chains::evm::usdc::{self, Token};
 use purser_chains::evm::{Address, Bytes, U256};
 use purser_chains::rpc::{EndpointSettings, EndpointUrl, HttpTransport, SystemClock};
-use purser_storage::{JournalStore, StoreLimits, StoreOptions, Store};
+use purser_storage::{JournalStore, Store, StoreLimits, StoreOptions};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;

@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use purser::settlement::solana::SolanaSettings;
 
 use purser_actors::port::{
-    ChainStanding, ErrorKind, Finality, ChainStatus, ChainMovement, Preparation, Settlement as _, SubmitResult,
+    ChainMovement, ChainStanding, ChainStatus, ErrorKind, Finality, Preparation, Settlement as _, SubmitResult,
 };
 use purser_chains::solana::Signature;
 use purser_chains::solana::address::{base58, parse_base58};

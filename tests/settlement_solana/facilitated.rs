@@ -10,7 +10,8 @@ use purser::system::SystemClock;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, ChainStanding, ErrorKind, ChainStatus, Preparation, Settlement, SubmitResult, OutgoingTransferRequest, TreasuryList,
+    Authorization, ChainStanding, ChainStatus, ErrorKind, OutgoingTransferRequest, Preparation, Settlement,
+    SubmitResult, TreasuryList,
 };
 use purser_chains::rpc;
 use purser_chains::solana::keypair::Keypair;

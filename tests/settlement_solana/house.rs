@@ -9,8 +9,8 @@ use purser::settlement::solana::{Pace, SolanaSettings, SolanaSettlement, Surroun
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, ChainStanding, Finality, ChainStatus, ChainMovement, Preparation, PreparedTransaction, Settlement as _, SolanaTransfer,
-    SubmitResult, TreasuryList as _,
+    Authorization, ChainMovement, ChainStanding, ChainStatus, Finality, Preparation, PreparedTransaction,
+    Settlement as _, SolanaTransfer, SubmitResult, TreasuryList as _,
 };
 use purser_chains::rpc::SystemClock;
 use purser_chains::solana::Pubkey;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use purser_actors::port::{Finality, ChainStatus, Settlement as _, SubmitResult};
+use purser_actors::port::{ChainStatus, Finality, Settlement as _, SubmitResult};
 
 use crate::house::{House, until};
 
@@ -77,7 +77,11 @@ async fn whenever_the_port_ends_the_payment_lands_once() {
 }
 
 /// Submits and gives up the wait once something was sent.
-async fn begin(house: &House, payment: &purser_actors::port::Authorization, prepared: &purser_actors::port::PreparedTransaction) {
+async fn begin(
+    house: &House,
+    payment: &purser_actors::port::Authorization,
+    prepared: &purser_actors::port::PreparedTransaction,
+) {
     let sent = || house.faults.sent.load(std::sync::atomic::Ordering::SeqCst);
     let before = sent();
     let (port, payment, prepared) = (Arc::clone(&house.port), payment.clone(), prepared.clone());

@@ -71,7 +71,10 @@ async fn what_left_a_wallet_is_listed() {
     let [departure] = sent.as_slice() else {
         panic!("{sent:?}")
     };
-    assert_eq!((&departure.transaction, departure.mark), (&transaction, payment.fingerprint()));
+    assert_eq!(
+        (&departure.transaction, departure.mark),
+        (&transaction, payment.fingerprint())
+    );
     assert_eq!(
         (departure.to, departure.amount),
         (wallet(&house.treasury()), Usdc::from_atomic(6))

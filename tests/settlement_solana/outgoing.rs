@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use purser::settlement::solana::SolanaSettings;
 use purser_actors::id::Wallet;
 use purser_actors::money::Usdc;
-use purser_actors::port::{ErrorKind, Settlement as _, Timestamp, OutgoingTransferRequest};
+use purser_actors::port::{ErrorKind, OutgoingTransferRequest, Settlement as _, Timestamp};
 use purser_chains::solana::keypair::Keypair;
 
 use crate::house::{House, wallet};

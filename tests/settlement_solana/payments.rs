@@ -4,7 +4,7 @@ use purser::settlement::solana::{Depth, FinalityByAmount};
 use purser_actors::id::Network;
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, ChainStanding, ErrorKind, Finality, ChainStatus, Preparation, Settlement as _, SubmitResult,
+    Authorization, ChainStanding, ChainStatus, ErrorKind, Finality, Preparation, Settlement as _, SubmitResult,
 };
 use purser_chains::solana::address::USDC_MAINNET;
 use purser_chains::solana::status::Commitment;

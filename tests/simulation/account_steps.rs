@@ -5,8 +5,8 @@ use std::sync::Arc;
 use purser_actors::account::LoginCode;
 use purser_actors::id::{SessionId, Wallet};
 use purser_actors::kernel::{EntityKind, table};
-use purser_actors::port::{Clock as _, Entropy, CardAction};
-use purser_actors::session::{AuthMethod, Reply, Command, Session};
+use purser_actors::port::{CardAction, Clock as _, Entropy};
+use purser_actors::session::{AuthMethod, Command, Reply, Session};
 use purser_storage::codec::{self, Stored};
 
 use crate::clients::{Clients, Freeze, card as card_of, token, wallet};
@@ -46,7 +46,11 @@ impl Clients {
                 hash,
                 expires_s: NEVER_S,
             };
-            if engine.create_login_code(owner, code, AuthMethod::Wallet, maker.id).await.is_err() {
+            if engine
+                .create_login_code(owner, code, AuthMethod::Wallet, maker.id)
+                .await
+                .is_err()
+            {
                 return;
             }
             let used = Arc::new(parking_lot::Mutex::new(0));

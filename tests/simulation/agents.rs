@@ -5,24 +5,24 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use purser::agent_wallet::offer_selection::{SelectedOffer, OwnAddresses, PaymentPins};
+use purser::agent_wallet::offer_selection::{OwnAddresses, PaymentPins, SelectedOffer};
 use purser::payment::terms::Token;
 use purser::wallet::PaymentRequired;
-use purser_actors::agent_wallet::{WalletAddresses, AgentWallet, WalletCaps};
-use purser_actors::engine::{OperationError, KeyState};
-use purser_actors::id::{Network, WalletPaymentId, Wallet};
-use purser_actors::kernel::idempotency::{RecordedResponse, CommandResult};
+use purser_actors::agent_wallet::{AgentWallet, WalletAddresses, WalletCaps};
+use purser_actors::engine::{KeyState, OperationError};
+use purser_actors::id::{Network, Wallet, WalletPaymentId};
+use purser_actors::kernel::idempotency::{CommandResult, RecordedResponse};
 use purser_actors::kernel::{Entity as _, EntityKind, IdempotencyRecorder};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::Entropy as _;
-use purser_actors::wallet_payment::{WalletPaymentOrder, WalletPayment, PaymentMethod};
+use purser_actors::wallet_payment::{PaymentMethod, WalletPayment, WalletPaymentOrder};
 use purser_storage::sim_disk::SeededRng;
 use serde_json::{Value, json};
 
-use crate::clients::{Clients, price as price_of, wallet};
-use crate::fault_plan::{PayoutCourse, FaultPlan};
-use crate::own;
 use crate::account_steps::durable;
+use crate::clients::{Clients, price as price_of, wallet};
+use crate::fault_plan::{FaultPlan, PayoutCourse};
+use crate::own;
 use crate::plan::{Plan, Step, pick};
 use crate::seller::{SPEND, call_of, funded};
 use crate::withdrawals::{EACH, outlives_keys};
@@ -51,7 +51,10 @@ pub(crate) fn add(plan: &mut Plan) {
     let mut steps = Vec::new();
     for owner in 0..owners {
         steps.push(WalletPaymentStep::Opens(owner));
-        steps.push(WalletPaymentStep::Funds(owner, pick(&mut chance, &[700, 2_000, 50_000])));
+        steps.push(WalletPaymentStep::Funds(
+            owner,
+            pick(&mut chance, &[700, 2_000, 50_000]),
+        ));
     }
     for _ in 0..3 + chance.next_below(12) {
         steps.push(match chance.next_below(12) {
@@ -283,7 +286,11 @@ impl Clients {
         if durable::<AgentWallet>(world, EntityKind::AgentWallet, &holder.key()).is_none() {
             return false;
         }
-        let turn = match self.engine.acquire_key(holder, &format!("spend {nth}"), [nth as u8; 32]).await {
+        let turn = match self
+            .engine
+            .acquire_key(holder, &format!("spend {nth}"), [nth as u8; 32])
+            .await
+        {
             Ok(KeyState::Acquired(turn)) => turn,
             Ok(KeyState::Replay(RecordedResponse::EntityRef { id, .. })) => {
                 self.is_told_of(nth, WalletPaymentId(u128::from_be_bytes(id.try_into().unwrap())))
@@ -306,15 +313,25 @@ impl Clients {
             *tries % (EACH / 4)
         };
         let id = WalletPaymentId(world.random() << 32 | u128::from(SPEND + nth * EACH + tries));
-        let call = if way == PaymentMethod::Transfer { Vec::new() } else { call_of(id) };
-        let memo = IdempotencyRecorder::<AgentWallet>::new(turn.slot().clone(), move |told: CommandResult<'_, AgentWallet>| {
-            let (kind, id) = (EntityKind::WalletPayment as u8, id.0.to_be_bytes().to_vec());
-            told.is_ok().then_some(RecordedResponse::EntityRef { kind, id })
-        });
+        let call = if way == PaymentMethod::Transfer {
+            Vec::new()
+        } else {
+            call_of(id)
+        };
+        let memo = IdempotencyRecorder::<AgentWallet>::new(
+            turn.slot().clone(),
+            move |told: CommandResult<'_, AgentWallet>| {
+                let (kind, id) = (EntityKind::WalletPayment as u8, id.0.to_be_bytes().to_vec());
+                told.is_ok().then_some(RecordedResponse::EntityRef { kind, id })
+            },
+        );
         let holds = funded(world, &addresses(&holder).on(to.network()));
         let note = None;
         let order = WalletPaymentOrder { to, amount, note, way };
-        let told = self.engine.start_wallet_payment(holder, (id, holds), (order, call), Some(memo)).await;
+        let told = self
+            .engine
+            .start_wallet_payment(holder, (id, holds), (order, call), Some(memo))
+            .await;
         drop(turn);
         if world.is_dead() {
             return true;

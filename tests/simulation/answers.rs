@@ -1,15 +1,15 @@
 //! Answers to payments, judged at the moment they are given: what they rest on is durable, and the outside bears it out.
 
 use purser_actors::account;
-use purser_actors::engine::{PaymentResult, ClaimError};
+use purser_actors::engine::{ClaimError, PaymentResult};
 use purser_actors::kernel::EntityKind;
 use purser_actors::kernel::event_record::EventRecord;
 use purser_actors::payment::{Outcome, Payment, Status};
 use purser_actors::product::ProductLine;
 use purser_storage::codec;
 
-use crate::clients::{amount, payer, wallet};
 use crate::account_steps::durable;
+use crate::clients::{amount, payer, wallet};
 use crate::environment::Environment;
 
 /// An answer rests on what is durable at the moment it is given.
@@ -69,8 +69,8 @@ fn refusal_rests(world: &Environment, payment: u32, error: &ClaimError) -> bool 
             let mut day = (0, 0, 0);
             for event in of_it {
                 match event {
-                    account::Event::CapReserved(share) | account::Event::CapReleased(share) if share.budget != ProductLine::UsaCard => {
-                    }
+                    account::Event::CapReserved(share) | account::Event::CapReleased(share)
+                        if share.budget != ProductLine::UsaCard => {}
                     account::Event::CapReserved(share) if share.day != day.0 => day = (share.day, 1, share.cents.get()),
                     account::Event::CapReserved(share) => day = (day.0, day.1 + 1, day.2 + share.cents.get()),
                     account::Event::CapReleased(share) if share.day == day.0 => {

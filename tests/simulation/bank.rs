@@ -6,23 +6,24 @@ use std::sync::Arc;
 
 use purser_actors::account::BankDebit;
 use purser_actors::banking::account::{self, BankAccount};
-use purser_actors::banking::transfer::{BankTransfer, Status, TransferRequest, TransferDirection};
+use purser_actors::banking::transfer::{BankTransfer, Status, TransferDirection, TransferRequest};
 use purser_actors::id::{BankAccountId, BankTransferId, JobId, Wallet};
 use purser_actors::kernel::{Entity as _, EntityKind, table};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::banking::{
-    OpenAccountRequest, Bank, BankApplicationRequest, AccountNumbers, IncomingTransfer, BankTransferRequest, BankTransferResult, OpenAccountResult, AccountType, ReviewDecision, BankDecision,
+    AccountNumbers, AccountType, Bank, BankApplicationRequest, BankDecision, BankTransferRequest, BankTransferResult,
+    IncomingTransfer, OpenAccountRequest, OpenAccountResult, ReviewDecision,
 };
 use purser_actors::port::{BoxFuture, ErrorKind, PortError};
 use purser_storage::codec;
 use purser_storage::sim_disk::SeededRng;
 
+use crate::account_steps::durable;
 use crate::bank_applications::{BANKED, approved, has_account};
 use crate::clients::{Clients, wallet};
+use crate::environment::{Environment, ORDERED_PANIC};
 use crate::fault_plan::FaultPlan;
-use crate::account_steps::durable;
 use crate::plan::{Plan, Step, WALLETS};
-use crate::environment::{ORDERED_PANIC, Environment};
 
 /// Failing calls of one key, at most: a bank that never answers is for the engine's tests.
 const FAILING: u32 = 4;
@@ -85,7 +86,11 @@ fn add_people(plan: &mut Plan, chance: &mut SeededRng) {
     if chance.one_in(2) {
         let wallet = chance.next_below(WALLETS.min(3)) as u8;
         let mut at = chance.next_below(plan.steps.len() as u64 / 2 + 1) as usize;
-        let mut steps = vec![BankStep::Applies, BankStep::Answers(chance.next_below(4) as u32), BankStep::Submits];
+        let mut steps = vec![
+            BankStep::Applies,
+            BankStep::Answers(chance.next_below(4) as u32),
+            BankStep::Submits,
+        ];
         for _ in 0..chance.next_below(4) {
             steps.extend([BankStep::Answers(1 + chance.next_below(3) as u32), BankStep::Submits]);
         }
@@ -178,9 +183,11 @@ impl Clients {
                 format!("{:?}", self.engine.debit_for_bank(owner, outgoing, None).await)
             }
             BankStep::TakesOut(nth) => {
-                let drawn = self
-                    .engine
-                    .transfer_to_balance(move_of(number, nth, TransferDirection::ToBalance), wanted(nth), None);
+                let drawn = self.engine.transfer_to_balance(
+                    move_of(number, nth, TransferDirection::ToBalance),
+                    wanted(nth),
+                    None,
+                );
                 format!("{:?}", drawn.await)
             }
         };
@@ -339,7 +346,9 @@ pub(crate) fn at_rest(world: &Environment) -> Result<(), (&'static str, String)>
     for (id, transfer) in &kept {
         world.trace(|| format!("{id}: a bank transfer {:?} is {}", transfer.way, transfer.status()));
         let good = match (&transfer.status, transfer.way) {
-            (Status::Complete(reference), TransferDirection::Incoming) => came.remove(&(reference, transfer.cents.get())),
+            (Status::Complete(reference), TransferDirection::Incoming) => {
+                came.remove(&(reference, transfer.cents.get()))
+            }
             (Status::Complete(_), _) => moves.remove(id) == Some(true),
             (Status::Failed(_), _) => moves.remove(id) == Some(false),
             // The bank of these runs gives nothing back.

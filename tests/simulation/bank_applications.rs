@@ -1,8 +1,8 @@
 //! Whoever applies to the bank, and pays other people's accounts out of a balance; and what the bank says to applications.
 
 use purser_actors::account::{Account, BalancePayout, BankDebit};
-use purser_actors::banking::application::{BankingApplication, Document, MediaType, Question, DocumentType, Status};
-use purser_actors::banking::profile::{CustomerType, BankingProfile};
+use purser_actors::banking::application::{BankingApplication, Document, DocumentType, MediaType, Question, Status};
+use purser_actors::banking::profile::{BankingProfile, CustomerType};
 use purser_actors::id::{DocumentId, PayoutId, Wallet};
 use purser_actors::identity_verification::{self, IdentityVerification};
 use purser_actors::kernel::EntityKind;
@@ -12,11 +12,11 @@ use purser_actors::port::banking::{BankApplicationRequest, ReviewDecision};
 use purser_actors::port::{Entropy as _, Timestamp};
 use purser_actors::quote::QuoteFacts;
 
+use crate::account_steps::durable;
 use crate::bank::SimBank;
 use crate::clients::{Clients, payment_of_amount, wallet};
-use crate::account_steps::durable;
-use crate::recipients::{destination, registered};
 use crate::environment::Environment;
+use crate::recipients::{destination, registered};
 
 /// Under this number and above the plan has the fates of payouts that a balance pays for.
 pub(crate) const BANKED: u32 = 1 << 20;
@@ -164,7 +164,8 @@ impl SimBank {
         let given = |name: &str| asked.answers.iter().any(|(of, text)| *of == name && !text.is_empty());
         let whole = ASKED.iter().all(|(question, _)| given(question.name()));
         let person: Option<IdentityVerification> = durable(world, EntityKind::Identity, &asked.wallet.key());
-        let verified = person.is_some_and(|person| matches!(person.status, identity_verification::Status::Verified { .. }));
+        let verified =
+            person.is_some_and(|person| matches!(person.status, identity_verification::Status::Verified { .. }));
         if !submitted || !verified || !whole || asked.sealed_tax.is_empty() || asked.documents.is_empty() {
             world.object(
                 "application.early",

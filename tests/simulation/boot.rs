@@ -5,11 +5,11 @@ use std::sync::Arc;
 use purser_storage::disk::Disk;
 use purser_storage::sim_disk::{FaultSchedule, SeededRng, SimDisk};
 use purser_storage::snapshot::{MemoryRows, MemorySource};
-use purser_storage::{JournalStore, StoreLimits, OpenError, Store};
+use purser_storage::{JournalStore, OpenError, Store, StoreLimits};
 
 use crate::checks;
-use crate::plan::{CrashKind, Plan, Step};
 use crate::environment::Environment;
+use crate::plan::{CrashKind, Plan, Step};
 
 /// Adds deaths that come twice to a plan by chance of their own, so that all else in it stays as it was: what the first one
 /// left is read and not yet durable when the second comes.
@@ -81,7 +81,14 @@ pub(crate) fn boot(world: &Arc<Environment>, rough: bool) -> Option<Arc<JournalS
                 return None;
             }
         }
-        bury(world, if world.one_in(4) { CrashKind::Kill } else { CrashKind::PowerCut });
+        bury(
+            world,
+            if world.one_in(4) {
+                CrashKind::Kill
+            } else {
+                CrashKind::PowerCut
+            },
+        );
     }
     if rough && world.one_in(4) {
         flip(world);

@@ -1,8 +1,8 @@
 //! The bridge, pretended: burns, the attesters' word, mints, and what the issuer counts. Each leg of each top-up meets the
 //! fate that its plan has for it; what is true of the two chains is kept here and outlives every death of the process.
 
-mod issuer;
 mod checks;
+mod issuer;
 mod ledger;
 
 use std::sync::Arc;
@@ -11,18 +11,18 @@ use purser_actors::id::TopUpId;
 use purser_actors::kernel::EntityKind;
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    AttestationStatus, AttestedMessage, BoxFuture, Bridge, BridgeTransfer, Decline, ErrorKind, Finality, ChainStatus, MintResult, PortError,
-    SignedBurn, SignedMint, SubmitResult,
+    AttestationStatus, AttestedMessage, BoxFuture, Bridge, BridgeTransfer, ChainStatus, Decline, ErrorKind, Finality,
+    MintResult, PortError, SignedBurn, SignedMint, SubmitResult,
 };
 use purser_actors::top_up::{Status, TopUp};
 
-use crate::fault_plan::{Leg, LegBehavior};
 use crate::account_steps::durable;
+use crate::environment::{Environment, ORDERED_PANIC};
+use crate::fault_plan::{Leg, LegBehavior};
 use crate::top_ups::bought_by;
-use crate::environment::{ORDERED_PANIC, Environment};
 
 use ledger::{ATTESTED_AFTER_MS, nonce};
-pub(crate) use ledger::{Burn, BridgeTransfers, mint_name};
+pub(crate) use ledger::{BridgeTransfers, Burn, mint_name};
 
 pub(crate) struct SimBridge(pub(crate) Arc<Environment>);
 
@@ -149,8 +149,12 @@ impl SimBridge {
         // Here it is burned and nobody has been told.
         self.0.linger(self.0.below(40)).await;
         match met {
-            Some(LegBehavior::Refused | LegBehavior::DeclinedLater(_)) => return Ok(SubmitResult::Declined(no("blockhash_not_found"))),
-            Some(LegBehavior::Never | LegBehavior::CompletedButDeclined) => return Err(error(ErrorKind::Permanent, "burn")),
+            Some(LegBehavior::Refused | LegBehavior::DeclinedLater(_)) => {
+                return Ok(SubmitResult::Declined(no("blockhash_not_found")));
+            }
+            Some(LegBehavior::Never | LegBehavior::CompletedButDeclined) => {
+                return Err(error(ErrorKind::Permanent, "burn"));
+            }
             Some(LegBehavior::Expires) => return Err(error(ErrorKind::Unknown, "burn")),
             _ => afterwards(met).await?,
         }
@@ -163,7 +167,11 @@ impl SimBridge {
         })
     }
 
-    async fn attested(&self, signed: &SignedBurn, (id, payment): (TopUpId, u32)) -> Result<AttestationStatus, PortError> {
+    async fn attested(
+        &self,
+        signed: &SignedBurn,
+        (id, payment): (TopUpId, u32),
+    ) -> Result<AttestationStatus, PortError> {
         let met = self.meet(Leg::Attest, payment).await?;
         let (now, mut bridge) = (self.0.true_ms(), self.0.bridge.lock());
         let burn = bridge.burns.get_mut(&signed.transaction).expect("it was signed");
@@ -234,7 +242,10 @@ impl SimBridge {
                 .map(|(_, by)| by)
         };
         self.0.linger(self.0.below(40)).await;
-        if matches!(met, Some(LegBehavior::DeclinedLater(_) | LegBehavior::CompletedButDeclined)) {
+        if matches!(
+            met,
+            Some(LegBehavior::DeclinedLater(_) | LegBehavior::CompletedButDeclined)
+        ) {
             return Ok(MintResult::Declined(no("insufficient_gas")));
         }
         afterwards(met).await?;

@@ -6,23 +6,23 @@ mod plans;
 use std::time::Duration;
 
 use purser_actors::card_withdrawal::CardWithdrawal;
-use purser_actors::engine::{OperationError, KeyState, KeyGuard};
+use purser_actors::engine::{KeyGuard, KeyState, OperationError};
 use purser_actors::id::{CardId, WithdrawalId};
-use purser_actors::kernel::idempotency::{RecordedResponse, CommandResult};
-use purser_actors::kernel::event_record::EventRecord;
-use purser_actors::kernel::{Entity, EntityKind, IdempotencyRecorder, table};
 use purser_actors::issuer_link::{self, IssuerLink};
+use purser_actors::kernel::event_record::EventRecord;
+use purser_actors::kernel::idempotency::{CommandResult, RecordedResponse};
+use purser_actors::kernel::{Entity, EntityKind, IdempotencyRecorder, table};
 use purser_actors::money::Cents;
-use purser_actors::port::{Entropy as _, CardAction};
+use purser_actors::port::{CardAction, Entropy as _};
 use purser_actors::reloadable_card::{self, Event, ReloadableCard};
 use purser_storage::codec::{self, Stored};
 
-use crate::clients::{Clients, wallet};
-use crate::withdrawal_operators::OperatorStep;
 use crate::account_steps::durable;
-use crate::identity::address;
-use crate::withdrawals::outlives_keys;
+use crate::clients::{Clients, wallet};
 use crate::environment::Environment;
+use crate::identity::address;
+use crate::withdrawal_operators::OperatorStep;
+use crate::withdrawals::outlives_keys;
 
 pub(crate) use plans::add;
 
@@ -153,7 +153,11 @@ impl Clients {
                 return;
             }
             world.trace(|| format!("holder: {} of {} is answered {told:?}", wish.name(), CardId(id)));
-            let wished = happened(world, id, |event| matches!(event, Event::ActionRequested(w, _) if *w == wish));
+            let wished = happened(
+                world,
+                id,
+                |event| matches!(event, Event::ActionRequested(w, _) if *w == wish),
+            );
             match told {
                 Ok(true) if wished == 0 => {
                     world.object("answer.early", format!("{wish:?} of {} is not durable", CardId(id)));
@@ -219,10 +223,13 @@ impl Clients {
 
     async fn order_card(&self, nth: u32, id: u128, turn: &KeyGuard) -> bool {
         let owner = wallet(holder(nth));
-        let memo = IdempotencyRecorder::<ReloadableCard>::new(turn.slot().clone(), move |told: CommandResult<'_, ReloadableCard>| {
-            let (kind, id) = (EntityKind::ReloadableCard as u8, id.to_be_bytes().to_vec());
-            told.is_ok().then_some(RecordedResponse::EntityRef { kind, id })
-        });
+        let memo = IdempotencyRecorder::<ReloadableCard>::new(
+            turn.slot().clone(),
+            move |told: CommandResult<'_, ReloadableCard>| {
+                let (kind, id) = (EntityKind::ReloadableCard as u8, id.to_be_bytes().to_vec());
+                told.is_ok().then_some(RecordedResponse::EntityRef { kind, id })
+            },
+        );
         let whose = (CardId(id), owner, address(&owner));
         // Two of three stay open after their first charge.
         let asked = self
@@ -233,10 +240,13 @@ impl Clients {
 
     async fn order_withdrawal(&self, nth: u32, id: u128, turn: &KeyGuard) -> bool {
         let owner = wallet(holder(nth));
-        let memo = IdempotencyRecorder::<CardWithdrawal>::new(turn.slot().clone(), move |told: CommandResult<'_, CardWithdrawal>| {
-            let (kind, id) = (EntityKind::CardWithdrawal as u8, id.to_be_bytes().to_vec());
-            told.is_ok().then_some(RecordedResponse::EntityRef { kind, id })
-        });
+        let memo = IdempotencyRecorder::<CardWithdrawal>::new(
+            turn.slot().clone(),
+            move |told: CommandResult<'_, CardWithdrawal>| {
+                let (kind, id) = (EntityKind::CardWithdrawal as u8, id.to_be_bytes().to_vec());
+                told.is_ok().then_some(RecordedResponse::EntityRef { kind, id })
+            },
+        );
         let whose = (WithdrawalId(id), owner, address(&owner));
         let what = (wallet(holder(nth + 1)), amount(nth));
         let asked = self.engine.withdraw_card_balance(whose, what, Some(memo));

@@ -12,19 +12,19 @@ use purser_actors::kernel::{EntityKind, table};
 use purser_actors::money::Usdc;
 use purser_actors::payment::{Payment, Status};
 use purser_actors::port::{
-    Authorization, BoxFuture, ChainStanding, Decline, OutgoingTransfer, ErrorKind, Finality, ChainStatus, PortError, Preparation,
-    PreparedTransaction, Settlement, SubmitResult, Timestamp, OutgoingTransferRequest,
+    Authorization, BoxFuture, ChainStanding, ChainStatus, Decline, ErrorKind, Finality, OutgoingTransfer,
+    OutgoingTransferRequest, PortError, Preparation, PreparedTransaction, Settlement, SubmitResult, Timestamp,
 };
 use purser_actors::wallet_payment::SendTarget;
 use purser_storage::codec;
 
 use crate::clients::{number_of, valid_until_ms};
+use crate::environment::{Environment, ORDERED_PANIC};
 use crate::fault_plan::{ReadBehavior, Submit};
 use crate::own;
 use crate::seller::{self, SPEND};
 use crate::top_ups::{self, FORWARD};
 use crate::withdrawals::{self, OUT, fate_of};
-use crate::environment::{ORDERED_PANIC, Environment};
 
 use lists::paid_to;
 
@@ -118,7 +118,11 @@ impl SimChain {
         }
         let id = self.0.notes.lock().ids.get(&n).copied();
         let shadow = self.0.shadow.lock();
-        let row = id.and_then(|id| shadow.rows.get(&table::entity(EntityKind::Payment, &id.0.to_be_bytes())));
+        let row = id.and_then(|id| {
+            shadow
+                .rows
+                .get(&table::entity(EntityKind::Payment, &id.0.to_be_bytes()))
+        });
         let payment: Option<Payment> = row.and_then(|row| codec::decode(&row.value).ok());
         drop(shadow);
         let ready = payment.is_some_and(|payment| match &payment.status {
@@ -372,7 +376,11 @@ impl Settlement for SimChain {
         Box::pin(std::future::ready(Ok(Usdc::from_atomic(u64::MAX))))
     }
 
-    fn sent_by<'a>(&'a self, from: &'a Wallet, since: Timestamp) -> BoxFuture<'a, Result<Vec<OutgoingTransfer>, PortError>> {
+    fn sent_by<'a>(
+        &'a self,
+        from: &'a Wallet,
+        since: Timestamp,
+    ) -> BoxFuture<'a, Result<Vec<OutgoingTransfer>, PortError>> {
         Box::pin(async move {
             self.0.pass().await;
             self.weather("sent by")?;
@@ -380,7 +388,11 @@ impl Settlement for SimChain {
         })
     }
 
-    fn departures(&self, since: Timestamp, until: Timestamp) -> BoxFuture<'_, Result<Vec<OutgoingTransfer>, PortError>> {
+    fn departures(
+        &self,
+        since: Timestamp,
+        until: Timestamp,
+    ) -> BoxFuture<'_, Result<Vec<OutgoingTransfer>, PortError>> {
         Box::pin(async move {
             self.0.pass().await;
             self.weather("departures")?;

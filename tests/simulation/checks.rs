@@ -10,7 +10,7 @@ use purser_actors::card::Card;
 use purser_actors::engine::Engine;
 use purser_actors::id::{CardId, LateReturnId, PaymentId, SessionId};
 use purser_actors::kernel::event_record::EventRecord;
-use purser_actors::kernel::{OutboxJob, EntityKind, table};
+use purser_actors::kernel::{EntityKind, OutboxJob, table};
 use purser_actors::late_return::LateReturn;
 use purser_actors::ledger::{LedgerAccount, LedgerTransaction};
 use purser_actors::payment::{Payment, Status};
@@ -20,20 +20,20 @@ use purser_storage::codec::{self, Stored};
 use purser_storage::{JournalStore, Row, RowKey, Store};
 
 use crate::chain::transfers;
+use crate::environment::Environment;
 use crate::products::{SoldProduct, goods};
 use crate::providers::{Order, ProductKey};
 use crate::store::SimStore;
-use crate::environment::Environment;
 
 mod banking;
+mod card_balances;
 mod intl_orders;
 mod payouts;
-mod card_balances;
+mod responses;
 pub(crate) mod restored;
 mod room;
-mod wallet_payments;
-mod responses;
 mod top_ups;
+mod wallet_payments;
 
 pub(crate) use room::standing_tasks;
 
@@ -127,7 +127,9 @@ impl StoreContents {
             let transaction: LedgerTransaction = decode(row);
             for posting in transaction.postings {
                 match posting.account {
-                    LedgerAccount::Customer(_) => *stock.credits.entry(transaction.cause.clone()).or_default() -= posting.atomic,
+                    LedgerAccount::Customer(_) => {
+                        *stock.credits.entry(transaction.cause.clone()).or_default() -= posting.atomic
+                    }
                     LedgerAccount::Treasury(_) => stock.treasury += posting.atomic,
                     _ => {}
                 }
@@ -217,7 +219,11 @@ fn drained(world: &Environment, stock: &StoreContents, store: &SimStore) -> Resu
     if unanswered != 0 || store.headroom().queued != 0 {
         return wrong("rest.queue", format!("{unanswered} batches were never answered"));
     }
-    let doomed = world.plan.fates.values().any(crate::fault_plan::FaultPlan::needs_a_person);
+    let doomed = world
+        .plan
+        .fates
+        .values()
+        .any(crate::fault_plan::FaultPlan::needs_a_person);
     for effect in &stock.effects {
         if !effect.dead_lettered || effect.last_error.is_none() || !doomed {
             return wrong("rest.effect", format!("{effect:?}"));
@@ -258,7 +264,10 @@ fn outcomes(world: &Environment, stock: &StoreContents) -> Result<(), Violation>
         .collect();
     drop(press);
     // Operators make these by hand, or have still to: either way the money is theirs, unless it went back.
-    let by_hand = stock.goods.iter().filter(|(thing, _)| thing.0 == EntityKind::IntlOrder as u8);
+    let by_hand = stock
+        .goods
+        .iter()
+        .filter(|(thing, _)| thing.0 == EntityKind::IntlOrder as u8);
     made.extend(by_hand.filter(|(_, good)| good.says_made).map(|(thing, _)| *thing));
     let taken = restored::taken(world);
     let mut claims: BTreeMap<&str, usize> = BTreeMap::new();

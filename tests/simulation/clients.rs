@@ -5,21 +5,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use purser_actors::engine::{Engine, PaymentResult, ClaimError, PaymentRequest};
-use purser_actors::id::{CardId, PaymentId, SessionId, WalletPaymentId, Wallet};
+use purser_actors::engine::{ClaimError, Engine, PaymentRequest, PaymentResult};
+use purser_actors::id::{CardId, PaymentId, SessionId, Wallet, WalletPaymentId};
 use purser_actors::money::{Cents, Usdc};
-use purser_actors::payment::{SessionSeed, Outcome};
+use purser_actors::payment::{Outcome, SessionSeed};
 use purser_actors::port::{Authorization, Entropy, EvmAuthorization, SolanaTransfer};
-use purser_actors::product::{Currency, PurchasedProduct, Purchase};
+use purser_actors::product::{Currency, Purchase, PurchasedProduct};
 use purser_actors::quote::{ExchangeRate, QuoteFacts};
 use sha2::{Digest, Sha256};
 
 use crate::answers;
+use crate::environment::Environment;
 use crate::keys::KeyNotes;
 use crate::own;
 use crate::recipients::{self, is_payout};
 use crate::top_ups;
-use crate::environment::Environment;
 
 /// One presentation of a payment.
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use purser_actors::port::{BoxFuture, WebhookPostError, WebhookResponse, WebhookPostRequest, WebhookSender};
+use purser_actors::port::{BoxFuture, WebhookPostError, WebhookPostRequest, WebhookResponse, WebhookSender};
 
 use crate::environment::Environment;
 
@@ -11,6 +11,8 @@ pub(crate) struct NoEndpoints(pub(crate) Arc<Environment>);
 impl WebhookSender for NoEndpoints {
     fn post<'a>(&'a self, _: WebhookPostRequest<'a>) -> BoxFuture<'a, Result<WebhookResponse, WebhookPostError>> {
         self.0.object("webhook.posted", "nobody has an endpoint");
-        Box::pin(std::future::ready(Err(WebhookPostError::Failed("nobody has an endpoint"))))
+        Box::pin(std::future::ready(Err(WebhookPostError::Failed(
+            "nobody has an endpoint",
+        ))))
     }
 }

@@ -18,18 +18,18 @@ use crate::bank::BankTruth;
 use crate::bridge::BridgeTransfers;
 use crate::chain::Ledger;
 use crate::clients::ClientLog;
-use crate::withdrawal_operators::OperatorState;
-use crate::order_operators::OrderOperators;
-use crate::providers::CardNumbers;
-use crate::outages::Outages;
 use crate::identity::IdentityTruth;
-use crate::plan::Plan;
-use crate::reloadable_cards::IssuerLedger;
+use crate::order_operators::OrderOperators;
+use crate::outages::Outages;
 use crate::payouts::RailLedger;
+use crate::plan::Plan;
+use crate::providers::CardNumbers;
+use crate::reference_store::ReferenceStore;
+use crate::reloadable_cards::IssuerLedger;
 use crate::restores::Archive;
 use crate::seller::SellerLedger;
-use crate::reference_store::ReferenceStore;
 use crate::subscribers::SimSubscriber;
+use crate::withdrawal_operators::OperatorState;
 
 /// 2026-11-20T23:50:00Z: midnight comes within most runs, and with it a new day of the caps.
 const START_MS: u64 = 1_795_218_600_000;

@@ -165,7 +165,13 @@ impl FaultPlan {
 
     pub(crate) fn of(chance: &mut SeededRng) -> Self {
         let mut fate = Self::default();
-        let ask = [ReadBehavior::Fails, ReadBehavior::Fails, ReadBehavior::Hangs, ReadBehavior::Panics, ReadBehavior::Unknown];
+        let ask = [
+            ReadBehavior::Fails,
+            ReadBehavior::Fails,
+            ReadBehavior::Hangs,
+            ReadBehavior::Panics,
+            ReadBehavior::Unknown,
+        ];
         if chance.one_in(5) {
             fate.prepare = (0..=chance.next_below(4)).map(|_| pick(chance, &ask)).collect();
         }

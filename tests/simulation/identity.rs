@@ -7,17 +7,17 @@ use std::sync::Arc;
 use purser_actors::engine::OperationError;
 use purser_actors::id::{JobId, Wallet};
 use purser_actors::identity_verification::{self, IdentityVerification};
-use purser_actors::kernel::{Entity as _, EntityKind, table};
 use purser_actors::issuer_link::{self, IssuerLink};
+use purser_actors::kernel::{Entity as _, EntityKind, table};
 use purser_actors::port::{
-    IssuerAccountResult, StartedCheck, BoxFuture, IssuerAccounts, CheckStatus, ErrorKind, IdentityCheck, PortError, IdentityCheckRequest,
-    Verdict,
+    BoxFuture, CheckStatus, ErrorKind, IdentityCheck, IdentityCheckRequest, IssuerAccountResult, IssuerAccounts,
+    PortError, StartedCheck, Verdict,
 };
 
-use crate::clients::{Clients, wallet};
 use crate::account_steps::durable;
+use crate::clients::{Clients, wallet};
+use crate::environment::{Environment, ORDERED_PANIC};
 use crate::plan::WALLETS;
-use crate::environment::{ORDERED_PANIC, Environment};
 
 /// What the two providers know.
 #[derive(Default)]
@@ -258,13 +258,16 @@ impl Clients {
         drop(bureau);
         self.go(async move {
             for _ in 0..calls {
-                let told = engine.record_identity_verdict(owner, reference.clone(), verdict.clone()).await;
+                let told = engine
+                    .record_identity_verdict(owner, reference.clone(), verdict.clone())
+                    .await;
                 if world.is_dead() {
                     return;
                 }
                 world.trace(|| format!("callback: {told:?}"));
                 let stored: Option<IdentityVerification> = durable(&world, EntityKind::Identity, &owner.key());
-                let under_way = |i: &IdentityVerification| matches!(i.status, identity_verification::Status::InReview { .. });
+                let under_way =
+                    |i: &IdentityVerification| matches!(i.status, identity_verification::Status::InReview { .. });
                 // Whoever has failed may have begun again since. An earlier answer to the same check stands, whatever this one says.
                 let passed = verdict == Verdict::Passed;
                 let wrong = match told {

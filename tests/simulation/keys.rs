@@ -4,16 +4,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use purser_actors::api_key::{ApiKey, Rejection};
-use purser_actors::engine::{OperationError, Engine};
+use purser_actors::engine::{Engine, OperationError};
 use purser_actors::id::{ApiKeyId, SessionId};
 use purser_actors::kernel::EntityKind;
 use purser_actors::session::Session;
 use purser_storage::sim_disk::SeededRng;
 
-use crate::clients::{Clients, wallet};
 use crate::account_steps::durable;
-use crate::plan::{Plan, Step, WALLETS, pick};
+use crate::clients::{Clients, wallet};
 use crate::environment::Environment;
+use crate::plan::{Plan, Step, WALLETS, pick};
 
 /// Keys that one account has at a time.
 const MOST: u8 = 3;
@@ -99,7 +99,10 @@ impl Clients {
 
     async fn make_key(&self, nth: u32) {
         let world = &self.world;
-        let told = self.engine.issue_api_key(id(nth), wallet(owner(nth)), "key", MOST).await;
+        let told = self
+            .engine
+            .issue_api_key(id(nth), wallet(owner(nth)), "key", MOST)
+            .await;
         if world.is_dead() {
             return;
         }

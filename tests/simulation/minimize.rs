@@ -1,8 +1,8 @@
 //! Makes a short story of a long one: leaves steps and fates away for as long as the same rule is still broken.
 
 use crate::fault_plan::FaultPlan;
-use crate::run::run;
 use crate::plan::Plan;
+use crate::run::run;
 
 /// The shortest plan that was found to break the same rule.
 pub(crate) fn shrink(plan: &Plan, rule: &str) -> Plan {

@@ -5,11 +5,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use purser_storage::mutants::{Mutant, enable};
 
-use crate::run::run;
+use crate::minimize::shrink;
 use crate::plan::Plan;
 use crate::results;
+use crate::run::run;
 use crate::seeds::{in_parallel, quiet_ordered_panics};
-use crate::minimize::shrink;
 
 /// Seeds after which a bug counts as missed.
 const LIMIT: u64 = 2_000;

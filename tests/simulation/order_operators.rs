@@ -7,21 +7,24 @@ use std::time::Duration;
 
 use purser_actors::engine::{OperationError, Waits};
 use purser_actors::id::{CardId, RequestId};
-use purser_actors::intl_order::{BillingAddress, IntlCardDetails, EnteredCard, IntlOrder, Rejection, Status};
+use purser_actors::intl_order::{BillingAddress, EnteredCard, IntlCardDetails, IntlOrder, Rejection, Status};
 use purser_actors::kernel::{Entity, EntityKind};
 use purser_actors::operator::{OperatorAction, Role};
-use purser_actors::port::{BoxFuture, ErrorKind, PortError, KeyShredder};
+use purser_actors::port::{BoxFuture, ErrorKind, KeyShredder, PortError};
 use purser_actors::product::PurchasedProduct;
 
-use crate::clients::{Clients, product};
 use crate::account_steps::durable;
+use crate::clients::{Clients, product};
 use crate::environment::Environment;
 
 /// How long a lease runs.
 const LEASE_MS: u64 = 2_500;
 
 /// What whoever asked is told, with the state that an order has come to.
-fn became(told: Result<(), OperationError<Rejection>>, state: &'static str) -> Result<&'static str, OperationError<Rejection, Waits>> {
+fn became(
+    told: Result<(), OperationError<Rejection>>,
+    state: &'static str,
+) -> Result<&'static str, OperationError<Rejection, Waits>> {
     told.map(|()| state).map_err(OperationError::among)
 }
 
@@ -99,7 +102,9 @@ impl Clients {
             Some((_, Ok(paid))) if call.payment == payment => product(&paid.outcome),
             _ => None,
         });
-        let Some(PurchasedProduct::IntlOrder(id)) = order else { return };
+        let Some(PurchasedProduct::IntlOrder(id)) = order else {
+            return;
+        };
         let known = world.desk.lock().lease(id, does);
         let this = self.clone();
         self.go(async move {

@@ -12,10 +12,10 @@ use purser_actors::money::Cents;
 use purser_actors::product::{DailyCap, DailyCaps, ProductLine};
 use purser_storage::sim_disk::SeededRng;
 
-use crate::order_operators::act;
-use crate::fault_plan::FaultPlan;
-use crate::plan::{Plan, Step, pick};
 use crate::environment::Environment;
+use crate::fault_plan::FaultPlan;
+use crate::order_operators::act;
+use crate::plan::{Plan, Step, pick};
 
 /// Payments with these numbers are made during outages: the first of each line that there is.
 const CARDS: u32 = 288;

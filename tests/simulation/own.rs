@@ -1,22 +1,22 @@
 //! What agents buy from us by managed wallets: paid to our treasury like any purchase, and their owners' in everything. A spend
 //! is the price of a call of our own route, so each has a number of both kinds.
 
-use purser_actors::engine::{Engine, PaymentResult, ClaimError};
+use purser_actors::engine::{ClaimError, Engine, PaymentResult};
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::payment::Outcome;
 use purser_actors::port::Authorization;
-use purser_actors::wallet_payment::{ServerResponse, CallFailure};
+use purser_actors::wallet_payment::{CallFailure, ServerResponse};
 use purser_storage::sim_disk::SeededRng;
 
 use std::sync::Arc;
 
 use crate::clients::{Clients, price};
+use crate::environment::Environment;
 use crate::fault_plan::FaultPlan;
 use crate::plan::{Plan, Step};
 use crate::seller::SPEND;
 use crate::withdrawals::EACH;
-use crate::environment::Environment;
 
 /// Spends with this number and above, so many of them, pay our own routes.
 pub(crate) const FIRST: u32 = 16;
@@ -95,7 +95,8 @@ pub(crate) fn add(plan: &mut Plan) {
     if chance.one_in(2) {
         let at = (first + 4).min(plan.steps.len());
         for owner in 0..2 {
-            plan.steps.insert(at, Step::Agent(WalletPaymentStep::Funds(owner, 50_000)));
+            plan.steps
+                .insert(at, Step::Agent(WalletPaymentStep::Funds(owner, 50_000)));
             plan.steps.insert(at, Step::Agent(WalletPaymentStep::Limits(owner, 3)));
         }
     }

@@ -7,14 +7,16 @@ use std::sync::Arc;
 use purser_actors::id::{JobId, PayoutId};
 use purser_actors::kernel::EntityKind;
 use purser_actors::payout::{Payout, PayoutTarget};
-use purser_actors::port::payouts::{PayoutRequest, PayoutRails, PayoutRailStatus, RecallResult, PayoutStatusUpdate, PayoutEvent};
+use purser_actors::port::payouts::{
+    PayoutEvent, PayoutRailStatus, PayoutRails, PayoutRequest, PayoutStatusUpdate, RecallResult,
+};
 use purser_actors::port::{BoxFuture, ErrorKind, PortError};
 use purser_actors::product::ProductLine;
 
-use crate::bank_applications::fate_of_order;
-use crate::fault_plan::{PayoutCourse, Send};
 use crate::account_steps::durable;
-use crate::environment::{ORDERED_PANIC, Environment};
+use crate::bank_applications::fate_of_order;
+use crate::environment::{Environment, ORDERED_PANIC};
+use crate::fault_plan::{PayoutCourse, Send};
 
 /// Time between two words of a rail that goes on, in milliseconds.
 const PAUSE_MS: u64 = 400;
@@ -168,7 +170,9 @@ impl RailLedger {
         let late = matches!(slip.course, PayoutCourse::FailsThenPays { gone: false });
         match slip.last() {
             PayoutRailStatus::Complete { .. } if !late => RecallResult::TooLate,
-            PayoutRailStatus::Failed { .. } | PayoutRailStatus::Cancelled { .. } | PayoutRailStatus::Returned { .. } => RecallResult::Recalled,
+            PayoutRailStatus::Failed { .. }
+            | PayoutRailStatus::Cancelled { .. }
+            | PayoutRailStatus::Returned { .. } => RecallResult::Recalled,
             PayoutRailStatus::Complete { .. } | PayoutRailStatus::InProcess { .. } => {
                 slip.to_come = VecDeque::from([(0, returned())]);
                 self.speak(world);
@@ -288,7 +292,9 @@ impl PayoutRails for SimPayouts {
             let world = &self.0;
             world.pass().await;
             let stored: Option<Payout> = durable(world, EntityKind::Payout, &payout.0.to_be_bytes());
-            if !stored.is_some_and(|p| p.key == key && (p.is_credited() || matches!(p.plan.target, PayoutTarget::App(..)))) {
+            if !stored
+                .is_some_and(|p| p.key == key && (p.is_credited() || matches!(p.plan.target, PayoutTarget::App(..))))
+            {
                 world.object("recall.early", format!("{payout} is asked back"));
             }
             world.linger(world.below(80)).await;

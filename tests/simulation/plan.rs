@@ -11,11 +11,11 @@ use purser_storage::sim_disk::SeededRng;
 
 use crate::agents::WalletPaymentStep;
 use crate::bank::BankStep;
-use crate::order_operators::OrderStep;
+use crate::card_balances::CardBalanceStep;
 use crate::fault_plan::FaultPlan;
 use crate::keys::Keys;
 use crate::limits::settings;
-use crate::card_balances::CardBalanceStep;
+use crate::order_operators::OrderStep;
 use crate::outages::Provider;
 use crate::recipients::RecipientStep;
 
@@ -309,7 +309,15 @@ fn step(chance: &mut SeededRng, payments: &mut u32) -> Step {
         },
         69 => Step::Keep {
             wallet,
-            keeps: pick(chance, &[RecipientStep::Rename, RecipientStep::Archive, RecipientStep::Restore, RecipientStep::Delete]),
+            keeps: pick(
+                chance,
+                &[
+                    RecipientStep::Rename,
+                    RecipientStep::Archive,
+                    RecipientStep::Restore,
+                    RecipientStep::Delete,
+                ],
+            ),
         },
         _ => Step::Refresh {
             nth: chance.next_below(3) as u8,
@@ -329,6 +337,9 @@ fn pay(chance: &mut SeededRng, payment: u32) -> Step {
 impl Plan {
     /// On prepaid cards: the one that there always is.
     pub(crate) fn cap(&self) -> DailyCap {
-        self.settings.caps.of(ProductLine::UsaCard).expect("prepaid cards are capped")
+        self.settings
+            .caps
+            .of(ProductLine::UsaCard)
+            .expect("prepaid cards are capped")
     }
 }

@@ -10,16 +10,17 @@ use purser_actors::id::JobId;
 use purser_actors::kernel::{EntityKind, table};
 use purser_actors::money::Cents;
 use purser_actors::port::{
-    BoxFuture, CardActivity, CardIssuer, CardState, CardEvent, ErrorKind, GiftCardProvider, GiftCardOffer, GiftCardOrderResult, GiftTerms,
-    IssueResult, IssueCardRequest, IssuedCard, GiftCardRequest, PortError, CardSnapshot, CardActionRequest, CardAction,
+    BoxFuture, CardAction, CardActionRequest, CardActivity, CardEvent, CardIssuer, CardSnapshot, CardState, ErrorKind,
+    GiftCardOffer, GiftCardOrderResult, GiftCardProvider, GiftCardRequest, GiftTerms, IssueCardRequest, IssueResult,
+    IssuedCard, PortError,
 };
 use purser_actors::product::{Country, Currency};
 use purser_storage::codec::{self, Stored};
 
 use crate::clients::payment_of_amount;
+use crate::environment::{Environment, ORDERED_PANIC};
 use crate::fault_plan::Issue;
 use crate::outages::{self, Provider};
-use crate::environment::{ORDERED_PANIC, Environment};
 
 /// A thing that is sold: its kind as stored, and its id.
 pub(crate) type ProductKey = (u8, u128);

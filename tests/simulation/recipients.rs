@@ -2,18 +2,18 @@
 
 use std::time::Duration;
 
-use purser_actors::bank_destination::{BankRecipient, BankDestination, DestinationType};
-use purser_actors::id::{BankRecipientId, BankDestinationId, PayoutId, PaymentRecipientId, Wallet};
+use purser_actors::bank_destination::{BankDestination, BankRecipient, DestinationType};
+use purser_actors::id::{BankDestinationId, BankRecipientId, PaymentRecipientId, PayoutId, Wallet};
 use purser_actors::kernel::{EntityKind, table};
-use purser_actors::payout::{BankDetails, Payout, Status};
-use purser_actors::product::{AppPayee, Currency, Platform, PurchasedProduct, Purchase};
 use purser_actors::payment_recipient::PaymentRecipient;
+use purser_actors::payout::{BankDetails, Payout, Status};
+use purser_actors::product::{AppPayee, Currency, Platform, Purchase, PurchasedProduct};
 use purser_storage::codec;
 
-use crate::clients::{Clients, product, wallet};
 use crate::account_steps::durable;
-use crate::plan::WALLETS;
+use crate::clients::{Clients, product, wallet};
 use crate::environment::Environment;
+use crate::plan::WALLETS;
 
 /// What an owner does with a saved recipient.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,26 +7,26 @@ use std::sync::Arc;
 use purser::verify::ChainTransfer;
 use purser_actors::banking::transfer::BankTransfer;
 use purser_actors::discrepancy::DiscrepancyDetails;
-use purser_actors::engine::{ReconcilerSettings, Reconciler, ReconcilerDeps, ReconciliationCursor};
+use purser_actors::engine::{Reconciler, ReconcilerDeps, ReconcilerSettings, ReconciliationCursor};
 use purser_actors::id::{JobId, Network};
 use purser_actors::kernel::{EntityKind, table};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::banking::IncomingTransfer;
 use purser_actors::port::{
-    BoxFuture, ListCursor, ProviderEntry, EntryKey, Finality, ReconciliationLists, ChainMovement, ListPage, PortError, ProviderList, Timestamp,
-    TreasuryList,
+    BoxFuture, ChainMovement, EntryKey, Finality, ListCursor, ListPage, PortError, ProviderEntry, ProviderList,
+    ReconciliationLists, Timestamp, TreasuryList,
 };
 use purser_actors::product::Currency;
-use purser_actors::reconciliation::{EntryAmount, ReconciliationSource, EntryStatus};
+use purser_actors::reconciliation::{EntryAmount, EntryStatus, ReconciliationSource};
 use purser_storage::Store;
 use purser_storage::codec;
 
-use crate::providers::{Order, ProductKey};
-use crate::own;
 use crate::account_steps::durable;
+use crate::environment::Environment;
+use crate::own;
+use crate::providers::{Order, ProductKey};
 use crate::seller::SPEND;
 use crate::withdrawals::OUT;
-use crate::environment::Environment;
 
 struct ChainTransfers(Arc<Environment>);
 
@@ -131,7 +131,11 @@ impl ProviderOrders {
 }
 
 impl ProviderList for ProviderOrders {
-    fn entries<'a>(&'a self, after: Option<&'a ListCursor>, limit: usize) -> BoxFuture<'a, Result<ListPage<ProviderEntry>, PortError>> {
+    fn entries<'a>(
+        &'a self,
+        after: Option<&'a ListCursor>,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<ListPage<ProviderEntry>, PortError>> {
         let page = page(&self.all(), after, limit);
         Box::pin(std::future::ready(Ok(page)))
     }
@@ -170,14 +174,19 @@ impl BalanceList {
                 let listed = moves.into_iter().filter_map(|(id, done)| {
                     // As with makers: that the amount is the ordered one is judged there.
                     let row: BankTransfer = durable(world, EntityKind::BankTransfer, &id.0.to_be_bytes())?;
-                    let standing = if done { EntryStatus::Completed } else { EntryStatus::Declined };
+                    let standing = if done {
+                        EntryStatus::Completed
+                    } else {
+                        EntryStatus::Declined
+                    };
                     Some(listed(JobId(id.0), (standing, dollars(row.cents))))
                 });
                 listed.collect()
             }
             ReconciliationSource::BankDeposits => {
                 let deposits = world.vaults.lock().deposits.clone().into_iter();
-                let paid_in = |one: IncomingTransfer| listed(one.reference, (EntryStatus::Completed, dollars(one.amount)));
+                let paid_in =
+                    |one: IncomingTransfer| listed(one.reference, (EntryStatus::Completed, dollars(one.amount)));
                 deposits.map(paid_in).collect()
             }
             ReconciliationSource::ReloadableCards => {
@@ -222,7 +231,11 @@ impl BalanceList {
 }
 
 impl ProviderList for BalanceList {
-    fn entries<'a>(&'a self, after: Option<&'a ListCursor>, limit: usize) -> BoxFuture<'a, Result<ListPage<ProviderEntry>, PortError>> {
+    fn entries<'a>(
+        &'a self,
+        after: Option<&'a ListCursor>,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<ListPage<ProviderEntry>, PortError>> {
         let page = page(&self.all(), after, limit);
         Box::pin(std::future::ready(Ok(page)))
     }
@@ -258,7 +271,9 @@ pub(crate) fn watched(world: &Arc<Environment>) -> Option<ReconcilerDeps> {
 /// Everything that differs now, without any time of grace.
 async fn differences(world: &Arc<Environment>, store: Arc<dyn Store>) -> Vec<DiscrepancyDetails> {
     let list = |kind| -> Arc<dyn ProviderList> { Arc::new(ProviderOrders(world.clone(), kind)) };
-    let kept = |source| -> (ReconciliationSource, Arc<dyn ProviderList>) { (source, Arc::new(BalanceList(world.clone(), source))) };
+    let kept = |source| -> (ReconciliationSource, Arc<dyn ProviderList>) {
+        (source, Arc::new(BalanceList(world.clone(), source)))
+    };
     let reconciling = ReconcilerDeps {
         lists: ReconciliationLists {
             treasury: Some(Arc::new(ChainTransfers(world.clone()))),
@@ -322,8 +337,8 @@ pub(crate) async fn judge(world: &Arc<Environment>, store: Arc<dyn Store>) {
 #[cfg(debug_assertions)]
 #[test]
 fn a_lost_deposit_is_a_difference() {
-    use crate::run;
     use crate::plan::{Plan, Step};
+    use crate::run;
     use purser_storage::mutants::{Mutant, enable};
     crate::seeds::quiet_ordered_panics();
     enable(Some(Mutant::LateSettlementIgnored));

@@ -9,8 +9,8 @@ use purser_actors::kernel::job::Counted;
 use purser_actors::kernel::table;
 use purser_storage::codec;
 use purser_storage::{
-    Batch, CommitError, Committed, Condition, Event, JournalStore, WriteSession, MAX_VALUE_BYTES, Row, RowKey, Store,
-    StoreError, StoredEvent, Write,
+    Batch, CommitError, Committed, Condition, Event, JournalStore, MAX_VALUE_BYTES, Row, RowKey, Store, StoreError,
+    StoredEvent, Write, WriteSession,
 };
 
 #[derive(Clone)]

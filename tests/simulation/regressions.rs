@@ -3,8 +3,8 @@
 use purser_actors::product::{DailyCap, DailyCaps, ProductLine};
 
 use crate::fault_plan::{FaultPlan, Issue, Submit};
-use crate::run::{Outcome, run};
 use crate::plan::{Plan, Step};
+use crate::run::{Outcome, run};
 use crate::seeds::quiet_ordered_panics;
 
 /// A run of these steps, with what payments meet.

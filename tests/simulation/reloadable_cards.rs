@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 use purser_actors::id::JobId;
 use purser_actors::port::{
-    BoxFuture, OpenCardResult, ReloadableCardProvider, CardEvent, ErrorKind, OpenCardRequest, PortError, HoldResult, HoldRequest,
-    HoldStatus, CardSnapshot, CardActionRequest,
+    BoxFuture, CardActionRequest, CardEvent, CardSnapshot, ErrorKind, HoldRequest, HoldResult, HoldStatus,
+    OpenCardRequest, OpenCardResult, PortError, ReloadableCardProvider,
 };
 
-use crate::environment::{ORDERED_PANIC, Environment};
+use crate::environment::{Environment, ORDERED_PANIC};
 
 pub(crate) use ledger::IssuerLedger;
 

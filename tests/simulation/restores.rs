@@ -14,7 +14,7 @@ use purser_actors::incoming::Status;
 use purser_actors::kernel::event_record::EventRecord;
 use purser_actors::kernel::{EntityKind, table};
 use purser_actors::payment::Payment;
-use purser_actors::port::{Authorization, AttributedTransfer, Timestamp};
+use purser_actors::port::{AttributedTransfer, Authorization, Timestamp};
 use purser_actors::withdrawal::{self, Withdrawal};
 use purser_storage::codec;
 use purser_storage::disk::Disk as _;
@@ -22,19 +22,19 @@ use purser_storage::sim_disk::{SeededRng, SimDisk};
 use purser_storage::snapshot::MemoryRows;
 use purser_storage::{JournalStore, RestoreMarker, StoredEvent};
 
+use crate::account_steps::durable;
 use crate::agents::WalletPaymentStep;
+use crate::card_balances::all;
 use crate::chain::received;
 use crate::checks::restored::taken;
-use crate::clients::{Clients, ClientLog, is_gift, wallet};
+use crate::clients::{ClientLog, Clients, is_gift, wallet};
+use crate::environment::Environment;
 use crate::order_operators::act;
-use crate::card_balances::all;
 use crate::own;
-use crate::account_steps::durable;
 use crate::plan::{Plan, Step, WALLETS, pick};
 use crate::reference_store::ReferenceStore;
 use crate::store::SimStore;
 use crate::withdrawals::{EACH, OUT, fate_of};
-use crate::environment::Environment;
 
 /// The file that a backup is in.
 const FILE: &str = "backup";
@@ -250,7 +250,10 @@ pub(crate) fn restore(world: &Environment, down_ms: u64, covered: bool) {
 /// Departures that somebody has booked, by transaction.
 pub(crate) fn booked(world: &Environment) -> BTreeSet<String> {
     let shadow = world.shadow.lock();
-    let rows = shadow.rows.iter().filter(|(key, _)| key[0] == table::ATTRIBUTED_TRANSFER);
+    let rows = shadow
+        .rows
+        .iter()
+        .filter(|(key, _)| key[0] == table::ATTRIBUTED_TRANSFER);
     rows.map(|(_, row)| AttributedTransfer::read(&row.value).unwrap().departure.transaction)
         .collect()
 }

@@ -16,20 +16,20 @@ use crate::bridge::SimBridge;
 use crate::chain::SimChain;
 use crate::checks;
 use crate::clients::Clients;
-use crate::order_operators::SimShredder;
 use crate::endpoints::NoEndpoints;
-use crate::providers::SimProviders;
-use crate::outages;
+use crate::environment::{Environment, InvariantViolation};
 use crate::identity::SimIdentity;
-use crate::plan::{CrashKind, Plan, Step};
-use crate::reloadable_cards::SimReloadableCards;
+use crate::order_operators::SimShredder;
+use crate::outages;
 use crate::payouts::SimPayouts;
+use crate::plan::{CrashKind, Plan, Step};
+use crate::providers::SimProviders;
 use crate::reconciliation;
+use crate::reloadable_cards::SimReloadableCards;
 use crate::restores;
 use crate::seller::SimSeller;
 use crate::store::SimStore;
 use crate::subscribers::{self, Stream};
-use crate::environment::{InvariantViolation, Environment};
 
 /// What a run came to.
 pub(crate) struct Outcome {

@@ -5,11 +5,11 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use crate::run::{Outcome, run};
+use crate::environment::ORDERED_PANIC;
+use crate::minimize::shrink;
 use crate::plan::Plan;
 use crate::results;
-use crate::minimize::shrink;
-use crate::environment::ORDERED_PANIC;
+use crate::run::{Outcome, run};
 
 /// Run always, before fresh ones: the first so many seeds.
 const FIXED: u64 = 50;

@@ -6,23 +6,23 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use futures_util::FutureExt as _;
-use purser_actors::agent_wallet::{WalletAddresses, AgentWallet};
-use purser_actors::id::{WalletPaymentId, Wallet};
+use purser_actors::agent_wallet::{AgentWallet, WalletAddresses};
+use purser_actors::id::{Wallet, WalletPaymentId};
 use purser_actors::kernel::{EntityKind, table};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, BoxFuture, WalletSigner, ErrorKind, EvmAuthorization, PaidHttpClient, PortError, SealedKeys, SealedHttpPart,
-    SolanaTransfer, SubmitResult, OutgoingTransferRequest,
+    Authorization, BoxFuture, ErrorKind, EvmAuthorization, OutgoingTransferRequest, PaidHttpClient, PortError,
+    SealedHttpPart, SealedKeys, SolanaTransfer, SubmitResult, WalletSigner,
 };
-use purser_actors::wallet_payment::{ServerResponse, CallFailure, HttpRecordPart, SendTarget, WalletPayment, Status};
+use purser_actors::wallet_payment::{CallFailure, HttpRecordPart, SendTarget, ServerResponse, Status, WalletPayment};
 
+use crate::account_steps::{durable, judge_leaving, judge_signing};
 use crate::agents::addresses;
 use crate::chain::{Ledger, SimChain};
 use crate::clients::number_of;
+use crate::environment::{Environment, ORDERED_PANIC};
 use crate::own;
-use crate::account_steps::{durable, judge_leaving, judge_signing};
 use crate::withdrawals::{EACH, OUT};
-use crate::environment::{ORDERED_PANIC, Environment};
 
 /// Transfers with this number and above leave managed wallets.
 pub(crate) const SPEND: u32 = 1 << 26;
@@ -260,7 +260,11 @@ impl WalletSigner for SimSeller {
         Some(addresses(owner))
     }
 
-    fn sign_transfer<'a>(&'a self, keys: SealedKeys<'a>, transfer: &'a OutgoingTransferRequest) -> CallResult<'a, Authorization> {
+    fn sign_transfer<'a>(
+        &'a self,
+        keys: SealedKeys<'a>,
+        transfer: &'a OutgoingTransferRequest,
+    ) -> CallResult<'a, Authorization> {
         Box::pin(async move {
             let id = WalletPaymentId(transfer.key);
             let order = stored(&self.0, id).map(|spend| (spend.order.to, spend.order.amount));
@@ -274,7 +278,11 @@ impl WalletSigner for SimSeller {
         })
     }
 
-    fn sign_call<'a>(&'a self, keys: SealedKeys<'a>, call: SealedHttpPart<'a>) -> CallResult<'a, (Authorization, Vec<u8>)> {
+    fn sign_call<'a>(
+        &'a self,
+        keys: SealedKeys<'a>,
+        call: SealedHttpPart<'a>,
+    ) -> CallResult<'a, (Authorization, Vec<u8>)> {
         Box::pin(async move {
             let (authorization, n) = self.sign(keys, call.spend).await?;
             Ok((authorization, payment(n)))

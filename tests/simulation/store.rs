@@ -7,14 +7,14 @@ use purser_actors::kernel::{EntityKind, table};
 use purser_actors::payment::Payment;
 use purser_actors::product::ProductLine;
 use purser_storage::{
-    Batch, BoxFuture, CommitCallback, EventSink, Headroom, JournalStore, Row, RowKey, Seq, Span, Store, StoreError, StoredEvent,
-    Write, codec,
+    Batch, BoxFuture, CommitCallback, EventSink, Headroom, JournalStore, Row, RowKey, Seq, Span, Store, StoreError,
+    StoredEvent, Write, codec,
 };
 use tokio::sync::Notify;
 
 use crate::checks;
+use crate::environment::{Environment, ORDERED_PANIC};
 use crate::outages;
-use crate::environment::{ORDERED_PANIC, Environment};
 
 pub(crate) struct SimStore {
     pub(crate) journal: Arc<JournalStore>,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use purser::config::{Config, ConfigSources};
-use purser::stream::{StreamEvent, SubscriberFeed, EventFilter, Hub};
+use purser::stream::{EventFilter, Hub, StreamEvent, SubscriberFeed};
 use purser_actors::id::SessionId;
 use purser_storage::{Store, StoreError, StoredEvent};
 use tokio::task::JoinHandle;

@@ -7,21 +7,21 @@ use purser::verify::ChainTransfer;
 use purser_actors::engine::Engine;
 use purser_actors::id::{TopUpId, Wallet};
 use purser_actors::kernel::job::Job;
-use purser_actors::kernel::{OutboxJob, EntityKind};
+use purser_actors::kernel::{EntityKind, OutboxJob};
 use purser_actors::money::{Cents, Usdc};
-use purser_actors::port::{Authorization, EvmAuthorization, PreparedTransaction, OutgoingTransferRequest};
+use purser_actors::port::{Authorization, EvmAuthorization, OutgoingTransferRequest, PreparedTransaction};
 use purser_actors::product::Purchase;
 use purser_actors::top_up::{FirstLeg, Status, TopUp};
 use purser_storage::sim_disk::SeededRng;
 
-use crate::clients::payment_of_amount;
-use crate::order_operators::act;
-use crate::fault_plan::FaultPlan;
 use crate::account_steps::durable;
+use crate::clients::payment_of_amount;
+use crate::environment::Environment;
+use crate::fault_plan::FaultPlan;
+use crate::order_operators::act;
 use crate::plan::{Plan, Step, pick};
 use crate::seller::SPEND;
 use crate::withdrawals::EACH;
-use crate::environment::Environment;
 
 /// Payments with this number and above are for top-ups.
 const TOP: u32 = 1 << 14;
@@ -92,7 +92,8 @@ pub(crate) fn sign(world: &Environment, transfer: &OutgoingTransferRequest) -> O
     let id = TopUpId(transfer.key);
     let top_up: TopUp = durable(world, EntityKind::TopUp, &transfer.key.to_be_bytes())?;
     let Wallet::Evm(to) = transfer.to else { return None };
-    if (top_up.address, top_up.delivered_amount()) != (to, transfer.amount) || !matches!(top_up.status, Status::Paid(_)) {
+    if (top_up.address, top_up.delivered_amount()) != (to, transfer.amount) || !matches!(top_up.status, Status::Paid(_))
+    {
         world.object("forward.early", format!("{transfer:?}, and durable is {top_up:?}"));
     }
     let mut chain = world.chain.lock();
@@ -113,7 +114,12 @@ pub(crate) fn sign(world: &Environment, transfer: &OutgoingTransferRequest) -> O
 }
 
 /// Whether exactly this was durable before it is sent.
-pub(crate) fn is_durable(world: &Environment, n: u32, authorization: &Authorization, prepared: &PreparedTransaction) -> bool {
+pub(crate) fn is_durable(
+    world: &Environment,
+    n: u32,
+    authorization: &Authorization,
+    prepared: &PreparedTransaction,
+) -> bool {
     let id = world.chain.lock().forwards[&n];
     let top_up: Option<TopUp> = durable(world, EntityKind::TopUp, &id.0.to_be_bytes());
     top_up.is_some_and(|top_up| match &top_up.status {

@@ -11,11 +11,11 @@ use purser_actors::kernel::{Entity, EntityKind};
 use purser_actors::lease::Leasable as _;
 use purser_actors::port::Clock as _;
 
-use crate::clients::Clients;
-use crate::order_operators::act;
-use crate::card_balances::{all, withdrawal};
 use crate::account_steps::durable;
+use crate::card_balances::{all, withdrawal};
+use crate::clients::Clients;
 use crate::environment::Environment;
+use crate::order_operators::act;
 
 /// How long a lease runs.
 const LEASE_MS: u64 = 2_500;
@@ -108,7 +108,11 @@ impl Clients {
                 told.map(|()| "queued").map_err(OperationError::among)
             }
             OperatorStep::Reject | OperatorStep::RejectUnclaimed if unpaid() => {
-                let lease = if hand == OperatorStep::Reject { Some(lease?) } else { None };
+                let lease = if hand == OperatorStep::Reject {
+                    Some(lease?)
+                } else {
+                    None
+                };
                 let told = engine.reject_card_withdrawal(id, act(who), lease, "no".into()).await;
                 if told.is_ok() && lease.is_some_and(|lease| lease < newest) {
                     world.object("lease.old", format!("{id} was rejected with the old lease {lease:?}"));

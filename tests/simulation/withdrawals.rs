@@ -5,21 +5,23 @@ use std::collections::BTreeMap;
 
 use purser::verify::ChainTransfer;
 use purser_actors::account::Account;
-use purser_actors::engine::{OperationError, KeyState};
+use purser_actors::engine::{KeyState, OperationError};
 use purser_actors::id::{Wallet, WithdrawalId};
-use purser_actors::kernel::idempotency::{RecordedResponse, CommandResult};
+use purser_actors::kernel::idempotency::{CommandResult, RecordedResponse};
 use purser_actors::kernel::{Entity, EntityKind, IdempotencyRecorder, table};
 use purser_actors::money::{Cents, Usdc};
-use purser_actors::port::{Authorization, Entropy as _, EvmAuthorization, PreparedTransaction, SolanaTransfer, OutgoingTransferRequest};
+use purser_actors::port::{
+    Authorization, Entropy as _, EvmAuthorization, OutgoingTransferRequest, PreparedTransaction, SolanaTransfer,
+};
 use purser_actors::withdrawal::{Status, Withdrawal};
 use purser_storage::codec;
 use purser_storage::sim_disk::SeededRng;
 
-use crate::clients::{Clients, number_of, wallet};
-use crate::fault_plan::FaultPlan;
 use crate::account_steps::{judge_leaving, judge_signing};
-use crate::plan::{Plan, Step, WALLETS};
+use crate::clients::{Clients, number_of, wallet};
 use crate::environment::Environment;
+use crate::fault_plan::FaultPlan;
+use crate::plan::{Plan, Step, WALLETS};
 
 /// Transfers with this number and above leave the treasury.
 pub(crate) const OUT: u32 = 1 << 24;
@@ -93,7 +95,11 @@ impl Clients {
     /// Whether it was answered for good.
     async fn withdraw_once(&self, from: u8, nth: u32) -> bool {
         let (world, owner) = (&self.world, wallet(from));
-        let turn = match self.engine.acquire_key(owner, &format!("key {nth}"), [nth as u8; 32]).await {
+        let turn = match self
+            .engine
+            .acquire_key(owner, &format!("key {nth}"), [nth as u8; 32])
+            .await
+        {
             Ok(KeyState::Acquired(turn)) => turn,
             Ok(KeyState::Replay(RecordedResponse::Body { status, body })) => {
                 told(world, nth, status, &body);

@@ -92,7 +92,9 @@ fn every_table_is_climbed_by_a_test() {
         .filter(|file| file.is_rust() && file.name.starts_with("tests/"))
         .collect();
     let climbs = |file: &crate::source_files::File, heading: &str| {
-        let called = heading.strip_prefix("POST ").filter(|path| FUNCTION_NAMES.contains(path));
+        let called = heading
+            .strip_prefix("POST ")
+            .filter(|path| FUNCTION_NAMES.contains(path));
         let called =
             called.is_some_and(|path| file.text.contains(".climbs(") && file.text.contains(&format!("\"{path}\"")));
         called || (file.text.contains("Ladder::of(") && file.text.contains(&format!("\"{heading}\"")))

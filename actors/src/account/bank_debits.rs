@@ -4,13 +4,13 @@ use super::claims::admit;
 use super::statement::{StatementLineType, append_line};
 use super::{Account, Event, Rejection};
 use crate::banking::transfer::{BankTransfer, TransferRequest};
-use crate::id::{BankTransferId, OutgoingTransferId, JobId, PaymentId, PayoutId};
+use crate::id::{BankTransferId, JobId, OutgoingTransferId, PaymentId, PayoutId};
 use crate::kernel::job::Job;
 use crate::kernel::{Context, Decision, EntityKind, table};
 use crate::ledger::{Charge, LedgerAccount, LedgerProvider, LedgerTransaction};
 use crate::money::{Cents, Usdc};
-use crate::payout::{PayoutOrdered, Payout, PayoutPlan, PayoutTarget};
-use crate::product::{DailyCap, Currency, ProductLine};
+use crate::payout::{Payout, PayoutOrdered, PayoutPlan, PayoutTarget};
+use crate::product::{Currency, DailyCap, ProductLine};
 
 /// What the balance pays for.
 #[derive(Clone, Debug)]
@@ -59,7 +59,11 @@ impl DebitPurpose {
 }
 
 /// Takes the amount and opens what it pays for, in one batch: two at once never share a cent.
-pub(super) fn decide(account: &Account, outgoing: BankDebit, context: &Context) -> Result<Decision<Account>, Rejection> {
+pub(super) fn decide(
+    account: &Account,
+    outgoing: BankDebit,
+    context: &Context,
+) -> Result<Decision<Account>, Rejection> {
     if let Some(message) = account.frozen.clone() {
         return Err(Rejection::Frozen { message });
     }
@@ -96,7 +100,11 @@ fn debit_payout(account: &Account, payout: BalancePayout, context: &Context) -> 
     };
     let opening = Payout::order(id, ordered, context).map_err(|_| Rejection::NotFound)?;
     let booked = LedgerTransaction::new(context.now, id)
-        .post(LedgerAccount::Customer(owner), LedgerAccount::Provider(LedgerProvider::Bank), charge.provider_amount())
+        .post(
+            LedgerAccount::Customer(owner),
+            LedgerAccount::Provider(LedgerProvider::Bank),
+            charge.provider_amount(),
+        )
         .post(LedgerAccount::Customer(owner), LedgerAccount::FeeRevenue, charge.fee());
     let decision = Decision::answer(())
         .requires_present(table::destination(&owner, destination))
@@ -116,8 +124,11 @@ fn debit_transfer(
 ) -> Result<Decision<Account>, Rejection> {
     let (owner, amount, key) = (account.wallet, wanted.amount, JobId(id.0));
     let opening = BankTransfer::from_balance(id, wanted, key, context).map_err(|_| Rejection::NotFound)?;
-    let booked =
-        LedgerTransaction::new(context.now, id).post(LedgerAccount::Customer(owner), LedgerAccount::Provider(LedgerProvider::Banking), amount);
+    let booked = LedgerTransaction::new(context.now, id).post(
+        LedgerAccount::Customer(owner),
+        LedgerAccount::Provider(LedgerProvider::Banking),
+        amount,
+    );
     let decision = Decision::answer(())
         .open(opening)
         .index_for_owner(&owner, EntityKind::BankTransfer, id.0, context)

@@ -4,10 +4,10 @@ use purser_storage::codec;
 use purser_storage::mutants::{self, Mutant};
 
 use super::machine::open;
-use super::{Account, ClaimRequest, Command, Event, OwnerCaps, Rejection, CapUsage};
+use super::{Account, CapUsage, ClaimRequest, Command, Event, OwnerCaps, Rejection};
 use crate::id::{JobId, PaymentId, Wallet};
-use crate::kernel::job::{Counted, CapReservation, Job};
 use crate::kernel::entity::EntityId as _;
+use crate::kernel::job::{CapReservation, Counted, Job};
 use crate::kernel::{Context, Decision, EntityKind, table};
 use crate::money::Cents;
 use crate::payment::{Claim, Payment};
@@ -300,6 +300,8 @@ fn count_claimed(
         .map(|share| Event::CapReleased(*share))
         .collect::<Vec<_>>();
     events.extend(decision.events().iter().cloned());
-    let done = Decision::answer(()).completes_job(effect).delete(table::counted(payment));
+    let done = Decision::answer(())
+        .completes_job(effect)
+        .delete(table::counted(payment));
     Ok(events.into_iter().fold(done, Decision::event))
 }

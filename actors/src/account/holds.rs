@@ -51,7 +51,11 @@ fn withdraw(
     let owner = account.wallet;
     let held = account.held.checked_add(amount).map_err(|_| Rejection::Overflow)?;
     let opening = Withdrawal::request(id, owner, to, amount, context).map_err(|_| Rejection::NotFound)?;
-    let booked = LedgerTransaction::new(context.now, id).post(LedgerAccount::Customer(owner), LedgerAccount::CustomerHeld(owner), amount);
+    let booked = LedgerTransaction::new(context.now, id).post(
+        LedgerAccount::Customer(owner),
+        LedgerAccount::CustomerHeld(owner),
+        amount,
+    );
     let decision = Decision::answer(())
         .event(Event::Held(amount, id))
         .open(opening)
@@ -95,13 +99,24 @@ pub(super) fn send_back(
     let (before, held, lines) = this.map_or((Usdc::ZERO, Usdc::ZERO, 0), |a| (a.balance, a.held, a.lines));
     let balance = before.checked_add(amount).map_err(|_| Rejection::Overflow)?;
     let reserved = held.checked_add(amount).map_err(|_| Rejection::Overflow)?;
-    let credited = LedgerTransaction::new(context.now, deposit).post(LedgerAccount::Suspense, LedgerAccount::Customer(*owner), amount);
-    let booked = LedgerTransaction::new(context.now, id).post(LedgerAccount::Customer(*owner), LedgerAccount::CustomerHeld(*owner), amount);
+    let credited = LedgerTransaction::new(context.now, deposit).post(
+        LedgerAccount::Suspense,
+        LedgerAccount::Customer(*owner),
+        amount,
+    );
+    let booked = LedgerTransaction::new(context.now, id).post(
+        LedgerAccount::Customer(*owner),
+        LedgerAccount::CustomerHeld(*owner),
+        amount,
+    );
     let decision = open(this, owner, Decision::answer(()).completes_job(effect), context)
         .event(Event::Credited { amount, cause })
         .event(Event::Held(amount, id))
         .open(opening)
-        .put(table::owner_index_entry(owner, EntityKind::Withdrawal, context.now, id.0), Vec::new())
+        .put(
+            table::owner_index_entry(owner, EntityKind::Withdrawal, context.now, id.0),
+            Vec::new(),
+        )
         .post_ledger(&credited, context)
         .post_ledger(&booked, context)
         .enqueue(Job::ConfirmIncoming(deposit), context)
@@ -132,11 +147,21 @@ fn settle_hold(
         Some(network) => {
             let balance = account.balance.checked_sub(amount).map_err(|_| Rejection::Overflow)?;
             let event = Event::Withdrawn(amount, id);
-            (event, StatementLineType::Withdrawn, balance, LedgerAccount::Treasury(network))
+            (
+                event,
+                StatementLineType::Withdrawn,
+                balance,
+                LedgerAccount::Treasury(network),
+            )
         }
         None => {
             let event = Event::Released(amount, id);
-            (event, StatementLineType::Released, account.balance, LedgerAccount::Customer(owner))
+            (
+                event,
+                StatementLineType::Released,
+                account.balance,
+                LedgerAccount::Customer(owner),
+            )
         }
     };
     let booked = LedgerTransaction::new(context.now, id).post(LedgerAccount::CustomerHeld(owner), goes_to, amount);
@@ -167,7 +192,11 @@ fn attribute_transfer(
     }
     let network = departure.to.network();
     let id = departure.id();
-    let booked = LedgerTransaction::new(context.now, id).post(LedgerAccount::Customer(owner), LedgerAccount::Treasury(network), amount);
+    let booked = LedgerTransaction::new(context.now, id).post(
+        LedgerAccount::Customer(owner),
+        LedgerAccount::Treasury(network),
+        amount,
+    );
     let balance = account.balance.checked_sub(amount).map_err(|_| Rejection::Overflow)?;
     let subject = format!("{} {} from {owner}", departure.key(), amount.decimal());
     let decision = Decision::answer(())
@@ -181,5 +210,6 @@ fn attribute_transfer(
         account: Some(owner),
         outlay: None,
     };
-    Ok(append_line(decision, &owner, noted, after, context).put_new(table::attributed_transfer(id), codec::encode(&row)))
+    Ok(append_line(decision, &owner, noted, after, context)
+        .put_new(table::attributed_transfer(id), codec::encode(&row)))
 }

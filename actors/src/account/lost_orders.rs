@@ -2,13 +2,13 @@
 
 use purser_storage::codec;
 
+use super::bank_debits::debit;
 use super::claims::{counted_day, day_of};
 use super::machine::open;
-use super::bank_debits::debit;
 use super::statement::{StatementLineType, append_line};
-use super::{Account, Command, Event, DebitPurpose, Rejection};
+use super::{Account, Command, DebitPurpose, Event, Rejection};
 use crate::id::Wallet;
-use crate::kernel::job::{CreditCause, CapReservation};
+use crate::kernel::job::{CapReservation, CreditCause};
 use crate::kernel::{Context, Decision, table};
 use crate::lost_order::{BookedOrder, Direction};
 use crate::money::Usdc;

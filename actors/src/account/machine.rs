@@ -4,10 +4,10 @@ use purser_storage::codec;
 use purser_storage::mutants::{self, Mutant};
 
 use super::statement::{StatementLineType, append_line};
-use super::{Account, Command, Event, LoginGrant, Rejection, claims, holds, lost_orders, bank_debits, unfinal};
+use super::{Account, Command, Event, LoginGrant, Rejection, bank_debits, claims, holds, lost_orders, unfinal};
 use crate::id::{JobId, Wallet};
-use crate::kernel::job::{CreditCause, Job};
 use crate::kernel::entity::Transition;
+use crate::kernel::job::{CreditCause, Job};
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
 use crate::ledger::{LedgerAccount, LedgerTransaction};
 use crate::money::Usdc;
@@ -54,7 +54,11 @@ pub(super) fn credit(
     // Checked here so that `apply` cannot fail: the sum of all USDC fits many times over.
     let most = this.map_or(Usdc::ZERO, |account| account.total_deposits.max(account.balance));
     most.checked_add(amount).map_err(|_| Rejection::Overflow)?;
-    let booked = LedgerTransaction::new(context.now, cause.name()).post(LedgerAccount::Suspense, LedgerAccount::Customer(*wallet), amount);
+    let booked = LedgerTransaction::new(context.now, cause.name()).post(
+        LedgerAccount::Suspense,
+        LedgerAccount::Customer(*wallet),
+        amount,
+    );
     let done = Decision::answer(());
     let done = if mutants::is_enabled(Mutant::CreditThenDelete) {
         done
@@ -63,9 +67,15 @@ pub(super) fn credit(
     };
     // Whose money is found on a chain may have no account here yet.
     let done = open(this, wallet, done, context);
-    let decision = done.event(Event::Credited { amount, cause }).post_ledger(&booked, context);
+    let decision = done
+        .event(Event::Credited { amount, cause })
+        .post_ledger(&booked, context);
     let (before, held, lines) = this.map_or((Usdc::ZERO, Usdc::ZERO, 0), |a| (a.balance, a.held, a.lines));
-    let after = (before.checked_add(amount).map_err(|_| Rejection::Overflow)?, held, lines);
+    let after = (
+        before.checked_add(amount).map_err(|_| Rejection::Overflow)?,
+        held,
+        lines,
+    );
     let credited = (StatementLineType::Credited, amount, cause.name());
     let decision = append_line(decision, wallet, credited, after, context);
     Ok(match cause {
@@ -79,7 +89,11 @@ pub(super) fn credit(
 
 /// What stood in suspense for a credit that is not given.
 fn kept(effect: JobId, amount: Usdc, cause: CreditCause, context: &Context) -> Decision<Account> {
-    let kept = LedgerTransaction::new(context.now, cause.name()).post(LedgerAccount::Suspense, LedgerAccount::OperatingCosts, amount);
+    let kept = LedgerTransaction::new(context.now, cause.name()).post(
+        LedgerAccount::Suspense,
+        LedgerAccount::OperatingCosts,
+        amount,
+    );
     Decision::answer(()).completes_job(effect).post_ledger(&kept, context)
 }
 
@@ -156,11 +170,19 @@ impl Entity for Account {
                 },
             ) => {
                 let used = done.put_new(table::nonce(expires_s, &nonce), Vec::new());
-                opened(open(this, wallet, used, context), wallet, AuthMethod::Wallet, session, context)
+                opened(
+                    open(this, wallet, used, context),
+                    wallet,
+                    AuthMethod::Wallet,
+                    session,
+                    context,
+                )
             }
             (this, Command::Claim(admission)) => claims::claim(this, wallet, *admission, context),
             (this, command @ Command::Readmit { .. }) => claims::readmit(this, wallet, command, context),
-            (Some(_), Command::ReleaseCapReservation { effect, share }) => Ok(done.completes_job(effect).event(Event::CapReleased(share))),
+            (Some(_), Command::ReleaseCapReservation { effect, share }) => {
+                Ok(done.completes_job(effect).event(Event::CapReleased(share)))
+            }
             (
                 this,
                 command @ (Command::CountShare { .. } | Command::CountUnclaimed { .. } | Command::CountClaimed { .. }),
@@ -173,9 +195,10 @@ impl Entity for Account {
             (this, command @ Command::SendBack { .. }) => holds::send_back(this, wallet, command, context),
             (Some(account), Command::DebitForBank(outgoing)) => bank_debits::decide(account, outgoing, context),
             (this, command @ Command::BookOrder { .. }) => lost_orders::decide(this, wallet, command, context),
-            (Some(account), command @ (Command::Withdraw { .. } | Command::SettleHold { .. } | Command::AttributeTransfer { .. })) => {
-                holds::decide(account, command, context)
-            }
+            (
+                Some(account),
+                command @ (Command::Withdraw { .. } | Command::SettleHold { .. } | Command::AttributeTransfer { .. }),
+            ) => holds::decide(account, command, context),
             (
                 Some(Self {
                     frozen: Some(message), ..
@@ -184,7 +207,14 @@ impl Entity for Account {
             ) => Err(Rejection::Frozen {
                 message: message.clone(),
             }),
-            (Some(_), Command::CreateLoginCode { code, amr, created_by: maker }) => {
+            (
+                Some(_),
+                Command::CreateLoginCode {
+                    code,
+                    amr,
+                    created_by: maker,
+                },
+            ) => {
                 let grant = LoginGrant {
                     wallet: *wallet,
                     amr,

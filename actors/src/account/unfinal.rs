@@ -68,8 +68,11 @@ fn hold(
     let (before, held, lines) = this.map_or((Usdc::ZERO, Usdc::ZERO, 0), |a| (a.balance, a.held, a.lines));
     let balance = before.checked_add(amount).map_err(|_| Rejection::Overflow)?;
     let held = held.checked_add(amount).map_err(|_| Rejection::Overflow)?;
-    let booked =
-        LedgerTransaction::new(context.now, held_cause(payment)).post(LedgerAccount::Customer(*wallet), LedgerAccount::CustomerHeld(*wallet), amount);
+    let booked = LedgerTransaction::new(context.now, held_cause(payment)).post(
+        LedgerAccount::Customer(*wallet),
+        LedgerAccount::CustomerHeld(*wallet),
+        amount,
+    );
     let account = *wallet;
     let release = Job::ReleaseCredit {
         account,
@@ -99,7 +102,12 @@ fn end(
     let (event, change, balance, goes_to) = match is_final {
         true => {
             let event = Event::Finalized(amount, payment);
-            (event, StatementLineType::Released, account.balance, LedgerAccount::Customer(owner))
+            (
+                event,
+                StatementLineType::Released,
+                account.balance,
+                LedgerAccount::Customer(owner),
+            )
         }
         false => {
             let balance = account.balance.checked_sub(amount).map_err(|_| Rejection::Overflow)?;
@@ -107,8 +115,18 @@ fn end(
             (event, StatementLineType::Reversed, balance, LedgerAccount::Losses)
         }
     };
-    let booked = LedgerTransaction::new(context.now, held_cause(payment)).post(LedgerAccount::CustomerHeld(owner), goes_to, amount);
+    let booked = LedgerTransaction::new(context.now, held_cause(payment)).post(
+        LedgerAccount::CustomerHeld(owner),
+        goes_to,
+        amount,
+    );
     let decision = done.event(event).post_ledger(&booked, context);
     let noted = (change, amount, payment.to_string());
-    Ok(append_line(decision, &owner, noted, (balance, held, account.lines), context))
+    Ok(append_line(
+        decision,
+        &owner,
+        noted,
+        (balance, held, account.lines),
+        context,
+    ))
 }

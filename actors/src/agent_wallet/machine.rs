@@ -2,13 +2,13 @@
 
 use purser_storage::mutants::{self, Mutant};
 
-use super::{AgentWallet, Command, Event, WalletHold, Rejection, counted_day, in_usdc};
-use crate::id::{JobId, Network, WalletPaymentId, Wallet};
-use crate::kernel::job::Job;
+use super::{AgentWallet, Command, Event, Rejection, WalletHold, counted_day, in_usdc};
+use crate::id::{JobId, Network, Wallet, WalletPaymentId};
 use crate::kernel::entity::Transition;
+use crate::kernel::job::Job;
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
 use crate::money::Usdc;
-use crate::wallet_payment::{WalletPaymentOrder, HttpRecordPart, WalletPayment};
+use crate::wallet_payment::{HttpRecordPart, WalletPayment, WalletPaymentOrder};
 
 impl AgentWallet {
     fn reserve(
@@ -42,7 +42,8 @@ impl AgentWallet {
             day: counted_day(context.now, self.day),
         };
         let from = self.addresses.on(network);
-        let opening = WalletPayment::reserve(spend, self.owner, from, order, context).map_err(|_| Rejection::NotFound)?;
+        let opening =
+            WalletPayment::reserve(spend, self.owner, from, order, context).map_err(|_| Rejection::NotFound)?;
         Ok(HttpRecordPart::Request
             .put(spend, &call, Decision::answer(()))
             .event(Event::Held(open))

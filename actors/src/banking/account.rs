@@ -9,11 +9,11 @@
 use purser_storage::codec::Stored;
 
 use crate::id::{BankAccountId, JobId, Wallet};
-use crate::kernel::job::Job;
 use crate::kernel::entity::Transition;
+use crate::kernel::job::Job;
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject};
 use crate::port::Timestamp;
-use crate::port::banking::{AccountNumbers, OpenAccountResult, AccountType};
+use crate::port::banking::{AccountNumbers, AccountType, OpenAccountResult};
 
 /// An account.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]

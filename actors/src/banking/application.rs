@@ -15,7 +15,7 @@ mod machine;
 use purser_storage::codec::Stored;
 
 use crate::id::{BankingApplicationId, DocumentId, JobId, Wallet};
-use crate::kernel::{Context, NewEntity, InvalidTransition};
+use crate::kernel::{Context, InvalidTransition, NewEntity};
 use crate::port::Timestamp;
 use crate::port::banking::ReviewDecision;
 
@@ -296,7 +296,10 @@ impl BankingApplication {
             .filter(|question| self.requires(**question) && self.answer(**question).is_none())
             .map(|question| question.name());
         let tax = self.tax_last4.is_none().then_some("tax_id");
-        let papers = [(DocumentType::ProofOfAddress, true), (DocumentType::Formation, self.business)];
+        let papers = [
+            (DocumentType::ProofOfAddress, true),
+            (DocumentType::Formation, self.business),
+        ];
         let papers = papers
             .into_iter()
             .filter(|(shows, needed)| *needed && !self.documents.iter().any(|paper| paper.shows == *shows))

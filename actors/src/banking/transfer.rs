@@ -16,9 +16,9 @@
 use purser_storage::codec::Stored;
 
 use crate::id::{BankAccountId, BankTransferId, JobId, Wallet};
-use crate::kernel::job::{CreditCause, Job};
 use crate::kernel::entity::Transition;
-use crate::kernel::{Context, Decision, Entity, EntityKind, NewEntity, InvalidTransition, JsonObject};
+use crate::kernel::job::{CreditCause, Job};
+use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, NewEntity};
 use crate::ledger::{LedgerAccount, LedgerProvider, LedgerTransaction};
 use crate::money::{Cents, Usdc};
 use crate::port::Timestamp;
@@ -205,10 +205,19 @@ impl BankTransfer {
     }
 
     fn can_return(&self, account: BankAccountId, back: &ReturnDetails) -> bool {
-        self.way == TransferDirection::ToAccount && self.account == account && back.amount > Usdc::ZERO && back.amount <= self.amount
+        self.way == TransferDirection::ToAccount
+            && self.account == account
+            && back.amount > Usdc::ZERO
+            && back.amount <= self.amount
     }
 
-    fn moved(&self, id: BankTransferId, moved: BankTransferResult, decision: Decision<Self>, context: &Context) -> Decision<Self> {
+    fn moved(
+        &self,
+        id: BankTransferId,
+        moved: BankTransferResult,
+        decision: Decision<Self>,
+        context: &Context,
+    ) -> Decision<Self> {
         match moved.shortened() {
             BankTransferResult::Complete { reference } => {
                 let decision = decision.event(Event::Completed(reference, context.now));
@@ -268,7 +277,9 @@ impl Entity for BankTransfer {
             }
             // The bank told of it again. The same name with other money is no repetition.
             (Some((known, _)), Command::RecordDeposit(wanted, _))
-                if known.way == TransferDirection::Incoming && known.account == wanted.account && known.amount == wanted.amount =>
+                if known.way == TransferDirection::Incoming
+                    && known.account == wanted.account
+                    && known.amount == wanted.amount =>
             {
                 Ok(done)
             }

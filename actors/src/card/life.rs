@@ -6,12 +6,12 @@
 //! in total, and only what that is more than before is credited.
 
 use crate::id::{CardId, RefundId, Wallet};
-use crate::kernel::job::{CreditCause, Job};
 use crate::kernel::entity::EntityId as _;
+use crate::kernel::job::{CreditCause, Job};
 use crate::kernel::{Context, Decision, Entity, EntityKind, table};
 use crate::ledger::{Charge, GivenBack};
 use crate::money::{Cents, Usdc};
-use crate::port::{CardActivity, CardState, CardTransaction, ChargeNews, CardSnapshot, Timestamp, CardAction};
+use crate::port::{CardAction, CardActivity, CardSnapshot, CardState, CardTransaction, ChargeNews, Timestamp};
 use crate::refund::Refunded;
 
 /// What happened to a card, kept for its holder: at most so many, the newest.

@@ -3,14 +3,14 @@
 use purser_storage::mutants::{self, Mutant};
 
 use super::life::{Change, Life, News, Wished};
-use super::{Card, Command, CardDetails, Event, Rejection, Status};
+use super::{Card, CardDetails, Command, Event, Rejection, Status};
 use crate::id::{CardId, Wallet};
-use crate::kernel::job::{CreditCause, Job};
 use crate::kernel::entity::Transition;
+use crate::kernel::job::{CreditCause, Job};
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
 use crate::ledger::{LedgerProvider, LedgerTransaction};
 use crate::money::Usdc;
-use crate::port::{IssuedCard, CardSnapshot, Timestamp, CardAction, month_end};
+use crate::port::{CardAction, CardSnapshot, IssuedCard, Timestamp, month_end};
 use crate::refund::Refunded;
 
 impl Card {

@@ -4,10 +4,10 @@ use purser_storage::mutants::{self, Mutant};
 
 use super::{CardWithdrawal, Command, Event, RELEASED, Rejection, Status};
 use crate::id::{JobId, Wallet, WithdrawalId};
-use crate::kernel::job::Job;
 use crate::kernel::entity::Transition;
+use crate::kernel::job::Job;
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
-use crate::lease::{LeaseEvent, Lease, Leasable, Leases, LeaseError};
+use crate::lease::{Leasable, Lease, LeaseError, LeaseEvent, Leases};
 use crate::operator::AuditedAction;
 use crate::port::Timestamp;
 
@@ -206,7 +206,9 @@ impl Entity for CardWithdrawal {
             }
             (Status::Pending, Command::RecordClosedAtIssuer { effect, paid }) => {
                 let (key, at) = (effect, now);
-                Ok(decided.completes_job(effect).event(Event::ClosedAtIssuer { key, paid, at }))
+                Ok(decided
+                    .completes_job(effect)
+                    .event(Event::ClosedAtIssuer { key, paid, at }))
             }
             (Status::Claimed(Some(_)), Command::ExpireLease { effect, lease }) if lease == asked.lease => {
                 Ok(decided.completes_job(effect).event(Event::LeaseExpired(now)))
@@ -258,7 +260,9 @@ impl Entity for CardWithdrawal {
                 Ok(asked.at(Status::Failed { reason }, *at))
             }
             (Status::Pending, Event::ClosedAtIssuer { key, paid, at }) => Ok(over(asked, *key, *paid, *at)),
-            (Status::Queued | Status::Claimed(_), Event::ClosedAtIssuer { key, paid, at }) if asked.reservation == Some(*key) => {
+            (Status::Queued | Status::Claimed(_), Event::ClosedAtIssuer { key, paid, at })
+                if asked.reservation == Some(*key) =>
+            {
                 Ok(over(asked, *key, *paid, *at))
             }
             (Status::Queued | Status::Claimed(None), Event::Claimed(holder, at)) => {

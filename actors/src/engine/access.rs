@@ -9,7 +9,7 @@ use crate::account::{self, LoginCode, LoginGrant};
 use crate::card::{self, Card};
 use crate::gift_card;
 use crate::id::{ApprovalId, CardId, SessionId, Wallet};
-use crate::kernel::{IdempotencyRecorder, AskError, table};
+use crate::kernel::{AskError, IdempotencyRecorder, table};
 use crate::operator::OperatorAction;
 use crate::payment::SessionSeed;
 use crate::port::CardAction;
@@ -74,10 +74,19 @@ impl Engine {
     ) -> Result<(), OperationError<account::Rejection, UserIdCollision>> {
         let used = table::nonce(nonce.1, &nonce.0);
         for _ in 0..MAX_CONFLICT_RETRIES {
-            if self.has_user_id_collision(&wallet).await.map_err(|_| OperationError::Unavailable)? {
+            if self
+                .has_user_id_collision(&wallet)
+                .await
+                .map_err(|_| OperationError::Unavailable)?
+            {
                 return Err(OperationError::Own(UserIdCollision));
             }
-            let row = self.0.store.read(&used).await.map_err(|_| OperationError::Unavailable)?;
+            let row = self
+                .0
+                .store
+                .read(&used)
+                .await
+                .map_err(|_| OperationError::Unavailable)?;
             if row.is_some() {
                 return Err(OperationError::AlreadyUsed);
             }
@@ -91,7 +100,11 @@ impl Engine {
     }
 
     /// Asks an account for something that only a batch of something else, refused before it, can bring into conflict.
-    async fn ask_with_retries(&self, wallet: Wallet, command: account::Command) -> Result<(), OperationError<account::Rejection>> {
+    async fn ask_with_retries(
+        &self,
+        wallet: Wallet,
+        command: account::Command,
+    ) -> Result<(), OperationError<account::Rejection>> {
         for _ in 0..MAX_CONFLICT_RETRIES {
             match self.0.families.accounts.ask(wallet, command.clone()).await {
                 Err(AskError::Conflict) => {}
@@ -112,26 +125,45 @@ impl Engine {
         amr: AuthMethod,
         maker: SessionId,
     ) -> Result<(), OperationError<account::Rejection>> {
-        self.ask_with_retries(wallet, account::Command::CreateLoginCode { code, amr, created_by: maker })
-            .await
+        self.ask_with_retries(
+            wallet,
+            account::Command::CreateLoginCode {
+                code,
+                amr,
+                created_by: maker,
+            },
+        )
+        .await
     }
 
     /// Uses a login link's code up and opens a session.
     ///
     /// # Errors
     /// [`Denied::Used`] when the code is unknown, used or too old, or the session that made it has ended.
-    pub async fn redeem_login_code(&self, code: [u8; 32], session: SessionSeed) -> Result<LoginGrant, OperationError<account::Rejection>> {
+    pub async fn redeem_login_code(
+        &self,
+        code: [u8; 32],
+        session: SessionSeed,
+    ) -> Result<LoginGrant, OperationError<account::Rejection>> {
         for _ in 0..MAX_CONFLICT_RETRIES {
             let row = self.0.store.read(&table::login_code(&code)).await;
-            let row = row.map_err(|_| OperationError::Unavailable)?.ok_or(OperationError::AlreadyUsed)?;
+            let row = row
+                .map_err(|_| OperationError::Unavailable)?
+                .ok_or(OperationError::AlreadyUsed)?;
             let grant: LoginGrant = codec::decode(&row.value).map_err(|_| OperationError::Unavailable)?;
             if grant.expires_s <= self.0.clock.now().seconds() {
                 return Err(OperationError::AlreadyUsed);
             }
             // A link made by a thief ends with the session it was made by.
-            let maker = self.session(&grant.maker).await.map_err(|_| OperationError::Unavailable)?;
+            let maker = self
+                .session(&grant.maker)
+                .await
+                .map_err(|_| OperationError::Unavailable)?;
             let ended = match maker {
-                Some(maker) => self.is_api_key_inactive(&maker).await.map_err(|_| OperationError::Unavailable)?,
+                Some(maker) => self
+                    .is_api_key_inactive(&maker)
+                    .await
+                    .map_err(|_| OperationError::Unavailable)?,
                 None => true,
             };
             if ended {
@@ -187,7 +219,8 @@ impl Engine {
             None => account::Command::Unfreeze { act },
         };
         let account = (&self.0.families.accounts, wallet);
-        self.ask_as_operator_or_owner(account, (act.as_ref(), None), command).await
+        self.ask_as_operator_or_owner(account, (act.as_ref(), None), command)
+            .await
     }
 
     /// Writes down that the owner is shown a card's number.
@@ -204,9 +237,15 @@ impl Engine {
     /// # Errors
     /// When the card is not ready, is being asked after already, or was asked after too often; [`Denied::Used`] when the
     /// memo's place was taken in between.
-    pub async fn refresh_card(&self, card: CardId, memo: Option<IdempotencyRecorder<Card>>) -> Result<(), OperationError<card::Rejection>> {
+    pub async fn refresh_card(
+        &self,
+        card: CardId,
+        memo: Option<IdempotencyRecorder<Card>>,
+    ) -> Result<(), OperationError<card::Rejection>> {
         let cards = &self.0.families.cards;
-        self.ask_idempotent(cards, card, card::Command::RequestRefresh, memo).await.map(drop)
+        self.ask_idempotent(cards, card, card::Command::RequestRefresh, memo)
+            .await
+            .map(drop)
     }
 
     /// Brings a holder's wish for a prepaid card on its way, and says whether the issuer is asked: if not, it is so already.

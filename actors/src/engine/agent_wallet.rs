@@ -2,13 +2,13 @@
 
 use purser_storage::{Store, StoreError};
 
-use super::{OperationError, Engine};
-use crate::agent_wallet::{self, WalletAddresses, AgentWallet, WalletCaps, SavedAddress};
-use crate::id::{AddressId, Network, WalletPaymentId, Wallet, WithdrawalId};
+use super::{Engine, OperationError};
+use crate::agent_wallet::{self, AgentWallet, SavedAddress, WalletAddresses, WalletCaps};
+use crate::id::{AddressId, Network, Wallet, WalletPaymentId, WithdrawalId};
 use crate::kernel::registry::LoadError;
 use crate::kernel::{IdempotencyRecorder, table};
 use crate::money::Usdc;
-use crate::wallet_payment::{WalletPaymentOrder, HttpRecordPart, WalletPayment};
+use crate::wallet_payment::{HttpRecordPart, WalletPayment, WalletPaymentOrder};
 
 type WalletError = OperationError<agent_wallet::Rejection>;
 
@@ -170,7 +170,11 @@ impl Engine {
 }
 
 /// The pieces of a part, in their order.
-pub(super) async fn spoken(store: &dyn Store, id: WalletPaymentId, part: HttpRecordPart) -> Result<Vec<u8>, StoreError> {
+pub(super) async fn spoken(
+    store: &dyn Store,
+    id: WalletPaymentId,
+    part: HttpRecordPart,
+) -> Result<Vec<u8>, StoreError> {
     /// An answer of the largest size that settings allow has fewer pieces.
     const MOST: usize = 1_000;
     let rows = store.scan(&table::http_record(id, part as u8), None, MOST).await?;

@@ -2,7 +2,7 @@
 
 use purser_storage::StoreError;
 
-use super::{OperationError, Engine, MAX_CONFLICT_RETRIES};
+use super::{Engine, MAX_CONFLICT_RETRIES, OperationError};
 use crate::api_key::{ApiKey, Command, Rejection};
 use crate::id::{ApiKeyId, SessionId, Wallet};
 use crate::kernel::registry::LoadError;
@@ -61,7 +61,10 @@ impl Engine {
         most: u8,
     ) -> Result<(), OperationError<Rejection>> {
         for _ in 0..MAX_CONFLICT_RETRIES {
-            let taken = self.api_key_slots(&owner).await.map_err(|_| OperationError::Unavailable)?;
+            let taken = self
+                .api_key_slots(&owner)
+                .await
+                .map_err(|_| OperationError::Unavailable)?;
             let is_free = |place: &u8| taken.iter().all(|(other, _)| other != place);
             let free: Vec<u8> = (0..most).filter(is_free).collect();
             // Two at once seldom take the same one; if they do, one of the batches is refused and looks again.

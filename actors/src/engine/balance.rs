@@ -2,7 +2,7 @@
 
 use purser_storage::{StoreError, codec};
 
-use super::{OperationError, Engine};
+use super::{Engine, OperationError};
 use crate::account::{self, Account, StatementLine};
 use crate::id::{StatementLineId, Wallet, WithdrawalId};
 use crate::kernel::registry::LoadError;
@@ -22,7 +22,8 @@ impl Engine {
         memo: Option<IdempotencyRecorder<Account>>,
     ) -> Result<(), OperationError<account::Rejection>> {
         let command = account::Command::Withdraw { id, to, amount };
-        self.ask_idempotent(&self.0.families.accounts, from, command, memo).await
+        self.ask_idempotent(&self.0.families.accounts, from, command, memo)
+            .await
     }
 
     /// A withdrawal.

@@ -6,21 +6,21 @@ use std::time::Duration;
 use purser_storage::mutants::{self, Mutant};
 use tokio::sync::Notify;
 
-use super::registries::Registries;
 use super::provider_events::ProviderEventSource;
-use super::{OperationError, Engine, Inner};
+use super::registries::Registries;
+use super::{Engine, Inner, OperationError};
 use crate::account::{self, Account, BalancePayout, BankDebit};
 use crate::banking::account::{BankAccount, Command as AccountCommand};
 use crate::banking::application::{self, BankingApplication, Document, Question};
 use crate::banking::profile::{self, BankingProfile};
 use crate::banking::transfer::{
-    ReturnDetails, BankTransfer, Command as TransferCommand, Rejection as TransferRejection, TransferRequest,
+    BankTransfer, Command as TransferCommand, Rejection as TransferRejection, ReturnDetails, TransferRequest,
 };
-use crate::id::{BankingApplicationId, BankAccountId, BankTransferId, Wallet};
+use crate::id::{BankAccountId, BankTransferId, BankingApplicationId, Wallet};
 use crate::kernel::registry::LoadError;
-use crate::kernel::{IdempotencyRecorder, AskError};
+use crate::kernel::{AskError, IdempotencyRecorder};
 use crate::money::{Cents, Usdc};
-use crate::port::banking::{Bank, IncomingTransfer, AccountType};
+use crate::port::banking::{AccountType, Bank, IncomingTransfer};
 use crate::port::{BoxFuture, PortError};
 
 impl Engine {
@@ -38,7 +38,8 @@ impl Engine {
             profile: Box::new(profile),
             application: BankingApplicationId(self.0.entropy.random()),
         };
-        self.ask_idempotent(&self.0.families.profiles, owner, command, memo).await
+        self.ask_idempotent(&self.0.families.profiles, owner, command, memo)
+            .await
     }
 
     /// A holder's banking profile.
@@ -70,7 +71,8 @@ impl Engine {
         memo: Option<IdempotencyRecorder<BankingApplication>>,
     ) -> Result<(), OperationError<application::Rejection>> {
         let command = application::Command::Update { answers, tax };
-        self.ask_idempotent(&self.0.families.applications, owner, command, memo).await
+        self.ask_idempotent(&self.0.families.applications, owner, command, memo)
+            .await
     }
 
     /// Adds a document whose bytes are kept already, with its key, sealed.
@@ -85,7 +87,8 @@ impl Engine {
         memo: Option<IdempotencyRecorder<BankingApplication>>,
     ) -> Result<(), OperationError<application::Rejection>> {
         let command = application::Command::AddDocument { document, sealed_key };
-        self.ask_idempotent(&self.0.families.applications, owner, command, memo).await
+        self.ask_idempotent(&self.0.families.applications, owner, command, memo)
+            .await
     }
 
     /// Gives the application to the bank. The owner's identity must be verified: the batch holds with no other.
@@ -98,7 +101,8 @@ impl Engine {
         memo: Option<IdempotencyRecorder<BankingApplication>>,
     ) -> Result<(), OperationError<application::Rejection>> {
         let command = application::Command::Submit;
-        self.ask_idempotent(&self.0.families.applications, owner, command, memo).await
+        self.ask_idempotent(&self.0.families.applications, owner, command, memo)
+            .await
     }
 
     /// Asks for an account at the bank, for an approved customer.
@@ -119,7 +123,8 @@ impl Engine {
             ramp,
             label,
         };
-        self.ask_idempotent(&self.0.families.bank_accounts, id, command, memo).await
+        self.ask_idempotent(&self.0.families.bank_accounts, id, command, memo)
+            .await
     }
 
     /// An account at the bank.
@@ -174,7 +179,8 @@ impl Engine {
         memo: Option<IdempotencyRecorder<BankTransfer>>,
     ) -> Result<(), OperationError<TransferRejection>> {
         let command = TransferCommand::Request(wanted);
-        self.ask_idempotent(&self.0.families.bank_transfers, id, command, memo).await
+        self.ask_idempotent(&self.0.families.bank_transfers, id, command, memo)
+            .await
     }
 
     /// Pays for something out of a balance.
@@ -194,7 +200,8 @@ impl Engine {
             })),
             transfer @ BankDebit::Transfer(..) => transfer,
         });
-        self.ask_idempotent(&self.0.families.accounts, owner, command, memo).await
+        self.ask_idempotent(&self.0.families.accounts, owner, command, memo)
+            .await
     }
 
     /// The rules of bank payments now.

@@ -13,10 +13,10 @@ use crate::kernel::registry::ActivationLimits;
 use crate::port::banking::Bank;
 use crate::port::payouts::PayoutRails;
 use crate::port::{
-    Bridge, IssuerAccounts, CardBalances, CardIssuer, ReloadableCardProvider, Clock, WalletSigner, Entropy, GiftCardProvider, IdentityCheck,
-    PaidHttpClient, Settlement, KeyShredder, WebhookSender,
+    Bridge, CardBalances, CardIssuer, Clock, Entropy, GiftCardProvider, IdentityCheck, IssuerAccounts, KeyShredder,
+    PaidHttpClient, ReloadableCardProvider, Settlement, WalletSigner, WebhookSender,
 };
-use crate::product::{DailyCaps, ProductLine, PriceRange};
+use crate::product::{DailyCaps, PriceRange, ProductLine};
 
 /// What the engine is built from.
 pub struct EngineDeps {

@@ -7,15 +7,15 @@ use purser_storage::StoreError;
 
 use super::giving::Leave;
 use super::jobs::with_timeout_ms;
-use super::{OperationError, Engine, Waits};
+use super::{Engine, OperationError, Waits};
 use crate::approval::Gift;
 use crate::card_withdrawal::{CardWithdrawal, Command, Rejection};
 use crate::id::{Wallet, WithdrawalId};
 use crate::kernel::registry::LoadError;
-use crate::kernel::{IdempotencyRecorder, AskError, table};
+use crate::kernel::{AskError, IdempotencyRecorder, table};
 use crate::lease::Lease;
 use crate::money::{Cents, Usdc};
-use crate::operator::{OperatorAction, Beside, AuditedAction};
+use crate::operator::{AuditedAction, Beside, OperatorAction};
 use crate::port::HoldStatus;
 
 type WithdrawalResult<T, O = Infallible> = Result<T, OperationError<Rejection, O>>;
@@ -74,7 +74,10 @@ impl Engine {
     /// decided since: then it is decided now, as the issuer says, and nobody pays or rejects it again. Says whether the issuer
     /// knows of it at all; what is not open is for its state to refuse.
     async fn is_hold_open(&self, id: WithdrawalId, act: &OperatorAction) -> WithdrawalResult<bool> {
-        let read = self.card_withdrawal(&id).await.map_err(|_| OperationError::Unavailable)?;
+        let read = self
+            .card_withdrawal(&id)
+            .await
+            .map_err(|_| OperationError::Unavailable)?;
         let reserved = read.filter(CardWithdrawal::is_open).and_then(|asked| asked.reservation);
         let Some(key) = reserved else { return Ok(true) };
         let patience = Duration::from_millis(self.0.settings.issuer_timeout_ms);
@@ -100,13 +103,24 @@ impl Engine {
     /// When it is decided already, or somebody's lease runs; [`Rejection::Over`] when the issuer has ended it;
     /// [`Rejection::Frozen`] while its owner is frozen;
     /// [`Denied::Unavailable`] when the issuer cannot say.
-    pub async fn claim_card_withdrawal(&self, id: WithdrawalId, act: OperatorAction, life_ms: u64) -> WithdrawalResult<Lease> {
+    pub async fn claim_card_withdrawal(
+        &self,
+        id: WithdrawalId,
+        act: OperatorAction,
+        life_ms: u64,
+    ) -> WithdrawalResult<Lease> {
         if !self.is_hold_open(id, &act).await? {
             return Err(OperationError::Rejected(Rejection::HoldMissing));
         }
-        let asked = self.card_withdrawal(&id).await.map_err(|_| OperationError::Unavailable)?;
+        let asked = self
+            .card_withdrawal(&id)
+            .await
+            .map_err(|_| OperationError::Unavailable)?;
         if let Some(asked) = asked.filter(CardWithdrawal::is_open)
-            && self.is_frozen(&asked.owner).await.map_err(|_| OperationError::Unavailable)?
+            && self
+                .is_frozen(&asked.owner)
+                .await
+                .map_err(|_| OperationError::Unavailable)?
         {
             return Err(OperationError::Rejected(Rejection::Frozen));
         }
@@ -119,7 +133,12 @@ impl Engine {
     ///
     /// # Errors
     /// When it is not claimed, not under this lease, or somebody else holds it.
-    pub async fn release_card_withdrawal(&self, id: WithdrawalId, act: OperatorAction, lease: u64) -> WithdrawalResult<()> {
+    pub async fn release_card_withdrawal(
+        &self,
+        id: WithdrawalId,
+        act: OperatorAction,
+        lease: u64,
+    ) -> WithdrawalResult<()> {
         let release = |act| Command::Release { act, lease };
         self.ask_card_withdrawal(id, &act, release).await.map(drop)
     }
@@ -149,7 +168,9 @@ impl Engine {
         lease: u64,
         transaction: String,
     ) -> WithdrawalResult<(), Waits> {
-        self.is_hold_open(id, leave.act()).await.map_err(OperationError::among)?;
+        self.is_hold_open(id, leave.act())
+            .await
+            .map_err(OperationError::among)?;
         let fulfil = |act| Command::Fulfil {
             act,
             lease,
@@ -161,7 +182,10 @@ impl Engine {
             transaction: transaction.clone(),
         };
         let one = self.lock_operator().await;
-        let asked = self.card_withdrawal(&id).await.map_err(|_| OperationError::Unavailable)?;
+        let asked = self
+            .card_withdrawal(&id)
+            .await
+            .map_err(|_| OperationError::Unavailable)?;
         let amount = asked.as_ref().and_then(|asked| Usdc::from_cents(asked.amount).ok());
         let beside = match amount.filter(|_| self.would_change(asked.as_ref(), &id, leave, &fulfil)) {
             Some(amount) => self.may_give(&one, leave, amount, gift).await?,
@@ -226,7 +250,9 @@ impl Engine {
         let more = rows.len() > limit;
         let mut found = Vec::with_capacity(rows.len().min(limit));
         for (key, _) in rows.into_iter().take(limit) {
-            let Some((_, id)) = table::created_and_id(&key) else { continue };
+            let Some((_, id)) = table::created_and_id(&key) else {
+                continue;
+            };
             let id = WithdrawalId(id);
             let read = self.card_withdrawal(&id).await.map_err(damaged)?;
             // Decided since the rows were read.

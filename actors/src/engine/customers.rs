@@ -11,10 +11,10 @@ use crate::account::Account;
 use crate::card::Card;
 use crate::id::{CardId, JobId, PaymentId, RequestId, Wallet};
 use crate::intl_order::IntlOrder;
-use crate::kernel::job::Job;
 use crate::kernel::entity::LookupId as _;
+use crate::kernel::job::Job;
 use crate::kernel::registry::LoadError;
-use crate::kernel::{OutboxJob, Entity, EntityKind, JsonObject, table};
+use crate::kernel::{Entity, EntityKind, JsonObject, OutboxJob, table};
 use crate::reloadable_card::ReloadableCard;
 
 /// Rows that one call looks at, for the last digits of cards or the case of an address.
@@ -178,7 +178,11 @@ impl Engine {
             let wallets = page.iter().filter_map(|(key, _)| Wallet::from_key(kind_and_id(key)?.1));
             let wallets: Vec<Wallet> = wallets.filter(|wallet| wallet.user_id() == user_id).collect();
             for wallet in wallets {
-                found.extend(self.account(&wallet).await?.map(|account| CustomerResource::of(&wallet, &account)));
+                found.extend(
+                    self.account(&wallet)
+                        .await?
+                        .map(|account| CustomerResource::of(&wallet, &account)),
+                );
             }
             looked += page.len();
             after = page.last().map(|(key, _)| key.clone());
@@ -219,7 +223,12 @@ impl Engine {
         }))
     }
 
-    async fn resource_groups(&self, wallet: &Wallet, kind: EntityKind, most: usize) -> Result<ResourceGroup, LoadError> {
+    async fn resource_groups(
+        &self,
+        wallet: &Wallet,
+        kind: EntityKind,
+        most: usize,
+    ) -> Result<ResourceGroup, LoadError> {
         let (prefix, mut after, mut count) = (table::owner_index(wallet, kind), None, 0);
         let mut kept: VecDeque<RowKey> = VecDeque::new();
         loop {
@@ -297,7 +306,9 @@ fn ends_in(kind: EntityKind, key: &[u8], row: &[u8], last4: &str) -> Result<Opti
     match kind {
         EntityKind::Card => ending(id, row, last4, |card: &Card| card.details().map(|d| &*d.last4)),
         EntityKind::IntlOrder => ending(id, row, last4, |order: &IntlOrder| order.details().map(|d| &*d.last4)),
-        _ => ending(id, row, last4, |card: &ReloadableCard| card.details().map(|d| &*d.last4)),
+        _ => ending(id, row, last4, |card: &ReloadableCard| {
+            card.details().map(|d| &*d.last4)
+        }),
     }
 }
 

@@ -7,22 +7,22 @@ use std::time::Duration;
 
 use purser_storage::{CommitError, Condition, StoreError, codec};
 
-use super::operator_actions::AuditEntry;
-use super::operators::corrupt;
 use super::job_resolution::Resolvable;
 use super::jobs::with_timeout_ms;
-use super::{OperationError, Engine};
+use super::operator_actions::AuditEntry;
+use super::operators::corrupt;
+use super::{Engine, OperationError};
 use crate::id::{JobId, PaymentId, TopUpId, Wallet};
 use crate::kernel::job::Job;
 use crate::kernel::registry::JobStarter as _;
-use crate::kernel::{OutboxJob, Entity, EntityRegistry, table};
+use crate::kernel::{Entity, EntityRegistry, OutboxJob, table};
 use crate::money::Cents;
 use crate::operator::OperatorAction;
 use crate::payment::Status;
 use crate::port::payouts::PayoutRailStatus;
-use crate::port::{CardDeposit, EntryKey, ChainStatus, PortError, HoldStatus, Timestamp};
+use crate::port::{CardDeposit, ChainStatus, EntryKey, HoldStatus, PortError, Timestamp};
 use crate::product::Currency;
-use crate::reconciliation::{EntryAmount, ReconciliationSource, EntryStatus};
+use crate::reconciliation::{EntryAmount, EntryStatus, ReconciliationSource};
 
 /// A payment whose outcome is not known, and what looks after it.
 #[derive(Clone, Debug)]
@@ -185,26 +185,48 @@ impl Engine {
             Job::IssueCard(id) | Job::ExpireCard(id) | Job::RefreshCard(id) | Job::SteerPrepaid(id) => {
                 of(&all.cards, id, |card| Some(EntryAmount::Usdc(card.charge.charged))).await
             }
-            Job::OrderGiftCard(id) => of(&all.gift_cards, id, |gift| Some(EntryAmount::Usdc(gift.charge.charged))).await,
-            Job::ExpireOrderLease { order: id, .. } | Job::MarkOrderOverdue(id) | Job::ExpireIntlCard(id) | Job::ShredCvv(id) => {
-                of(&all.intl_orders, id, |order| Some(EntryAmount::Usdc(order.charge.charged))).await
+            Job::OrderGiftCard(id) => {
+                of(&all.gift_cards, id, |gift| Some(EntryAmount::Usdc(gift.charge.charged))).await
+            }
+            Job::ExpireOrderLease { order: id, .. }
+            | Job::MarkOrderOverdue(id)
+            | Job::ExpireIntlCard(id)
+            | Job::ShredCvv(id) => {
+                of(&all.intl_orders, id, |order| {
+                    Some(EntryAmount::Usdc(order.charge.charged))
+                })
+                .await
             }
             Job::SendPayout(id)
             | Job::RecallPayout(id)
             | Job::ExpirePayout(id)
             | Job::CloseReturnWindow(id)
             | Job::SaveRecipient(id)
-            | Job::ReverseRecipientTotals(id) => of(&all.payouts, id, |payout| Some(EntryAmount::Usdc(payout.charge.charged))).await,
-            Job::ConfirmLateReturnCredit(id) => of(&all.late_returns, id, |late| Some(EntryAmount::Usdc(late.amount))).await,
+            | Job::ReverseRecipientTotals(id) => {
+                of(&all.payouts, id, |payout| {
+                    Some(EntryAmount::Usdc(payout.charge.charged))
+                })
+                .await
+            }
+            Job::ConfirmLateReturnCredit(id) => {
+                of(&all.late_returns, id, |late| Some(EntryAmount::Usdc(late.amount))).await
+            }
             Job::SendTopUp(id) | Job::BridgeTopUp(id) | Job::AwaitIssuerCredit(id) => {
-                of(&all.top_ups, id, |top_up| Some(EntryAmount::Usdc(top_up.charge.charged))).await
+                of(&all.top_ups, id, |top_up| {
+                    Some(EntryAmount::Usdc(top_up.charge.charged))
+                })
+                .await
             }
             Job::SendWithdrawal(id) => of(&all.withdrawals, id, |asked| Some(EntryAmount::Usdc(asked.amount))).await,
             Job::HoldCardBalance(id) | Job::SettleCardHold(id) | Job::ExpireWithdrawalLease { withdrawal: id, .. } => {
                 of(&all.card_withdrawals, id, |asked| Some(usd(asked.amount))).await
             }
-            Job::OpenReloadableCard(id) | Job::ChangeCardState(id) => of(&all.reloadables, id, |card| Some(usd(card.amount))).await,
-            Job::ExecuteBankTransfer(id) => of(&all.bank_transfers, id, |moved| Some(EntryAmount::Usdc(moved.amount))).await,
+            Job::OpenReloadableCard(id) | Job::ChangeCardState(id) => {
+                of(&all.reloadables, id, |card| Some(usd(card.amount))).await
+            }
+            Job::ExecuteBankTransfer(id) => {
+                of(&all.bank_transfers, id, |moved| Some(EntryAmount::Usdc(moved.amount))).await
+            }
             Job::OpenBankAccount(id) => of(&all.bank_accounts, id, |_| None).await,
             Job::SubmitBankApplication(wallet) => of(&all.applications, wallet, |_| None).await,
             Job::CheckIdentity(wallet) => of(&all.identities, wallet, |_| None).await,
@@ -312,7 +334,12 @@ impl Engine {
     }
 
     async fn set_aside(&self, key: JobId) -> Result<EntryStatus, PortError> {
-        let stands = with_timeout_ms(self.query_timeout(), self.0.ports.program.hold_status(key), "reservation").await?;
+        let stands = with_timeout_ms(
+            self.query_timeout(),
+            self.0.ports.program.hold_status(key),
+            "reservation",
+        )
+        .await?;
         Ok(match stands {
             HoldStatus::Held => EntryStatus::Completed,
             HoldStatus::Settled { .. } => EntryStatus::Returned,
@@ -322,7 +349,12 @@ impl Engine {
 
     /// Whether what was set aside has ended as it was to.
     async fn ended(&self, key: JobId, wanted: bool) -> Result<EntryStatus, PortError> {
-        let stands = with_timeout_ms(self.query_timeout(), self.0.ports.program.hold_status(key), "reservation").await?;
+        let stands = with_timeout_ms(
+            self.query_timeout(),
+            self.0.ports.program.hold_status(key),
+            "reservation",
+        )
+        .await?;
         Ok(match stands {
             HoldStatus::Held => EntryStatus::Pending,
             HoldStatus::Settled { paid } if paid == wanted => EntryStatus::Completed,

@@ -12,7 +12,12 @@ impl Inner {
     pub(super) async fn purge_expired(&self) -> Result<(), StoreError> {
         const PAGE: usize = 500;
         let now_s = self.clock.now().seconds();
-        for name in [table::USED_NONCE, table::LOGIN_CODE, table::REVOKED_SESSION, table::IDEMPOTENCY_EXPIRY] {
+        for name in [
+            table::USED_NONCE,
+            table::LOGIN_CODE,
+            table::REVOKED_SESSION,
+            table::IDEMPOTENCY_EXPIRY,
+        ] {
             let mut after = None;
             loop {
                 let page = self.store.scan(&[name], after.as_deref(), PAGE).await?;

@@ -2,14 +2,17 @@
 
 use purser_storage::{CommitError, Condition, StoreError, Write, codec};
 
-use super::operator_actions::{OperatorLock, AuditEntry};
+use super::operator_actions::{AuditEntry, OperatorLock};
 use super::operators::{corrupt, put};
-use super::{Attribution, OperationError, Engine, AttributionError, ResolveError, NotRuled, JobOutcome, ListPosition, JobResolution, Rule, Waits};
+use super::{
+    Attribution, AttributionError, Engine, JobOutcome, JobResolution, ListPosition, NotRuled, OperationError,
+    ResolveError, Rule, Waits,
+};
 use crate::approval::{Gift, Given, Pending};
 use crate::id::ApprovalId;
 use crate::kernel::{Context, Entity, table};
 use crate::money::Usdc;
-use crate::operator::{OperatorAction, Beside, AuditedAction, AuditPosition};
+use crate::operator::{AuditPosition, AuditedAction, Beside, OperatorAction};
 use crate::port::DAY_MS;
 use crate::{card_withdrawal, intl_order};
 
@@ -183,7 +186,13 @@ impl Engine {
     }
 
     /// Puts it on the list, unless it is there.
-    async fn wait(&self, one: &OperatorLock<'_>, act: &OperatorAction, amount: Usdc, gift: Gift) -> Result<Beside, NotGiven> {
+    async fn wait(
+        &self,
+        one: &OperatorLock<'_>,
+        act: &OperatorAction,
+        amount: Usdc,
+        gift: Gift,
+    ) -> Result<Beside, NotGiven> {
         let (id, now) = (ApprovalId::of(&gift, amount), self.0.clock.now());
         let known = self.approval(id).await.map_err(|error| unread(&error))?;
         if known.is_some() {
@@ -227,7 +236,11 @@ impl Engine {
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn approvals(&self, after: Option<ListPosition>, limit: usize) -> Result<Vec<(ListPosition, Pending)>, StoreError> {
+    pub async fn approvals(
+        &self,
+        after: Option<ListPosition>,
+        limit: usize,
+    ) -> Result<Vec<(ListPosition, Pending)>, StoreError> {
         const PAGE: usize = 500;
         let (mut found, mut behind) = (Vec::new(), None);
         loop {
@@ -365,7 +378,12 @@ impl Engine {
     ///
     /// # Errors
     /// [`NotApproved::Unknown`] or [`NotApproved::Unavailable`].
-    pub async fn disapprove(&self, id: ApprovalId, reason: String, act: &OperatorAction) -> Result<Pending, NotApproved> {
+    pub async fn disapprove(
+        &self,
+        id: ApprovalId,
+        reason: String,
+        act: &OperatorAction,
+    ) -> Result<Pending, NotApproved> {
         let one = self.lock_operator().await;
         let pending = self.approval(id).await.map_err(|_| NotApproved::Unavailable)?;
         let pending = pending.ok_or(NotApproved::Unknown)?;
@@ -378,7 +396,10 @@ impl Engine {
         };
         let key = table::approval(id);
         let there = vec![Condition::Present(key.clone())];
-        match self.commit_with_audit(&one, &words, there, vec![Write::Delete { key }]).await {
+        match self
+            .commit_with_audit(&one, &words, there, vec![Write::Delete { key }])
+            .await
+        {
             Ok(()) => Ok(pending),
             Err(CommitError::Condition(_)) => Err(NotApproved::Unknown),
             Err(_) => Err(NotApproved::Unavailable),

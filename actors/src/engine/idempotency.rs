@@ -9,10 +9,10 @@ use dashmap::DashMap;
 use purser_storage::{Batch, Condition, StoreError, Write, codec};
 use sha2::{Digest, Sha256};
 
-use super::{OperationError, Engine, MAX_CONFLICT_RETRIES};
+use super::{Engine, MAX_CONFLICT_RETRIES, OperationError};
 use crate::id::Wallet;
-use crate::kernel::idempotency::{RecordedResponse, IdempotencySlot, IdempotencyRecord};
-use crate::kernel::{Entity, EntityRegistry, IdempotencyRecorder, AskError, table};
+use crate::kernel::idempotency::{IdempotencyRecord, IdempotencySlot, RecordedResponse};
+use crate::kernel::{AskError, Entity, EntityRegistry, IdempotencyRecorder, table};
 
 /// The keys whose commands are under way, with the digest of what each was used with.
 pub(super) type KeysInProgress = DashMap<(u128, u128), [u8; 32]>;
@@ -129,9 +129,12 @@ impl Engine {
     /// When the store refuses: the record goes on following.
     pub async fn answered(&self, place: &IdempotencySlot, kept: RecordedResponse) -> Result<(), StoreError> {
         let known = self.idempotency_record(place).await?;
-        let is_its_own =
-            |known: &IdempotencyRecord| known.fingerprint == place.fingerprint && place.replaces != Some(known.expires_s);
-        let Some(known) = known.filter(|known| is_its_own(known) && matches!(known.kept, RecordedResponse::EntityRef { .. })) else {
+        let is_its_own = |known: &IdempotencyRecord| {
+            known.fingerprint == place.fingerprint && place.replaces != Some(known.expires_s)
+        };
+        let Some(known) =
+            known.filter(|known| is_its_own(known) && matches!(known.kept, RecordedResponse::EntityRef { .. }))
+        else {
             return Ok(());
         };
         let key = table::idempotency(&place.wallet, place.key);

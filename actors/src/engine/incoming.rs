@@ -13,7 +13,7 @@ use purser_storage::{Store, StoreError, codec};
 use ractor::ActorId;
 
 use super::operators::corrupt;
-use super::{Engine, ClaimError, ListPosition};
+use super::{ClaimError, Engine, ListPosition};
 use crate::id::{DepositId, Network, PaymentId};
 use crate::incoming::{Incoming, Transfer};
 use crate::kernel::job::Counted;

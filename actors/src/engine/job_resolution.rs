@@ -4,22 +4,22 @@
 #![deny(clippy::wildcard_enum_match_arm, reason = "a new kind of work is asked about here")]
 
 mod crediting;
-mod unknown_payments;
 mod kinds;
+mod unknown_payments;
 
 pub(in crate::engine) use self::kinds::Resolvable;
 use purser_storage::StoreError;
 
 use super::Engine;
-use super::operator_actions::{OperatorLock, AuditEntry};
-use super::giving::Leave;
-use super::operators::corrupt;
 use super::dead_letters::ProviderReport;
+use super::giving::Leave;
+use super::operator_actions::{AuditEntry, OperatorLock};
+use super::operators::corrupt;
 use crate::approval::Gift;
 use crate::banking::{account, transfer};
 use crate::id::{ApprovalId, JobId, PaymentId};
 use crate::kernel::job::Job;
-use crate::kernel::{OutboxJob, Entity, EntityRegistry, AskError};
+use crate::kernel::{AskError, Entity, EntityRegistry, OutboxJob};
 use crate::money::Usdc;
 use crate::operator::OperatorAction;
 use crate::payment::{self, Payment, Status};
@@ -79,7 +79,12 @@ impl Engine {
     ///
     /// # Errors
     /// [`NotResolved`].
-    pub async fn resolve(&self, id: JobId, resolution: &JobResolution, act: &OperatorAction) -> Result<(), ResolveError> {
+    pub async fn resolve(
+        &self,
+        id: JobId,
+        resolution: &JobResolution,
+        act: &OperatorAction,
+    ) -> Result<(), ResolveError> {
         self.resolve_by(id, resolution, Leave::Own(act)).await
     }
 

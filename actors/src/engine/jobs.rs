@@ -15,9 +15,9 @@ mod reloadable_cards;
 mod reorg;
 mod sent_as;
 mod shares;
-mod wallet_payments;
 mod spent_before;
 mod top_ups;
+mod wallet_payments;
 mod watching;
 mod webhooks;
 mod withdrawals;
@@ -31,22 +31,23 @@ use purser_storage::{Batch, Condition, Store, Write};
 use tokio::sync::oneshot;
 
 use super::account_map::AccountMap;
-use super::untracked_transfers::OutgoingTransferGuard;
-use super::registries::Registries;
 use super::incoming::{Arrivals, Lost};
 use super::lines::{self, Lines};
+use super::registries::Registries;
+use super::untracked_transfers::OutgoingTransferGuard;
 use super::webhooks::WebhookService;
-use super::{Ports, EngineSettings};
+use super::{EngineSettings, Ports};
 use crate::card;
 use crate::id::{CardId, PaymentId};
 use crate::intl_order;
-use crate::kernel::outbox::{AttemptCounters, JobHandler};
 use crate::kernel::job::{CapReservation, Job};
+use crate::kernel::outbox::{AttemptCounters, JobHandler};
 use crate::kernel::registry::LoadError;
-use crate::kernel::{OutboxJob, Entity, AttemptFailure, EntityRegistry, table};
-use crate::payment::{self, SessionSeed, Payment, Status};
+use crate::kernel::{AttemptFailure, Entity, EntityRegistry, OutboxJob, table};
+use crate::payment::{self, Payment, SessionSeed, Status};
 use crate::port::{
-    Authorization, BoxFuture, Clock, Decline, ErrorKind, ReconciliationLists, PortError, Preparation, PreparedTransaction, SubmitResult,
+    Authorization, BoxFuture, Clock, Decline, ErrorKind, PortError, Preparation, PreparedTransaction,
+    ReconciliationLists, SubmitResult,
 };
 use crate::refund;
 
@@ -107,7 +108,9 @@ impl JobHandlers {
             Job::ReleaseCapReservation { account, share } => self.free_share(effect, *account, *share).await,
             Job::CountShare { account, share } => self.count_share(effect, *account, *share).await,
             Job::CountUnclaimed { .. } | Job::CountClaimed { .. } => self.count_lost(effect).await,
-            Job::ExpireCard(id) => ask_entity(&self.families.cards, *id, card::Command::Expire { effect: effect.id }).await,
+            Job::ExpireCard(id) => {
+                ask_entity(&self.families.cards, *id, card::Command::Expire { effect: effect.id }).await
+            }
             Job::RefreshCard(id) => self.refresh_card(effect, *id).await,
             Job::SteerPrepaid(id) => self.steer_prepaid(effect, *id).await,
             Job::OrderGiftCard(id) => self.order_gift_card(effect, *id).await,
@@ -164,7 +167,12 @@ impl JobHandlers {
         }
     }
 
-    async fn readmit(&self, effect: &OutboxJob, payment: PaymentId, (share, session): (CapReservation, SessionSeed)) -> HandlerResult {
+    async fn readmit(
+        &self,
+        effect: &OutboxJob,
+        payment: PaymentId,
+        (share, session): (CapReservation, SessionSeed),
+    ) -> HandlerResult {
         let effect = effect.id;
         let command = payment::Command::RecordReadmitted { effect, share, session };
         ask_entity(&self.families.payments, payment, command).await
@@ -361,7 +369,10 @@ pub(super) async fn with_timeout_ms<T>(
 async fn ask_entity<E: Entity>(family: &EntityRegistry<E>, id: E::Id, command: E::Command) -> HandlerResult {
     match family.ask(id, command).await {
         Ok(_) => Ok(()),
-        Err(refusal) => Err(AttemptFailure::temporary(format!("{} {id}: {refusal:?}", E::KIND.name()))),
+        Err(refusal) => Err(AttemptFailure::temporary(format!(
+            "{} {id}: {refusal:?}",
+            E::KIND.name()
+        ))),
     }
 }
 

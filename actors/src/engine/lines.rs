@@ -8,12 +8,12 @@ use parking_lot::Mutex;
 use purser_storage::StoreError;
 use purser_storage::mutants::{self, Mutant};
 
-use super::operators::corrupt;
 use super::jobs::JobHandlers;
-use super::{OperationError, Engine};
+use super::operators::corrupt;
+use super::{Engine, OperationError};
 use crate::breaker::{Breaker, Change, Rules};
-use crate::kernel::job::{AtLine, OutboxJob, AttemptFailure, RetryMode, Job};
-use crate::kernel::{EntityRegistry, AskError};
+use crate::kernel::job::{AtLine, AttemptFailure, Job, OutboxJob, RetryMode};
+use crate::kernel::{AskError, EntityRegistry};
 use crate::line::{Command, Rejection, Selling, Status};
 use crate::operator::OperatorAction;
 use crate::port::{ErrorKind, PortError, Timestamp};
@@ -163,7 +163,9 @@ fn works(line: ProductLine) -> Option<usize> {
     match line {
         ProductLine::UsaCard => Some(Job::IssueCard(CardId(0)).index()),
         ProductLine::GiftCard => Some(Job::OrderGiftCard(CardId(0)).index()),
-        ProductLine::PushToCard | ProductLine::BankPayment | ProductLine::AppPayment => Some(Job::SendPayout(PayoutId(0)).index()),
+        ProductLine::PushToCard | ProductLine::BankPayment | ProductLine::AppPayment => {
+            Some(Job::SendPayout(PayoutId(0)).index())
+        }
         // Operators make the one; what carries the other is never held.
         ProductLine::IntlCard | ProductLine::CardBalance => None,
     }
@@ -192,10 +194,12 @@ impl JobHandlers {
             // It was asked and has answered, be it that this takes time.
             Ok(())
             | Err(AttemptFailure {
-                pace: RetryMode::Defer(_), ..
+                pace: RetryMode::Defer(_),
+                ..
             }) => self.lines.delivered(line, effect),
             Err(AttemptFailure {
-                pace: RetryMode::Held(_), ..
+                pace: RetryMode::Held(_),
+                ..
             }) => Change::None,
             Err(AttemptFailure {
                 kind: ErrorKind::Temporary | ErrorKind::Unknown | ErrorKind::Permanent,
@@ -325,13 +329,21 @@ impl Engine {
     ///
     /// # Errors
     /// [`Denied::Rejected`] when one has closed it already.
-    pub async fn close_line(&self, line: ProductLine, reason: String, act: &OperatorAction) -> Result<(), OperationError<Rejection>> {
+    pub async fn close_line(
+        &self,
+        line: ProductLine,
+        reason: String,
+        act: &OperatorAction,
+    ) -> Result<(), OperationError<Rejection>> {
         let one = self.lock_operator().await;
         let close = |act| Command::Close {
             reason: reason.clone(),
             act,
         };
-        told(self.ask_as_operator(&one, (&self.0.families.lines, line), act, close).await)?;
+        told(
+            self.ask_as_operator(&one, (&self.0.families.lines, line), act, close)
+                .await,
+        )?;
         let cell = &self.0.lines.cells[line as usize];
         cell.flags.fetch_or(CLOSED, Ordering::Release);
         Ok(())
@@ -341,13 +353,21 @@ impl Engine {
     ///
     /// # Errors
     /// [`Denied::Rejected`] when it is open.
-    pub async fn open_line(&self, line: ProductLine, reason: String, act: &OperatorAction) -> Result<(), OperationError<Rejection>> {
+    pub async fn open_line(
+        &self,
+        line: ProductLine,
+        reason: String,
+        act: &OperatorAction,
+    ) -> Result<(), OperationError<Rejection>> {
         let one = self.lock_operator().await;
         let open = |act| Command::Open {
             reason: reason.clone(),
             act,
         };
-        told(self.ask_as_operator(&one, (&self.0.families.lines, line), act, open).await)?;
+        told(
+            self.ask_as_operator(&one, (&self.0.families.lines, line), act, open)
+                .await,
+        )?;
         let lines = &self.0.lines;
         lines.with(line, |breaker| *breaker = Breaker::default());
         lines.cells[line as usize].flags.fetch_and(!CLOSED, Ordering::Release);

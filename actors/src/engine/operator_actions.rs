@@ -3,10 +3,10 @@
 use purser_storage::{Batch, CommitError, Condition, Write};
 use tokio::sync::MutexGuard;
 
-use super::{OperationError, Engine, MAX_CONFLICT_RETRIES};
-use crate::kernel::idempotency::{ExtraWrite, ExtraRows};
-use crate::kernel::{OutboxJob, Entity, EntityRegistry, IdempotencyRecorder, AskError, audit_log};
-use crate::operator::{OperatorAction, AuditRecord, Beside, AuditedAction, AuditPosition};
+use super::{Engine, MAX_CONFLICT_RETRIES, OperationError};
+use crate::kernel::idempotency::{ExtraRows, ExtraWrite};
+use crate::kernel::{AskError, Entity, EntityRegistry, IdempotencyRecorder, OutboxJob, audit_log};
+use crate::operator::{AuditPosition, AuditRecord, AuditedAction, Beside, OperatorAction};
 
 /// The right to act, until it is dropped.
 pub(super) type OperatorLock<'a> = MutexGuard<'a, ()>;
@@ -27,7 +27,12 @@ pub(super) struct AuditEntry<'a> {
 
 impl<'a> AuditEntry<'a> {
     /// About a piece of work.
-    pub(super) fn for_job(act: &'a OperatorAction, what: &'static str, effect: &OutboxJob, words: Option<String>) -> Self {
+    pub(super) fn for_job(
+        act: &'a OperatorAction,
+        what: &'static str,
+        effect: &OutboxJob,
+        words: Option<String>,
+    ) -> Self {
         let OutboxJob { id, job: work, .. } = effect;
         Self {
             act,
@@ -81,7 +86,17 @@ impl Engine {
         for _ in 0..MAX_CONFLICT_RETRIES {
             let link = self.next_audit_position().await?;
             let (act, beside) = (act.clone(), Box::new(beside.clone()));
-            match family.ask(id, command(AuditedAction { act, position: link, beside })).await {
+            match family
+                .ask(
+                    id,
+                    command(AuditedAction {
+                        act,
+                        position: link,
+                        beside,
+                    }),
+                )
+                .await
+            {
                 Err(AskError::Conflict) => {}
                 told => return told,
             }
@@ -106,7 +121,10 @@ impl Engine {
             return self.ask_idempotent(family, id, command(None), memo).await;
         };
         let one = self.lock_operator().await;
-        match self.ask_as_operator(&one, (family, id), act, |deed| command(Some(deed))).await {
+        match self
+            .ask_as_operator(&one, (family, id), act, |deed| command(Some(deed)))
+            .await
+        {
             Err(AskError::Conflict) => Err(OperationError::Unavailable),
             told => Ok(told?),
         }
@@ -147,7 +165,10 @@ impl Engine {
     ) -> Result<(), CommitError> {
         let mut refused = CommitError::Stopped;
         for _ in 0..MAX_CONFLICT_RETRIES {
-            let link = self.next_audit_position::<()>().await.map_err(|_| CommitError::Stopped)?;
+            let link = self
+                .next_audit_position::<()>()
+                .await
+                .map_err(|_| CommitError::Stopped)?;
             let note = self.note(words, link);
             let batch = Batch {
                 conditions: [conditions.clone(), note.conditions].concat(),

@@ -5,19 +5,19 @@ use std::convert::Infallible;
 use purser_storage::codec::{self, Stored};
 use purser_storage::{CommitError, Condition, StoreError, Write};
 
-use super::operator_actions::AuditEntry;
 use super::giving::Leave;
+use super::operator_actions::AuditEntry;
 use super::refunds::refunded;
-use super::{OperationError, Engine, TooMuch, Waits};
+use super::{Engine, OperationError, TooMuch, Waits};
 use crate::approval::Gift;
 use crate::id::{CardId, LateReturnId};
 use crate::intl_order::{self, EnteredCard, IntlOrder, Status};
-use crate::kernel::{IdempotencyRecorder, AskError, audit_log, table};
+use crate::kernel::{AskError, IdempotencyRecorder, audit_log, table};
 use crate::late_return::LateReturn;
 use crate::lease::Lease;
 use crate::money::Usdc;
-use crate::operator::{OperatorToken, OperatorAction, AuditRecord, Beside, AuditedAction};
-use crate::port::{Timestamp, CardAction};
+use crate::operator::{AuditRecord, AuditedAction, Beside, OperatorAction, OperatorToken};
+use crate::port::{CardAction, Timestamp};
 use crate::refund::Refunded;
 
 /// An order that somebody has still to decide.
@@ -46,7 +46,10 @@ impl Engine {
         command: impl Fn(AuditedAction) -> intl_order::Command + Send + Sync,
     ) -> OrderResult<intl_order::Answer> {
         let one = self.lock_operator().await;
-        match self.ask_as_operator(&one, (&self.0.families.intl_orders, id), act, command).await {
+        match self
+            .ask_as_operator(&one, (&self.0.families.intl_orders, id), act, command)
+            .await
+        {
             Err(AskError::Conflict) => Err(OperationError::Unavailable),
             told => Ok(told?),
         }
@@ -61,7 +64,10 @@ impl Engine {
         let orders = &self.0.families.intl_orders;
         let order = self.intl_order(&id).await.map_err(|_| OperationError::Unavailable)?;
         if let Some(order) = order.filter(|order| order.status == Status::Queued)
-            && self.may_be_made(&order).await.map_err(|_| OperationError::Unavailable)?
+            && self
+                .may_be_made(&order)
+                .await
+                .map_err(|_| OperationError::Unavailable)?
         {
             return Err(OperationError::Rejected(intl_order::Rejection::InDoubt));
         }
@@ -119,7 +125,13 @@ impl Engine {
     ///
     /// # Errors
     /// When it is decided already, or somebody else's lease runs.
-    pub async fn reject_intl(&self, id: CardId, act: OperatorAction, lease: Option<u64>, reason: String) -> OrderResult<(), Waits> {
+    pub async fn reject_intl(
+        &self,
+        id: CardId,
+        act: OperatorAction,
+        lease: Option<u64>,
+        reason: String,
+    ) -> OrderResult<(), Waits> {
         self.reject_intl_by(id, Leave::Own(&act), lease, reason).await
     }
 
@@ -160,7 +172,12 @@ impl Engine {
     ///
     /// # Errors
     /// When the card is neither ready nor paused; [`Denied::Used`] as above.
-    pub async fn steer_intl(&self, id: CardId, wish: CardAction, memo: Option<IdempotencyRecorder<IntlOrder>>) -> OrderResult<bool> {
+    pub async fn steer_intl(
+        &self,
+        id: CardId,
+        wish: CardAction,
+        memo: Option<IdempotencyRecorder<IntlOrder>>,
+    ) -> OrderResult<bool> {
         let orders = &self.0.families.intl_orders;
         let command = intl_order::Command::Steer(wish);
         let asked = self.ask_idempotent(orders, id, command, memo).await?;
@@ -172,7 +189,12 @@ impl Engine {
     /// # Errors
     /// When there is no card yet, or none any more; [`intl_order::Rejection::Released`] for more than was on it;
     /// [`intl_order::Rejection::Ended`] where one that has ended is said to be ready or paused.
-    pub async fn report_intl(&self, id: CardId, act: OperatorAction, report: intl_order::Report) -> OrderResult<(), TooMuch> {
+    pub async fn report_intl(
+        &self,
+        id: CardId,
+        act: OperatorAction,
+        report: intl_order::Report,
+    ) -> OrderResult<(), TooMuch> {
         let report = Box::new(report);
         let one = self.lock_operator().await;
         let order = self.intl_order(&id).await.map_err(|_| OperationError::Unavailable)?;
@@ -199,7 +221,10 @@ impl Engine {
             Some(amount) => {
                 // All that was given back of a card is one act, however many reports tell of it.
                 let alone = match self.0.settings.giving.allow(Usdc::ZERO, part) {
-                    true => self.alone(&act, amount).await.map_err(|_| OperationError::Unavailable)?,
+                    true => self
+                        .alone(&act, amount)
+                        .await
+                        .map_err(|_| OperationError::Unavailable)?,
                     false => None,
                 };
                 alone.ok_or(OperationError::Own(TooMuch))?
@@ -218,7 +243,11 @@ impl Engine {
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn card_wishes(&self, after: Option<CardId>, limit: usize) -> Result<(Vec<QueuedOrder>, bool), StoreError> {
+    pub async fn card_wishes(
+        &self,
+        after: Option<CardId>,
+        limit: usize,
+    ) -> Result<(Vec<QueuedOrder>, bool), StoreError> {
         let after = match after {
             None => None,
             Some(id) => {
@@ -234,7 +263,9 @@ impl Engine {
         let more = rows.len() > limit;
         let mut found = Vec::with_capacity(rows.len().min(limit));
         for (key, _) in rows.into_iter().take(limit) {
-            let Some((_, id)) = table::created_and_id(&key) else { continue };
+            let Some((_, id)) = table::created_and_id(&key) else {
+                continue;
+            };
             // Answered since the rows were read.
             let queued = self.queued(CardId(id)).await?;
             found.extend(queued.filter(|queued| queued.order.life.wish.is_some()));
@@ -247,10 +278,17 @@ impl Engine {
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn intl_queue(&self, after: Option<CardId>, limit: usize) -> Result<(Vec<QueuedOrder>, bool), StoreError> {
+    pub async fn intl_queue(
+        &self,
+        after: Option<CardId>,
+        limit: usize,
+    ) -> Result<(Vec<QueuedOrder>, bool), StoreError> {
         let after = match after {
             None => None,
-            Some(id) => self.queued(id).await?.map(|q| table::intl_order_queue(q.order.created_at, id)),
+            Some(id) => self
+                .queued(id)
+                .await?
+                .map(|q| table::intl_order_queue(q.order.created_at, id)),
         };
         let prefix = [table::INTL_ORDER_QUEUE];
         let rows = self.0.store.scan(&prefix, after.as_deref(), limit.saturating_add(1));
@@ -301,7 +339,12 @@ impl Engine {
     ///
     /// # Errors
     /// [`Denied::Used`] when its name or the token itself is known already.
-    pub async fn create_operator_token(&self, hash: [u8; 32], token: OperatorToken, act: &OperatorAction) -> Result<(), OperationError<()>> {
+    pub async fn create_operator_token(
+        &self,
+        hash: [u8; 32],
+        token: OperatorToken,
+        act: &OperatorAction,
+    ) -> Result<(), OperationError<()>> {
         let one = self.lock_operator().await;
         let known = self.operator_tokens().await.map_err(|_| OperationError::Unavailable)?;
         if known.iter().any(|known| known.name == token.name) {
@@ -327,7 +370,11 @@ impl Engine {
     ///
     /// # Errors
     /// [`Denied::Used`] when no token has this name.
-    pub async fn revoke_operator_token(&self, name: &str, act: &OperatorAction) -> Result<[u8; 32], OperationError<()>> {
+    pub async fn revoke_operator_token(
+        &self,
+        name: &str,
+        act: &OperatorAction,
+    ) -> Result<[u8; 32], OperationError<()>> {
         let one = self.lock_operator().await;
         let known = self.token_named(name).await.map_err(|_| OperationError::Unavailable)?;
         let (hash, token) = known.ok_or(OperationError::AlreadyUsed)?;
@@ -349,7 +396,11 @@ impl Engine {
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn audit_log(&self, after: Option<u64>, limit: usize) -> Result<Vec<(AuditRecord, [u8; 32])>, StoreError> {
+    pub async fn audit_log(
+        &self,
+        after: Option<u64>,
+        limit: usize,
+    ) -> Result<Vec<(AuditRecord, [u8; 32])>, StoreError> {
         let after = after.map(table::audit);
         let rows = self.0.store.scan(&[table::AUDIT_LOG], after.as_deref(), limit).await?;
         let decoded = rows.iter().map(|(_, row)| {
@@ -377,7 +428,9 @@ impl Engine {
             .await?;
         let mut found = Vec::with_capacity(rows.len());
         for (key, _) in rows {
-            let Some((at, id)) = table::created_and_id(&key) else { continue };
+            let Some((at, id)) = table::created_and_id(&key) else {
+                continue;
+            };
             if let Some(late) = self.late_return(&LateReturnId(id)).await.map_err(corrupt)? {
                 found.push(((at, id), late));
             }

@@ -3,13 +3,13 @@
 
 use purser_storage::StoreError;
 
-use super::{OperationError, Engine, MAX_CONFLICT_RETRIES};
+use super::{Engine, MAX_CONFLICT_RETRIES, OperationError};
 use crate::account::{self, OwnerCaps};
 use crate::id::Wallet;
 use crate::identity_verification::{self, IdentityVerification};
-use crate::kernel::registry::LoadError;
-use crate::kernel::{Entity, EntityRegistry, AskError, table};
 use crate::issuer_link::{self, IssuerLink};
+use crate::kernel::registry::LoadError;
+use crate::kernel::{AskError, Entity, EntityRegistry, table};
 use crate::port::Verdict;
 
 impl Engine {
@@ -31,8 +31,16 @@ impl Engine {
     ///
     /// # Errors
     /// When the holder is verified already.
-    pub async fn request_identity_check(&self, wallet: Wallet) -> Result<(), OperationError<identity_verification::Rejection>> {
-        again(&self.0.families.identities, wallet, identity_verification::Command::Request).await
+    pub async fn request_identity_check(
+        &self,
+        wallet: Wallet,
+    ) -> Result<(), OperationError<identity_verification::Rejection>> {
+        again(
+            &self.0.families.identities,
+            wallet,
+            identity_verification::Command::Request,
+        )
+        .await
     }
 
     /// The provider's verdict, brought by a callback whose signature was verified.
@@ -66,7 +74,11 @@ impl Engine {
     ///
     /// # Errors
     /// When the engine cannot answer.
-    pub async fn request_issuer_link(&self, wallet: Wallet, linked: bool) -> Result<(), OperationError<issuer_link::Rejection>> {
+    pub async fn request_issuer_link(
+        &self,
+        wallet: Wallet,
+        linked: bool,
+    ) -> Result<(), OperationError<issuer_link::Rejection>> {
         let command = if linked {
             issuer_link::Command::Request
         } else {
@@ -94,13 +106,21 @@ impl Engine {
     ///
     /// # Errors
     /// When the account is frozen or not there.
-    pub async fn set_owner_caps(&self, wallet: Wallet, caps: OwnerCaps) -> Result<(), OperationError<account::Rejection>> {
+    pub async fn set_owner_caps(
+        &self,
+        wallet: Wallet,
+        caps: OwnerCaps,
+    ) -> Result<(), OperationError<account::Rejection>> {
         again(&self.0.families.accounts, wallet, account::Command::SetCaps(caps)).await
     }
 }
 
 /// Asks again when a batch before this one was refused and took it along.
-async fn again<E: Entity>(family: &EntityRegistry<E>, id: E::Id, command: E::Command) -> Result<E::Reply, OperationError<E::Rejection>>
+async fn again<E: Entity>(
+    family: &EntityRegistry<E>,
+    id: E::Id,
+    command: E::Command,
+) -> Result<E::Reply, OperationError<E::Rejection>>
 where
     E::Command: Clone,
 {

@@ -3,19 +3,19 @@
 use purser_storage::mutants::{self, Mutant};
 use tracing::Instrument as _;
 
-use super::idempotency::payment_identifier::{self, IdentifierState};
-use super::permits::{OverloadError, AdmissionPermit};
-use super::preconditions::map_rejection;
 use super::claim_lock::ClaimLock;
+use super::idempotency::payment_identifier::{self, IdentifierState};
+use super::permits::{AdmissionPermit, OverloadError};
+use super::preconditions::map_rejection;
 use super::{Engine, MAX_CONFLICT_RETRIES};
 use crate::account::{self, ClaimRequest};
 use crate::id::{Network, PaymentId, Wallet};
 use crate::kernel::idempotency::IdempotencySlot;
 use crate::kernel::{AskError, request_context, table};
 use crate::money::Cents;
-use crate::payment::{self, SessionSeed, Outcome, Payment, Rejection, Status};
+use crate::payment::{self, Outcome, Payment, Rejection, SessionSeed, Status};
 use crate::port::{Authorization, Decline};
-use crate::product::{Purchase, Precondition};
+use crate::product::{Precondition, Purchase};
 use crate::quote::QuoteFacts;
 
 /// A purchase with its verified payment.
@@ -114,7 +114,8 @@ impl Engine {
         // A task of its own: the permit is kept for as long as the settlement is in flight, not for as long as somebody
         // listens.
         let work = async move { engine.claim_or_join(payment, request).await };
-        let call = tokio::spawn(request_context::with_request(request_context::current_request(), work).in_current_span());
+        let call =
+            tokio::spawn(request_context::with_request(request_context::current_request(), work).in_current_span());
         call.await.unwrap_or(Err(ClaimError::OutcomeUnknown(payment)))
     }
 
@@ -122,7 +123,9 @@ impl Engine {
         let account = self.account_of(&request.authorization.payer());
         // Kept until the claim is durable and no longer: who comes next finds what it left.
         let turn = match &request.identifier {
-            Some(identifier) => Some(ClaimLock::acquire(&self.0.turns, payment_identifier::lock_key(&account, identifier)).await),
+            Some(identifier) => {
+                Some(ClaimLock::acquire(&self.0.turns, payment_identifier::lock_key(&account, identifier)).await)
+            }
             None => None,
         };
         for _ in 0..MAX_CONFLICT_RETRIES {
@@ -204,7 +207,11 @@ impl Engine {
 
     /// A payment that was declined or released settles once more when it is presented: that takes room like a claim, and
     /// a frozen account gets none, nor does a purchase that could not be claimed now. Any other is joined as it is.
-    async fn admit_resettlement(&self, known: &Payment, request: &PaymentRequest) -> Result<Option<AdmissionPermit>, ClaimError> {
+    async fn admit_resettlement(
+        &self,
+        known: &Payment,
+        request: &PaymentRequest,
+    ) -> Result<Option<AdmissionPermit>, ClaimError> {
         let ours = known.claim.request == request.request;
         if !ours || !(known.is_released() || matches!(known.status, Status::Declined(..))) {
             return Ok(None);
@@ -239,10 +246,17 @@ impl Engine {
             }
         }
         let permit = self.admit(&account).map_err(ClaimError::Overloaded)?;
-        if self.has_user_id_collision(&account).await.map_err(|_| ClaimError::Unavailable)? {
+        if self
+            .has_user_id_collision(&account)
+            .await
+            .map_err(|_| ClaimError::Unavailable)?
+        {
             return Err(ClaimError::UserIdCollision);
         }
-        let (found, line) = (self.resolve_preconditions(&account, request).await?, request.purchase.line());
+        let (found, line) = (
+            self.resolve_preconditions(&account, request).await?,
+            request.purchase.line(),
+        );
         self.may_buy(id, &request.authorization, line).await?;
         let counted = self.counted_for(id).await?;
         self.precheck(&account, request, counted.is_some()).await?;
@@ -308,7 +322,12 @@ impl Engine {
         }
     }
 
-    async fn readmit(&self, id: PaymentId, account: Wallet, request: &PaymentRequest) -> Result<Option<u64>, ClaimError> {
+    async fn readmit(
+        &self,
+        id: PaymentId,
+        account: Wallet,
+        request: &PaymentRequest,
+    ) -> Result<Option<u64>, ClaimError> {
         let known = self.known(id).await.map_err(|_| ClaimError::OutcomeUnknown(id))?;
         let above = match known {
             Some((payment, revision)) if payment.is_released() => revision,

@@ -5,19 +5,19 @@ use std::sync::Arc;
 use purser_storage::codec;
 use tokio::sync::Notify;
 
-use super::registries::Registries;
 use super::provider_events::ProviderEventSource;
-use super::{OperationError, Engine, Inner, ClaimError, PaymentRequest};
+use super::registries::Registries;
+use super::{ClaimError, Engine, Inner, OperationError, PaymentRequest};
 use crate::bank_destination::{self, BankDestination};
-use crate::id::{BankDestinationId, LateReturnId, PayoutId, PaymentRecipientId, Wallet};
+use crate::id::{BankDestinationId, LateReturnId, PaymentRecipientId, PayoutId, Wallet};
 use crate::kernel::registry::LoadError;
-use crate::kernel::{IdempotencyRecorder, AskError, table};
+use crate::kernel::{AskError, IdempotencyRecorder, table};
 use crate::late_return::LateReturn;
-use crate::payout::{self, Payout, PayoutPlan, PayoutTarget, RailTerms};
-use crate::port::payouts::{PayoutRails, PayoutEvent};
-use crate::port::{BoxFuture, PortError};
-use crate::product::{AppPayee, Platform, Purchase, Precondition};
 use crate::payment_recipient::{self, PaymentRecipient};
+use crate::payout::{self, Payout, PayoutPlan, PayoutTarget, RailTerms};
+use crate::port::payouts::{PayoutEvent, PayoutRails};
+use crate::port::{BoxFuture, PortError};
+use crate::product::{AppPayee, Platform, Precondition, Purchase};
 
 /// Saved recipients that are read in one go.
 const PAGE: usize = 200;
@@ -39,7 +39,11 @@ pub struct PayoutSettings {
 
 impl Engine {
     /// To whom a purchase is paid out, if it is one that is: the payer's own destination or recipient.
-    pub(super) async fn payout_plan(&self, payer: &Wallet, request: &PaymentRequest) -> Result<Option<PayoutPlan>, ClaimError> {
+    pub(super) async fn payout_plan(
+        &self,
+        payer: &Wallet,
+        request: &PaymentRequest,
+    ) -> Result<Option<PayoutPlan>, ClaimError> {
         let settings = &self.0.settings.payouts;
         let (target, terms) = match &request.purchase {
             Purchase::PushToCard { .. } => (PayoutTarget::Card(None), settings.push_to_card),
@@ -207,7 +211,8 @@ impl Engine {
         memo: Option<IdempotencyRecorder<PaymentRecipient>>,
     ) -> Result<(), OperationError<payment_recipient::Rejection>> {
         let command = payment_recipient::Command::Update { display_name, archived };
-        self.ask_idempotent(&self.0.families.recipients, id, command, memo).await
+        self.ask_idempotent(&self.0.families.recipients, id, command, memo)
+            .await
     }
 
     /// Takes a recipient off every list. The answer is remembered if there is a memo.
@@ -220,7 +225,8 @@ impl Engine {
         memo: Option<IdempotencyRecorder<PaymentRecipient>>,
     ) -> Result<(), OperationError<payment_recipient::Rejection>> {
         let command = payment_recipient::Command::Delete;
-        self.ask_idempotent(&self.0.families.recipients, id, command, memo).await
+        self.ask_idempotent(&self.0.families.recipients, id, command, memo)
+            .await
     }
 
     /// Registers a bank destination under a new id.
@@ -236,7 +242,8 @@ impl Engine {
     ) -> Result<(), OperationError<bank_destination::Rejection>> {
         let destination = Box::new(destination);
         let command = bank_destination::Command::Register { destination, sealed };
-        self.ask_idempotent(&self.0.families.destinations, id, command, memo).await
+        self.ask_idempotent(&self.0.families.destinations, id, command, memo)
+            .await
     }
 
     /// Renames a bank destination. The answer is remembered if there is a memo.
@@ -250,7 +257,8 @@ impl Engine {
         memo: Option<IdempotencyRecorder<BankDestination>>,
     ) -> Result<(), OperationError<bank_destination::Rejection>> {
         let command = bank_destination::Command::Rename(name);
-        self.ask_idempotent(&self.0.families.destinations, id, command, memo).await
+        self.ask_idempotent(&self.0.families.destinations, id, command, memo)
+            .await
     }
 
     /// Takes a bank destination off its owner's list.
@@ -263,7 +271,8 @@ impl Engine {
         memo: Option<IdempotencyRecorder<BankDestination>>,
     ) -> Result<(), OperationError<bank_destination::Rejection>> {
         let command = bank_destination::Command::Remove;
-        self.ask_idempotent(&self.0.families.destinations, id, command, memo).await
+        self.ask_idempotent(&self.0.families.destinations, id, command, memo)
+            .await
     }
 
     /// A bank destination, removed or not.

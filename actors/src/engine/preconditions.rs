@@ -2,20 +2,24 @@
 
 use std::time::Duration;
 
-use super::payments::{ClaimError, PaymentRequest};
 use super::jobs::with_timeout_ms;
+use super::payments::{ClaimError, PaymentRequest};
 use super::{Engine, NotPromised};
 use crate::account;
 use crate::id::{PaymentId, Wallet};
 use crate::kernel::AskError;
 use crate::payment::ResolvedPreconditions;
 use crate::port::GiftCardOffer;
-use crate::product::{Purchase, Precondition};
+use crate::product::{Precondition, Purchase};
 
 impl Engine {
     /// What a purchase needs of its payer, in the contract's order of refusals. The claim's batch asks again for all that
     /// is a row, so that what changes in between is no purchase either.
-    pub(super) async fn resolve_preconditions(&self, payer: &Wallet, request: &PaymentRequest) -> Result<ResolvedPreconditions, ClaimError> {
+    pub(super) async fn resolve_preconditions(
+        &self,
+        payer: &Wallet,
+        request: &PaymentRequest,
+    ) -> Result<ResolvedPreconditions, ClaimError> {
         self.sells(request.purchase.line()).map_err(ClaimError::NotSold)?;
         let required = request.purchase.preconditions();
         if required.is_empty() {
@@ -52,7 +56,12 @@ impl Engine {
     }
 
     /// What the product is built on, besides the purchase.
-    async fn resolve_one(&self, payer: &Wallet, request: &PaymentRequest, found: ResolvedPreconditions) -> Result<ResolvedPreconditions, ClaimError> {
+    async fn resolve_one(
+        &self,
+        payer: &Wallet,
+        request: &PaymentRequest,
+        found: ResolvedPreconditions,
+    ) -> Result<ResolvedPreconditions, ClaimError> {
         let plan = self.payout_plan(payer, request).await?;
         Ok(plan.map_or(found, |plan| ResolvedPreconditions::Payout(Box::new(plan))))
     }

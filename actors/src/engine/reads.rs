@@ -11,7 +11,7 @@ use crate::gift_card::GiftCard;
 use crate::id::{CardId, PaymentId, SessionId, TopUpId, Wallet};
 use crate::intl_order::IntlOrder;
 use crate::kernel::registry::LoadError;
-use crate::kernel::{OutboxJob, Entity, EntityRegistry, JsonObject, table};
+use crate::kernel::{Entity, EntityRegistry, JsonObject, OutboxJob, table};
 use crate::payment::Payment;
 use crate::port::Timestamp;
 use crate::session::Session;

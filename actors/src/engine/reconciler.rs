@@ -2,10 +2,10 @@
 //! have is found by its list, whoever lacks what we have by our books; each is one look-up on the other side, so that
 //! nothing is remembered of a walk but its place.
 
-pub(super) mod internal_entries;
 mod chains;
-mod stands;
 mod cursor;
+pub(super) mod internal_entries;
+mod stands;
 mod worker;
 
 use std::collections::BTreeSet;
@@ -14,15 +14,19 @@ use std::time::Duration;
 
 use purser_storage::Store;
 
-use self::internal_entries::InternalEntry;
 use self::cursor::ReconciliationPhase;
+use self::internal_entries::InternalEntry;
 use super::untracked_transfers::recorded::RecordedTransfers;
 use crate::discrepancy::DiscrepancyDetails;
-use crate::port::{BoxFuture, Clock, ProviderEntry, EntryKey, ErrorKind, ReconciliationLists, ChainMovement, PortError};
-use crate::reconciliation::{EntryKind, ListedEntry, GraceWindow, EntryAmount, ReconciliationSource, EntryStatus, compare};
+use crate::port::{
+    BoxFuture, ChainMovement, Clock, EntryKey, ErrorKind, PortError, ProviderEntry, ReconciliationLists,
+};
+use crate::reconciliation::{
+    EntryAmount, EntryKind, EntryStatus, GraceWindow, ListedEntry, ReconciliationSource, compare,
+};
 
-pub use self::stands::{EndedWalk, Open, Reconciliation};
 pub use self::cursor::ReconciliationCursor;
+pub use self::stands::{EndedWalk, Open, Reconciliation};
 pub(super) use self::worker::{ReconciliationStats, spawn};
 
 /// Whose lists there are, and how they are walked through.
@@ -117,7 +121,12 @@ impl Reconciler {
     }
 
     /// A page of somebody's list, each held against our books; how many there were.
-    async fn scan_source(&mut self, source: ReconciliationSource, walk: &mut ReconciliationCursor, found: &mut Vec<DiscrepancyDetails>) -> ReadFuture<usize> {
+    async fn scan_source(
+        &mut self,
+        source: ReconciliationSource,
+        walk: &mut ReconciliationCursor,
+        found: &mut Vec<DiscrepancyDetails>,
+    ) -> ReadFuture<usize> {
         let (limit, cursor) = (self.reconciling.pace.page, walk.cursor());
         let lists = self.reconciling.lists.clone();
         let (looked, next) = match (source.network(), &lists.treasury, lists.providers.get(&source)) {
@@ -173,7 +182,12 @@ impl Reconciler {
     }
 
     /// A page of our books, each held against the lists that should have it; how many rows there were.
-    async fn scan_own_tables(&mut self, table: &[u8], walk: &mut ReconciliationCursor, found: &mut Vec<DiscrepancyDetails>) -> ReadFuture<usize> {
+    async fn scan_own_tables(
+        &mut self,
+        table: &[u8],
+        walk: &mut ReconciliationCursor,
+        found: &mut Vec<DiscrepancyDetails>,
+    ) -> ReadFuture<usize> {
         let after = walk.place.clone();
         let rows = self.store.scan(table, after.as_deref(), self.reconciling.pace.page);
         let rows = rows.await.map_err(told)?;
@@ -195,7 +209,9 @@ impl Reconciler {
                         let named = (ours.source, ours.flow, key.as_str());
                         let differs = self.classify(named, Some(&ours), theirs.listed().as_ref());
                         found.extend(match (ours.source.network(), &theirs) {
-                            (Some(network), CounterpartyEntry::ChainMovement(moved)) => self.once_final(network, moved, differs).await,
+                            (Some(network), CounterpartyEntry::ChainMovement(moved)) => {
+                                self.once_final(network, moved, differs).await
+                            }
                             _ => differs,
                         });
                     }
@@ -222,10 +238,12 @@ impl Reconciler {
         let Some(network) = open.source.network() else {
             let theirs = self.entered(open.source, &open.key).await?;
             let ours = match &theirs {
-                CounterpartyEntry::ProviderEntry(entry) => match self.internal_entry_listed(open.source, entry).await? {
-                    None => self.behind(open).await?,
-                    ours => ours,
-                },
+                CounterpartyEntry::ProviderEntry(entry) => {
+                    match self.internal_entry_listed(open.source, entry).await? {
+                        None => self.behind(open).await?,
+                        ours => ours,
+                    }
+                }
                 _ => self.behind(open).await?,
             };
             return Ok(self.classify(named, ours.as_ref(), theirs.listed().as_ref()));
@@ -240,7 +258,11 @@ impl Reconciler {
                 let Some(subject) = open.subject.as_deref() else {
                     return Ok(None);
                 };
-                Ok(internal_entries::sent(network, (&open.key, subject), self.fresh().await?))
+                Ok(internal_entries::sent(
+                    network,
+                    (&open.key, subject),
+                    self.fresh().await?,
+                ))
             }
             (EntryKind::BridgeTransfer, _) => Ok(internal_entries::bridge_transfer(&open.key, self.fresh().await?)),
             _ => internal_entries::entity_behind(&*self.store, open).await.map_err(told),
@@ -256,12 +278,21 @@ impl Reconciler {
     }
 
     /// What our books say of an entry of a provider's list.
-    async fn internal_entry_listed(&mut self, source: ReconciliationSource, entry: &ProviderEntry) -> ReadFuture<Option<InternalEntry>> {
+    async fn internal_entry_listed(
+        &mut self,
+        source: ReconciliationSource,
+        entry: &ProviderEntry,
+    ) -> ReadFuture<Option<InternalEntry>> {
         if source.flow() == EntryKind::BridgeTransfer {
-            return Ok(internal_entries::bridge_transfer(entry.name.as_str(), self.fresh().await?));
+            return Ok(internal_entries::bridge_transfer(
+                entry.name.as_str(),
+                self.fresh().await?,
+            ));
         }
         let named = (&entry.name, entry.returns);
-        internal_entries::listed(&*self.store, source, named).await.map_err(told)
+        internal_entries::listed(&*self.store, source, named)
+            .await
+            .map_err(told)
     }
 
     /// What left, and what crosses, by our books: read anew, once a step. What came since is younger than any time of grace.
@@ -280,7 +311,9 @@ impl Reconciler {
         };
         let name = EntryKey::new(key.to_owned()).ok_or("it has no name that can be asked for")?;
         let entry = self.with_timeout(source, list.entry(&name)).await?;
-        Ok(entry.map_or(CounterpartyEntry::Nothing, |entry| CounterpartyEntry::ProviderEntry(Box::new(entry))))
+        Ok(entry.map_or(CounterpartyEntry::Nothing, |entry| {
+            CounterpartyEntry::ProviderEntry(Box::new(entry))
+        }))
     }
 
     fn classify(
@@ -306,7 +339,11 @@ impl Reconciler {
     }
 
     /// Asks a list. Who does not answer is not waited for again in this step: it must not slow what others are asked.
-    async fn with_timeout<T>(&mut self, source: ReconciliationSource, answer: BoxFuture<'_, Result<T, PortError>>) -> ReadFuture<T> {
+    async fn with_timeout<T>(
+        &mut self,
+        source: ReconciliationSource,
+        answer: BoxFuture<'_, Result<T, PortError>>,
+    ) -> ReadFuture<T> {
         if self.silent.contains(&source) {
             return Err("it did not answer in this step".to_owned());
         }
@@ -351,7 +388,11 @@ impl CounterpartyEntry {
 }
 
 const fn flow_of(moved: &ChainMovement) -> EntryKind {
-    if moved.incoming { EntryKind::Deposit } else { EntryKind::OutgoingTransfer }
+    if moved.incoming {
+        EntryKind::Deposit
+    } else {
+        EntryKind::OutgoingTransfer
+    }
 }
 
 const fn listed_movement(moved: &ChainMovement) -> ListedEntry {

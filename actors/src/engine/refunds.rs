@@ -4,20 +4,20 @@ mod usable;
 
 use purser_storage::{Condition, StoreError};
 
-use super::registries::Registries;
 use super::operators::corrupt;
+use super::registries::Registries;
 use super::{Engine, ListPosition, MAX_CONFLICT_RETRIES};
 use crate::card::Card;
 use crate::id::{PaymentId, RefundId};
 use crate::kernel::entity::EntityId as _;
 use crate::kernel::registry::LoadError;
-use crate::kernel::{EntityKind, AskError, table};
+use crate::kernel::{AskError, EntityKind, table};
 use crate::money::Usdc;
-use crate::operator::{OperatorAction, Beside};
+use crate::operator::{Beside, OperatorAction};
 use crate::payment::{Payment, Status};
 use crate::port::CardSnapshot;
 use crate::product::PurchasedProduct;
-use crate::refund::{self, RefundRequest, Command, Refund, Refunded, Rejection};
+use crate::refund::{self, Command, Refund, RefundRequest, Refunded, Rejection};
 
 /// Why there is no refund. Nothing has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,12 +73,22 @@ impl Engine {
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn pending_refunds(&self, after: Option<ListPosition>, limit: usize) -> Result<Vec<(ListPosition, Refund)>, StoreError> {
+    pub async fn pending_refunds(
+        &self,
+        after: Option<ListPosition>,
+        limit: usize,
+    ) -> Result<Vec<(ListPosition, Refund)>, StoreError> {
         let after = after.map(|(at, id)| table::refund(at, RefundId(id)));
-        let rows = self.0.store.scan(&[table::PENDING_REFUND], after.as_deref(), limit).await?;
+        let rows = self
+            .0
+            .store
+            .scan(&[table::PENDING_REFUND], after.as_deref(), limit)
+            .await?;
         let mut found = Vec::with_capacity(rows.len());
         for (key, _) in rows {
-            let Some((at, id)) = table::created_and_id(&key) else { continue };
+            let Some((at, id)) = table::created_and_id(&key) else {
+                continue;
+            };
             let refund = self.refund(&RefundId(id)).await?;
             // Decided since the rows were read, or asked for again.
             found.extend(
@@ -95,7 +105,11 @@ impl Engine {
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn all_refunds(&self, after: Option<ListPosition>, limit: usize) -> Result<Vec<(ListPosition, Refund)>, StoreError> {
+    pub async fn all_refunds(
+        &self,
+        after: Option<ListPosition>,
+        limit: usize,
+    ) -> Result<Vec<(ListPosition, Refund)>, StoreError> {
         let mut after = after.map(|(_, id)| table::entity(EntityKind::Refund, &id.to_be_bytes()));
         let every = table::entity(EntityKind::Refund, &[]);
         let mut found = Vec::with_capacity(limit);
@@ -124,7 +138,9 @@ impl Engine {
     ) -> Result<Vec<Condition>, RefundError> {
         let (paid, revision) = self.paid(payment).await?;
         let Status::Fulfilled { product, .. } = paid.status else {
-            return Err(RefundError::AmountTooLarge { refundable_amount: Usdc::ZERO });
+            return Err(RefundError::AmountTooLarge {
+                refundable_amount: Usdc::ZERO,
+            });
         };
         let stands = Condition::Revision(table::entity(EntityKind::Payment, &payment.key()), revision);
         let (room, unchanged) = self.room(product).await.map_err(storage_error)?;
@@ -209,7 +225,11 @@ impl Engine {
     ) -> Result<(RefundId, Refund), RefundError> {
         let one = self.lock_operator().await;
         // A refund is brought into being by whoever asks for it, and by nobody else.
-        let refund = self.refund(&id).await.map_err(storage_error)?.ok_or(RefundError::NotFound)?;
+        let refund = self
+            .refund(&id)
+            .await
+            .map_err(storage_error)?
+            .ok_or(RefundError::NotFound)?;
         for _ in 0..MAX_CONFLICT_RETRIES {
             let mut beside = Beside::default();
             if refund.status == refund::Status::Requested {
@@ -240,12 +260,17 @@ impl Engine {
         act: &OperatorAction,
     ) -> Result<(RefundId, Refund), RefundError> {
         let one = self.lock_operator().await;
-        self.refund(&id).await.map_err(storage_error)?.ok_or(RefundError::NotFound)?;
+        self.refund(&id)
+            .await
+            .map_err(storage_error)?
+            .ok_or(RefundError::NotFound)?;
         let reject = |act| Command::Reject {
             reason: reason.clone(),
             act,
         };
-        let told = self.ask_as_operator(&one, (&self.0.families.refunds, id), act, reject).await;
+        let told = self
+            .ask_as_operator(&one, (&self.0.families.refunds, id), act, reject)
+            .await;
         self.map_refund_reply(id, told).await
     }
 

@@ -4,18 +4,18 @@ use std::sync::Arc;
 
 use tokio::sync::Notify;
 
-use super::registries::Registries;
 use super::provider_events::ProviderEventSource;
 use super::refunds::refunded_of;
-use super::{OperationError, Engine, Inner};
+use super::registries::Registries;
+use super::{Engine, Inner, OperationError};
 use crate::card;
 use crate::card_withdrawal::CardWithdrawal;
 use crate::id::{CardId, PaymentId, Wallet, WithdrawalId};
 use crate::kernel::registry::LoadError;
-use crate::kernel::{Entity as _, EntityKind, IdempotencyRecorder, AskError, JsonObject, table};
+use crate::kernel::{AskError, Entity as _, EntityKind, IdempotencyRecorder, JsonObject, table};
 use crate::money::Cents;
 use crate::payment;
-use crate::port::{BoxFuture, CardIssuer, ReloadableCardProvider, CardEvent, PortError, CardAction};
+use crate::port::{BoxFuture, CardAction, CardEvent, CardIssuer, PortError, ReloadableCardProvider};
 use crate::product::PurchasedProduct;
 use crate::refund::Refunded;
 use crate::reloadable_card::{self, ReloadableCard};
@@ -123,7 +123,8 @@ impl Engine {
         memo: Option<IdempotencyRecorder<ReloadableCard>>,
     ) -> Result<bool, OperationError<reloadable_card::Rejection>> {
         let command = reloadable_card::Command::RequestAction(wish);
-        self.ask_idempotent(&self.0.families.reloadables, id, command, memo).await
+        self.ask_idempotent(&self.0.families.reloadables, id, command, memo)
+            .await
     }
 
     /// Writes down that the owner is shown a reloadable card's number.
@@ -222,7 +223,9 @@ impl Engine {
         let more = rows.len() > limit;
         let mut found = Vec::with_capacity(rows.len().min(limit));
         for (key, _) in rows.into_iter().take(limit) {
-            let Some((_, id)) = table::created_and_id(&key) else { continue };
+            let Some((_, id)) = table::created_and_id(&key) else {
+                continue;
+            };
             let id = WithdrawalId(id);
             found.extend(self.any_withdrawal(&id).await?.map(|withdrawal| (id, withdrawal)));
         }

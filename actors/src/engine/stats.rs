@@ -8,13 +8,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use purser_storage::{StoreError, codec};
 
 use super::{Engine, Held, LineFigures};
-use crate::kernel::outbox::AttemptCounts;
 use crate::kernel::job::Job;
-use crate::kernel::{OutboxJob, Entity, EntityRegistry, table};
+use crate::kernel::outbox::AttemptCounts;
+use crate::kernel::{Entity, EntityRegistry, OutboxJob, table};
 use crate::payment::Status;
 use crate::product::ProductLine;
 
-pub use self::supervision::{EntitySupervisorInfo, SupervisorInfo, ScheduledJobs, SupervisionTree, Supervises};
+pub use self::supervision::{EntitySupervisorInfo, ScheduledJobs, Supervises, SupervisionTree, SupervisorInfo};
 
 /// Why a paid call found no room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -171,7 +171,9 @@ impl Engine {
         if let Some(held) = self.held(&effect.job).await? {
             figures.held[held as usize] += 1;
         }
-        let Job::WatchPayment(id) = effect.job else { return Ok(()) };
+        let Job::WatchPayment(id) = effect.job else {
+            return Ok(());
+        };
         let read = self.0.families.payments.read(&id).await;
         let read = read.map_err(|e| StoreError::Damaged(e.to_string()))?;
         if let Some((payment, _)) = read

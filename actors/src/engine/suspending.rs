@@ -9,11 +9,11 @@ use purser_storage::{Batch, CommitError, Condition, Store, StoreError, Write};
 
 use super::operator_actions::AuditEntry;
 use super::operators::{corrupt, put};
-use super::{OperationError, Engine, commit};
+use super::{Engine, OperationError, commit};
 use crate::api_key;
 use crate::id::{ApiKeyId, SessionId};
 use crate::kernel::{AskError, table};
-use crate::operator::{OperatorToken, OperatorAction, Beside};
+use crate::operator::{Beside, OperatorAction, OperatorToken};
 use crate::port::Timestamp;
 use crate::session;
 

@@ -3,11 +3,11 @@
 
 mod attribution;
 pub(super) mod gate;
-pub(super) mod recorded;
 mod lost;
 mod order_booking;
 mod orders;
 mod promises;
+pub(super) mod recorded;
 mod rows;
 pub(super) mod top_ups;
 mod unexplained;
@@ -19,16 +19,16 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use purser_storage::{Batch, Store, StoreError, Write};
 
-use self::recorded::RecordedTransfers;
 use self::orders::LostOrders;
 use self::promises::Promises;
+use self::recorded::RecordedTransfers;
 use self::rows::{each, put};
 use super::Engine;
 use crate::kernel::table;
 use crate::port::{Clock, OutgoingTransfer, ReconciliationLists, Settlement, Timestamp};
 use crate::withdrawal::{self, Withdrawal};
 
-pub use attribution::{Attribution, Early, AttributionError};
+pub use attribution::{Attribution, AttributionError, Early};
 pub use gate::Held;
 pub use lost::lost_times;
 pub use promises::{NotPromised, Promise};

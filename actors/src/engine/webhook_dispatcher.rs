@@ -17,14 +17,14 @@ use purser_storage::{EventSink, Seq, Store, StoreError, StoredEvent};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
-use super::registries::Registries;
 use super::provider_events::persist_cursor;
+use super::registries::Registries;
 use super::{Engine, Inner};
-use crate::id::{WebhookDeliveryId, WebhookId, Wallet};
+use crate::id::{Wallet, WebhookDeliveryId, WebhookId};
 use crate::kernel::event_record::EventRecord;
-use crate::kernel::{Entity as _, EntityKind, AskError, table};
+use crate::kernel::{AskError, Entity as _, EntityKind, table};
 use crate::webhook::{WebhookEndpoint, matches_filter};
-use crate::webhook_delivery::{Command, WebhookMessage, Rejection};
+use crate::webhook_delivery::{Command, Rejection, WebhookMessage};
 
 /// Events read from the journal at once.
 const PAGE: usize = 500;
@@ -269,7 +269,12 @@ impl FanOutWorker {
     async fn persist_cursor(&mut self) -> Result<(), String> {
         // Without endpoints, a start begins at the end anyway.
         if self.at > self.written && !self.endpoints.is_empty() {
-            persist_cursor(&*self.store, table::meta(CURSOR_KEY), codec::encode(&DispatchCursor(self.at))).await?;
+            persist_cursor(
+                &*self.store,
+                table::meta(CURSOR_KEY),
+                codec::encode(&DispatchCursor(self.at)),
+            )
+            .await?;
             self.written = self.at;
         }
         Ok(())
@@ -323,7 +328,12 @@ impl FanOutWorker {
 
 /// The letter of an event for an endpoint of its account, if it is for it. What an endpoint goes through is told to the
 /// others; to itself, and to no other, its test.
-pub(super) fn message_for(event: &StoredEvent, record: &EventRecord, id: WebhookId, endpoint: &WebhookEndpoint) -> Option<WebhookMessage> {
+pub(super) fn message_for(
+    event: &StoredEvent,
+    record: &EventRecord,
+    id: WebhookId,
+    endpoint: &WebhookEndpoint,
+) -> Option<WebhookMessage> {
     let announced = record.announcement.as_ref()?;
     let is_own = record.kind == EntityKind::Webhook as u8 && record.id == id.0.to_be_bytes();
     let is_test = announced.kind == TEST_EVENT;

@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use purser_storage::{StoreError, codec};
 
-use super::webhook_dispatcher::WebhookDispatcher;
-use super::operators::corrupt;
 use super::jobs::DeliveryLimiter;
 pub use super::jobs::{OUTCOMES, WebhookStats};
-use super::{OperationError, Engine};
-use crate::id::{WebhookDeliveryId, WebhookId, SessionId, Wallet};
+use super::operators::corrupt;
+use super::webhook_dispatcher::WebhookDispatcher;
+use super::{Engine, OperationError};
+use crate::id::{SessionId, Wallet, WebhookDeliveryId, WebhookId};
+use crate::kernel::idempotency::{IdempotencySlot, RecordedResponse};
 use crate::kernel::registry::LoadError;
-use crate::kernel::idempotency::{RecordedResponse, IdempotencySlot};
 use crate::kernel::{EntityKind, IdempotencyRecorder, table};
 use crate::operator::OperatorAction;
 use crate::port::{Entropy, Timestamp};
@@ -248,7 +248,8 @@ impl Engine {
         let upto = self.0.store.durable_seq();
         let command = |by| webhook::Command::RequestRedelivery { since, upto, by };
         let endpoint = (&self.0.families.webhooks, id);
-        self.ask_as_operator_or_owner(endpoint, (by.as_ref(), memo), command).await
+        self.ask_as_operator_or_owner(endpoint, (by.as_ref(), memo), command)
+            .await
     }
 
     /// A delivery.
@@ -272,14 +273,19 @@ impl Engine {
     ) -> Result<(), OperationError<webhook_delivery::Rejection>> {
         let command = |by| webhook_delivery::Command::Redeliver { whatever: true, by };
         let delivery = (&self.0.families.webhook_deliveries, id);
-        self.ask_as_operator_or_owner(delivery, (by.as_ref(), memo), command).await
+        self.ask_as_operator_or_owner(delivery, (by.as_ref(), memo), command)
+            .await
     }
 
     /// A wallet's deliveries, the newest first. A page may be shorter than asked for and not the last.
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn webhook_deliveries_of(&self, owner: &Wallet, wanted: &DeliveryQuery) -> Result<DeliveryPage, LoadError> {
+    pub async fn webhook_deliveries_of(
+        &self,
+        owner: &Wallet,
+        wanted: &DeliveryQuery,
+    ) -> Result<DeliveryPage, LoadError> {
         let prefix = table::owner_index(owner, EntityKind::WebhookDelivery);
         let mut page = DeliveryPage::default();
         let mut after = match wanted.after {
@@ -304,7 +310,9 @@ impl Engine {
                     return Ok(page);
                 }
                 looked += 1;
-                let Some((_, number)) = table::created_and_id(&key) else { continue };
+                let Some((_, number)) = table::created_and_id(&key) else {
+                    continue;
+                };
                 let id = WebhookDeliveryId(number);
                 page.last = Some(id);
                 let fits = |e: WebhookId| *row.value == e.0.to_be_bytes();

@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
-use super::{OutgoingTransferId, DepositId, JobId, Network, PaymentId, WithdrawalId};
+use super::{DepositId, JobId, Network, OutgoingTransferId, PaymentId, WithdrawalId};
 use crate::port::TransferName;
 
 impl PaymentId {

@@ -6,14 +6,14 @@ use crate::account::counted_day;
 use crate::card::Card;
 use crate::gift_card::{self, GiftCard};
 use crate::id::{CardId, JobId, SessionId, Wallet};
-use crate::kernel::job::{CapReservation, Job};
 use crate::kernel::entity::EntityId as _;
+use crate::kernel::job::{CapReservation, Job};
 use crate::kernel::{Context, Decision, EntityKind, InvalidTransition, table};
 use crate::ledger::{LedgerAccount, LedgerTransaction};
 use crate::money::Cents;
-use crate::payment::{Claim, ResolvedPreconditions, SessionSeed, Payment};
+use crate::payment::{Claim, Payment, ResolvedPreconditions, SessionSeed};
 use crate::port::{Authorization, EvmAuthorization, EvmSignature, SolanaTransfer};
-use crate::product::{Currency, PurchasedProduct, Purchase};
+use crate::product::{Currency, Purchase, PurchasedProduct};
 use crate::quote::{ExchangeRate, QuoteFacts};
 
 /// Decimal places of an exchange rate that is made up of what was paid.
@@ -38,7 +38,8 @@ impl Incoming {
         let (opening, payment) = Payment::adopted(id, claim, (&self.transfer.transaction, product), context)?;
         let charge = payment.charge(id);
         let treasury = LedgerAccount::Treasury(self.transfer.network);
-        let received = LedgerTransaction::new(context.now, id).post(treasury, LedgerAccount::Suspense, self.transfer.amount);
+        let received =
+            LedgerTransaction::new(context.now, id).post(treasury, LedgerAccount::Suspense, self.transfer.amount);
         let sold = charge.capture(received, line.provider());
         let decision = decision
             .requires_absent(table::entity(EntityKind::Payment, &id.key()))
@@ -106,7 +107,11 @@ impl Incoming {
     /// The purchase, and what it was worth in US dollars: what was paid, less the fee.
     fn bought(&self, made: &Made) -> Result<(Purchase, Cents, ResolvedPreconditions), InvalidTransition> {
         Ok(match made {
-            Made::Card { amount } => (Purchase::UsaCard { amount: *amount }, *amount, ResolvedPreconditions::Nothing),
+            Made::Card { amount } => (
+                Purchase::UsaCard { amount: *amount },
+                *amount,
+                ResolvedPreconditions::Nothing,
+            ),
             Made::GiftCard {
                 amount,
                 currency,

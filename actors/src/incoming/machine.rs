@@ -4,8 +4,8 @@ use purser_storage::codec;
 
 use super::{Command, Event, Incoming, PaidFor, Rejection, Ruling, Status, Verdict};
 use crate::id::{DepositId, Wallet};
-use crate::kernel::job::{CreditCause, Job};
 use crate::kernel::entity::{EntityId as _, Transition};
+use crate::kernel::job::{CreditCause, Job};
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
 use crate::ledger::{LedgerAccount, LedgerTransaction};
 use crate::money::Usdc;
@@ -129,8 +129,16 @@ impl Incoming {
                 let (came, went) = (self.transfer.amount, departure.amount);
                 let booked = LedgerTransaction::new(now, left)
                     .post(LedgerAccount::Suspense, treasury, came.min(went))
-                    .post(LedgerAccount::OperatingCosts, treasury, went.checked_sub(came).unwrap_or(Usdc::ZERO))
-                    .post(LedgerAccount::Suspense, LedgerAccount::FeeRevenue, came.checked_sub(went).unwrap_or(Usdc::ZERO));
+                    .post(
+                        LedgerAccount::OperatingCosts,
+                        treasury,
+                        went.checked_sub(came).unwrap_or(Usdc::ZERO),
+                    )
+                    .post(
+                        LedgerAccount::Suspense,
+                        LedgerAccount::FeeRevenue,
+                        came.checked_sub(went).unwrap_or(Usdc::ZERO),
+                    );
                 let subject = format!("{} {} from {id}", departure.key(), went.decimal());
                 let row = AttributedTransfer {
                     departure,

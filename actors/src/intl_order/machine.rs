@@ -3,12 +3,12 @@
 use super::{Answer, Command, EnteredCard, Event, IntlOrder, Rejection, Status};
 use crate::card::life::{self, Life};
 use crate::id::{CardId, Wallet};
-use crate::kernel::job::{CreditCause, Job};
 use crate::kernel::entity::Transition;
+use crate::kernel::job::{CreditCause, Job};
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
-use crate::lease::{LeaseEvent, Lease, Leasable, Leases, LeaseError};
+use crate::lease::{Leasable, Lease, LeaseError, LeaseEvent, Leases};
 use crate::ledger::LedgerProvider;
-use crate::port::{Timestamp, CardAction};
+use crate::port::{CardAction, Timestamp};
 
 impl IntlOrder {
     fn fulfil(&self, id: CardId, card: EnteredCard, decided: Decision<Self>, context: &Context) -> Decision<Self> {
@@ -31,7 +31,10 @@ impl IntlOrder {
         };
         decided
             .delete(table::intl_order_queue(self.created_at, id))
-            .post_ledger(&self.charge.reversal(context.now, id, LedgerProvider::IntlFulfilment), context)
+            .post_ledger(
+                &self.charge.reversal(context.now, id, LedgerProvider::IntlFulfilment),
+                context,
+            )
             .enqueue(credit, context)
     }
 
@@ -159,7 +162,9 @@ impl Entity for IntlOrder {
             }
             (Status::Queued | Status::Claimed(_), Command::MarkOverdue { effect }) if !order.overdue => {
                 let claimed = matches!(order.status, Status::Claimed(_));
-                Ok(decided.completes_job(effect).event(Event::BecameOverdue { claimed, at: now }))
+                Ok(decided
+                    .completes_job(effect)
+                    .event(Event::BecameOverdue { claimed, at: now }))
             }
             (Status::Ready(_) | Status::Paused(_), Command::Expire { effect }) => {
                 let decided = decided.completes_job(effect).event(Event::Expired(now));

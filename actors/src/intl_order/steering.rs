@@ -8,7 +8,7 @@ use crate::kernel::{Context, Decision, Entity as _, InvalidTransition, table};
 use crate::ledger::LedgerProvider;
 use crate::money::Usdc;
 use crate::operator::AuditedAction;
-use crate::port::{CardState, CardSnapshot, Timestamp, CardAction};
+use crate::port::{CardAction, CardSnapshot, CardState, Timestamp};
 use crate::refund::Refunded;
 
 impl IntlOrder {
@@ -96,7 +96,9 @@ impl IntlOrder {
         let Some(wish) = self.life.wish else { return decided };
         let is_done = matches!(
             (wish, state),
-            (CardAction::Pause, CardState::Paused) | (CardAction::Resume, CardState::Open) | (CardAction::Close, CardState::Closed)
+            (CardAction::Pause, CardState::Paused)
+                | (CardAction::Resume, CardState::Open)
+                | (CardAction::Close, CardState::Closed)
         );
         if is_done {
             return self.without_wish(id, decided.event(Event::Answered(context.now)));

@@ -6,7 +6,7 @@ use purser_storage::{Condition, RowKey, Store, StoreError, Write};
 use sha2::{Digest, Sha256};
 
 use crate::kernel::table;
-use crate::operator::{AuditRecord, Beside, AuditPosition};
+use crate::operator::{AuditPosition, AuditRecord, Beside};
 
 /// Where the hash of the newest row is kept; its revision is that row's number.
 const HEAD_KEY: &str = "audit";
@@ -32,7 +32,8 @@ pub(crate) async fn next_position(store: &dyn Store) -> Result<AuditPosition, St
     let before = (*row.value).try_into();
     Ok(AuditPosition {
         number: row.revision.saturating_add(1),
-        previous_hash: before.map_err(|_| StoreError::Damaged("the newest hash of the audit log is none".to_owned()))?,
+        previous_hash: before
+            .map_err(|_| StoreError::Damaged("the newest hash of the audit log is none".to_owned()))?,
     })
 }
 

@@ -4,8 +4,8 @@ use purser_storage::codec;
 use purser_storage::{Condition, RowKey, Write};
 
 use crate::id::{JobId, Wallet};
-use crate::kernel::job::{OutboxJob, Job};
 use crate::kernel::entity::{Entity, EntityKind, NewEntity};
+use crate::kernel::job::{Job, OutboxJob};
 use crate::kernel::{Context, audit_log, table};
 use crate::ledger::LedgerTransaction;
 use crate::operator::{AuditRecord, AuditedAction};

@@ -8,7 +8,7 @@ use purser_storage::RowKey;
 use purser_storage::codec::{self, Stored};
 
 use crate::id::Wallet;
-use crate::kernel::event_record::{PublicEvent, EventRecord};
+use crate::kernel::event_record::{EventRecord, PublicEvent};
 use crate::kernel::{Context, Decision, JsonObject, table};
 
 /// The kinds of entity. The number is stored: never reuse one.
@@ -345,7 +345,11 @@ pub(crate) fn fold_event<E: Entity>(
 
 /// Refuses a move that the state chart does not have. Kept in release builds: a wrong move of money is worse than a
 /// refused one.
-fn check_transition<E: Entity>(from: &'static str, event: &E::Event, to: &'static str) -> Result<(), InvalidTransition> {
+fn check_transition<E: Entity>(
+    from: &'static str,
+    event: &E::Event,
+    to: &'static str,
+) -> Result<(), InvalidTransition> {
     if from == to || E::TRANSITIONS.iter().any(|(f, _, t)| *f == from && *t == to) {
         return Ok(());
     }

@@ -11,16 +11,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use purser_storage::codec;
 use purser_storage::mutants::{self, Mutant};
-use purser_storage::{Batch, CommitError, Condition, WriteSession, Write};
+use purser_storage::{Batch, CommitError, Condition, Write, WriteSession};
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::sync::oneshot;
 
 use crate::id::RequestId;
 use crate::kernel::Decision;
-use crate::kernel::entity::{Entity, EntityId, EntityKind, NewEntity, AskError, fold_event};
-use crate::kernel::registry::RegistryCore;
+use crate::kernel::entity::{AskError, Entity, EntityId, EntityKind, NewEntity, fold_event};
 use crate::kernel::idempotency::ExtraWrite;
-use crate::kernel::{Context, OutboxJob, InvalidTransition, table};
+use crate::kernel::registry::RegistryCore;
+use crate::kernel::{Context, InvalidTransition, OutboxJob, table};
 
 /// What a command came to.
 type CommandReply<E> = Result<<E as Entity>::Reply, AskError<<E as Entity>::Rejection>>;
@@ -90,7 +90,11 @@ impl<E: Entity> Actor for EntityActor<E> {
     type State = ActorState<E>;
     type Arguments = LoadedState<E>;
 
-    async fn pre_start(&self, _: ActorRef<EntityMsg<E>>, loaded: LoadedState<E>) -> Result<ActorState<E>, ActorProcessingErr> {
+    async fn pre_start(
+        &self,
+        _: ActorRef<EntityMsg<E>>,
+        loaded: LoadedState<E>,
+    ) -> Result<ActorState<E>, ActorProcessingErr> {
         Ok(ActorState {
             state: loaded.state,
             revision: loaded.revision,
@@ -119,7 +123,9 @@ impl<E: Entity> Actor for EntityActor<E> {
             } => self.decide(&myself, resident, (command, aside), (reply, origin))?,
             EntityMsg::AwaitOutcome(waiter) => self.wait(&myself, resident, waiter),
             EntityMsg::Reload(waiters) => waiters.into_iter().for_each(|w| self.wait(&myself, resident, w)),
-            EntityMsg::Passivate if mutants::is_enabled(Mutant::ActivationWithoutBarrier) && resident.waiters.is_empty() => {
+            EntityMsg::Passivate
+                if mutants::is_enabled(Mutant::ActivationWithoutBarrier) && resident.waiters.is_empty() =>
+            {
                 myself.stop(None);
             }
             EntityMsg::Passivate => {
@@ -127,7 +133,9 @@ impl<E: Entity> Actor for EntityActor<E> {
                 let me = myself.clone();
                 self.after_durable(resident, move |_| drop(me.cast(EntityMsg::Drained)));
             }
-            EntityMsg::Drained if resident.leaving && resident.waiters.is_empty() && resident.idle() => myself.stop(None),
+            EntityMsg::Drained if resident.leaving && resident.waiters.is_empty() && resident.idle() => {
+                myself.stop(None)
+            }
             EntityMsg::Drained => {
                 resident.leaving = false;
                 self.core.may_stay_active(self.id, myself);
@@ -240,7 +248,10 @@ impl<E: Entity> EntityActor<E> {
                 });
             }
             Ok(mut decision) => {
-                decision.effects.iter_mut().for_each(|effect| effect.request_id = origin);
+                decision
+                    .effects
+                    .iter_mut()
+                    .for_each(|effect| effect.request_id = origin);
                 let (events, effects) = (decision.events.len(), decision.effects.len());
                 tracing::debug!(kind = E::KIND.name(), id = %self.id, request = %origin, events, effects, "decided");
                 self.commit(myself, resident, (decision, aside), &context, (reply, origin))?;
@@ -263,7 +274,9 @@ impl<E: Entity> EntityActor<E> {
         batch.conditions.extend(decision.conditions);
         batch.writes.extend(decision.writes);
         batch.writes.extend(decision.effects.iter().map(OutboxJob::put));
-        batch.writes.extend(trace_decision::<E>(origin, decision.openings.first()));
+        batch
+            .writes
+            .extend(trace_decision::<E>(origin, decision.openings.first()));
         for opening in decision.openings {
             if !mutants::is_enabled(Mutant::ClaimUnconditional) {
                 batch.conditions.push(Condition::Absent(opening.key.clone()));
@@ -344,7 +357,12 @@ impl<E: Entity> EntityActor<E> {
     }
 
     /// Applies the events to the state in memory and returns the batch that makes them durable.
-    fn apply_events(&self, resident: &mut ActorState<E>, events: &[E::Event], context: &Context) -> Result<Batch, InvalidTransition> {
+    fn apply_events(
+        &self,
+        resident: &mut ActorState<E>,
+        events: &[E::Event],
+        context: &Context,
+    ) -> Result<Batch, InvalidTransition> {
         let key = table::entity(E::KIND, &self.id.key());
         let mut batch = Batch::default();
         if events.is_empty() {

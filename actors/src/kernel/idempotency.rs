@@ -123,7 +123,10 @@ impl<E: Entity> ExtraWrite<E> {
 
 impl<E: Entity> IdempotencyRecorder<E> {
     /// `render` writes what is kept; `None` is for what is not to be remembered, such as a frozen account's refusal.
-    pub fn new(place: IdempotencySlot, render: impl Fn(CommandResult<'_, E>) -> Option<RecordedResponse> + Send + Sync + 'static) -> Self {
+    pub fn new(
+        place: IdempotencySlot,
+        render: impl Fn(CommandResult<'_, E>) -> Option<RecordedResponse> + Send + Sync + 'static,
+    ) -> Self {
         Self {
             place,
             render: Arc::new(render),

@@ -4,18 +4,18 @@
 //! outcome, on the condition that it still exists: that is the only memory of what was seen. It runs at least once.
 
 mod at_line;
+mod cap_reservation;
 mod credit_cause;
 mod failure;
 mod family;
 mod lane;
 mod leaves;
 mod outbox_job;
-mod cap_reservation;
 mod subject;
 
 use crate::id::{
-    BankAccountId, BankTransferId, CardId, WebhookDeliveryId, DepositId, BankDestinationId, DiscrepancyId, WebhookId,
-    LateReturnId, Network, PaymentId, PayoutId, RefundId, WalletPaymentId, TopUpId, Wallet, WithdrawalId,
+    BankAccountId, BankDestinationId, BankTransferId, CardId, DepositId, DiscrepancyId, LateReturnId, Network,
+    PaymentId, PayoutId, RefundId, TopUpId, Wallet, WalletPaymentId, WebhookDeliveryId, WebhookId, WithdrawalId,
 };
 use crate::money::Usdc;
 use crate::payment::SessionSeed;
@@ -23,11 +23,11 @@ use crate::port::Timestamp;
 use crate::product::ProductLine;
 
 pub use at_line::AtLine;
+pub use cap_reservation::{CapReservation, Counted};
 pub use credit_cause::CreditCause;
 pub use failure::{AttemptFailure, RetryMode};
 pub use leaves::Leaves;
 pub use outbox_job::OutboxJob;
-pub use cap_reservation::{Counted, CapReservation};
 
 /// What is to be done.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]

@@ -2,9 +2,9 @@
 //! exit; trying again, later and later, is the supervisor's act, and each failed try is durable. A delivery that did
 //! not fail takes the next effect.
 
-mod partitions;
-mod one;
 mod attempts;
+mod one;
+mod partitions;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, OnceLock};
@@ -13,14 +13,14 @@ use std::time::Duration;
 use purser_storage::{Batch, CommitError, Condition, Store};
 use ractor::{Actor, ActorCell, ActorId, ActorProcessingErr, ActorRef, SupervisionEvent};
 
-use crate::kernel::job::{OutboxJob, AttemptFailure, RetryMode};
+use crate::kernel::job::{AttemptFailure, OutboxJob, RetryMode};
 use crate::kernel::registry::JobStarter;
 use crate::kernel::{EntityKind, table};
 use crate::port::{BoxFuture, Clock, Entropy, ErrorKind};
 
-use self::partitions::{QueueDecision, PartitionQueues};
 use self::one::JobRunner;
-pub use attempts::{FAILURE_REASONS, AttemptCounts, AttemptCounters, Trouble};
+use self::partitions::{PartitionQueues, QueueDecision};
+pub use attempts::{AttemptCounters, AttemptCounts, FAILURE_REASONS, Trouble};
 
 /// Does the work of effects.
 pub trait JobHandler: Send + Sync + 'static {
@@ -158,7 +158,12 @@ impl Actor for OutboxSupervisor {
         Ok(OutboxSupervisorState::default())
     }
 
-    async fn handle(&self, myself: ActorRef<SupervisorMsg>, order: SupervisorMsg, desk: &mut OutboxSupervisorState) -> Result<(), ActorProcessingErr> {
+    async fn handle(
+        &self,
+        myself: ActorRef<SupervisorMsg>,
+        order: SupervisorMsg,
+        desk: &mut OutboxSupervisorState,
+    ) -> Result<(), ActorProcessingErr> {
         match order {
             SupervisorMsg::Start(effect) => {
                 let wakes = self.ground.tries.wakes(&effect.job);
@@ -226,7 +231,9 @@ impl OutboxSupervisor {
         let may_wake = effect.job.may_be_woken();
         if wait_ms > 0 && !(may_wake && self.ground.tries.wakes(&effect.job) > wakes) {
             let wait_ms = if may_wake { wait_ms.min(LOOK_EVERY_MS) } else { wait_ms };
-            drop(myself.send_after(Duration::from_millis(wait_ms), move || SupervisorMsg::Wait(effect, wakes)));
+            drop(myself.send_after(Duration::from_millis(wait_ms), move || {
+                SupervisorMsg::Wait(effect, wakes)
+            }));
             return Ok(());
         }
         match desk.lanes.admit(effect) {
@@ -254,14 +261,23 @@ impl OutboxSupervisor {
     }
 
     /// Takes up what has waited for a place.
-    async fn run_next(&self, myself: &ActorRef<SupervisorMsg>, desk: &mut OutboxSupervisorState) -> Result<(), ActorProcessingErr> {
+    async fn run_next(
+        &self,
+        myself: &ActorRef<SupervisorMsg>,
+        desk: &mut OutboxSupervisorState,
+    ) -> Result<(), ActorProcessingErr> {
         match desk.pending.pop_front() {
             Some(next) => self.run(myself, desk, next).await,
             None => Ok(()),
         }
     }
 
-    async fn run(&self, myself: &ActorRef<SupervisorMsg>, desk: &mut OutboxSupervisorState, effect: OutboxJob) -> Result<(), ActorProcessingErr> {
+    async fn run(
+        &self,
+        myself: &ActorRef<SupervisorMsg>,
+        desk: &mut OutboxSupervisorState,
+        effect: OutboxJob,
+    ) -> Result<(), ActorProcessingErr> {
         let actor = match desk.idle.pop() {
             Some(actor) => actor,
             None => {
@@ -280,7 +296,11 @@ impl OutboxSupervisor {
         Ok(())
     }
 
-    fn take_finished(&self, desk: &mut OutboxSupervisorState, delivery: ActorId) -> Option<(ActorRef<OutboxJob>, OutboxJob)> {
+    fn take_finished(
+        &self,
+        desk: &mut OutboxSupervisorState,
+        delivery: ActorId,
+    ) -> Option<(ActorRef<OutboxJob>, OutboxJob)> {
         let ended = desk.running.remove(&delivery)?;
         self.ground.tries.finished(&ended.1.job);
         if let Some(next) = desk.lanes.release(&ended.1) {
@@ -302,7 +322,8 @@ impl OutboxSupervisor {
         let now = self.ground.clock.now();
         effect.attempts = effect.attempts.saturating_add(1);
         effect.next_attempt_at = now.plus_ms(self.backoff_ms(effect.attempts));
-        effect.dead_lettered = failure.kind == ErrorKind::Permanent || effect.attempts >= self.ground.retry.max_attempts;
+        effect.dead_lettered =
+            failure.kind == ErrorKind::Permanent || effect.attempts >= self.ground.retry.max_attempts;
         let (id, request, work, attempts) = (effect.id, effect.request_id, effect.job.name(), effect.attempts);
         let error = &failure.message;
         if effect.dead_lettered {
@@ -313,7 +334,10 @@ impl OutboxSupervisor {
         let error = truncate_error(failure.message);
         match effect.dead_lettered {
             true => self.ground.tries.ease(effect.id),
-            false => self.ground.tries.trouble(&effect, error.clone(), effect.next_attempt_at),
+            false => self
+                .ground
+                .tries
+                .trouble(&effect, error.clone(), effect.next_attempt_at),
         }
         effect.last_error = Some(error);
         self.persist_failure(myself.clone(), effect);

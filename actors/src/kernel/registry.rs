@@ -4,10 +4,10 @@
 //! answered; behind one that died, the slot stays until a barrier has passed the commit queue. So loading a snapshot
 //! always reads the predecessor's last word.
 
-mod load_error;
-mod deps;
-mod supervisor;
 mod actor_counts;
+mod deps;
+mod load_error;
+mod supervisor;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,13 +24,13 @@ use ractor::{Actor, ActorCell, ActorId, ActorRef, MessagingErr};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
-pub use self::load_error::LoadError;
-pub use self::deps::{EntityDeps, ActivationLimits, JobStarter};
-use self::supervisor::{EntitySupervisor, SupervisedRegistry};
 pub use self::actor_counts::ActorCounts;
-use crate::kernel::entity::{Entity, EntityId, AskError};
+pub use self::deps::{ActivationLimits, EntityDeps, JobStarter};
+pub use self::load_error::LoadError;
+use self::supervisor::{EntitySupervisor, SupervisedRegistry};
+use crate::kernel::entity::{AskError, Entity, EntityId};
+use crate::kernel::entity_actor::{EntityActor, EntityMsg, LoadedState, OutcomeWaiter};
 use crate::kernel::idempotency::{ExtraWrite, IdempotencyRecorder};
-use crate::kernel::entity_actor::{LoadedState, EntityMsg, EntityActor, OutcomeWaiter};
 use crate::kernel::{request_context, table};
 use crate::port::{Clock, Entropy};
 
@@ -124,7 +124,8 @@ impl<E: Entity> EntityRegistry<E> {
         command: E::Command,
         memo: Option<IdempotencyRecorder<E>>,
     ) -> Result<E::Reply, AskError<E::Rejection>> {
-        self.ask_with_extra(id, command, memo.map(ExtraWrite::Idempotency)).await
+        self.ask_with_extra(id, command, memo.map(ExtraWrite::Idempotency))
+            .await
     }
 
     /// As [`Family::ask`], and something is written beside it by the same batch.
@@ -154,7 +155,8 @@ impl<E: Entity> EntityRegistry<E> {
     /// dies; ask again then.
     pub fn outcome(&self, id: E::Id, above: u64) -> oneshot::Receiver<E::Outcome> {
         let (reply, outcome) = oneshot::channel();
-        self.core.send(id, EntityMsg::AwaitOutcome(OutcomeWaiter { above, reply }));
+        self.core
+            .send(id, EntityMsg::AwaitOutcome(OutcomeWaiter { above, reply }));
         outcome
     }
 

@@ -5,8 +5,8 @@ mod gate;
 use purser_storage::RowKey;
 
 use crate::id::{
-    ApiKeyId, ApprovalId, CardId, OutgoingTransferId, DepositId, BankDestinationId, DiscrepancyId, JobId, StatementLineId, LateReturnId,
-    PaymentId, RefundId, RequestId, SessionId, WalletPaymentId, Wallet, WithdrawalId,
+    ApiKeyId, ApprovalId, BankDestinationId, CardId, DepositId, DiscrepancyId, JobId, LateReturnId, OutgoingTransferId,
+    PaymentId, RefundId, RequestId, SessionId, StatementLineId, Wallet, WalletPaymentId, WithdrawalId,
 };
 use crate::kernel::EntityKind;
 use crate::port::Timestamp;
@@ -147,7 +147,11 @@ pub fn linked(wallet: &Wallet) -> RowKey {
 
 /// Present while this destination can be paid by this wallet.
 pub fn destination(owner: &Wallet, id: BankDestinationId) -> RowKey {
-    key(&[&[PAYABLE_DESTINATION], &owner.digest().to_be_bytes(), &id.0.to_be_bytes()])
+    key(&[
+        &[PAYABLE_DESTINATION],
+        &owner.digest().to_be_bytes(),
+        &id.0.to_be_bytes(),
+    ])
 }
 
 /// A ledger transaction.
@@ -167,7 +171,10 @@ pub fn owner_index_entry(owner: &Wallet, kind: EntityKind, at: Timestamp, id: u1
 
 /// Whether what a wallet owns of a kind is listed with the newest first: its rows carry the time that is left until the end of all times.
 pub const fn newest_first(kind: EntityKind) -> bool {
-    matches!(kind, EntityKind::TopUp | EntityKind::Payment | EntityKind::WebhookDelivery)
+    matches!(
+        kind,
+        EntityKind::TopUp | EntityKind::Payment | EntityKind::WebhookDelivery
+    )
 }
 
 /// When something was made, and its number, of a key that ends with both, as [`owned_one`]'s.
@@ -249,7 +256,11 @@ pub fn card_wish(since: Timestamp, card: CardId) -> RowKey {
 
 /// A withdrawal from a card balance that is open.
 pub fn card_withdrawal_queue(since: Timestamp, withdrawal: WithdrawalId) -> RowKey {
-    key(&[&[CARD_WITHDRAWAL_QUEUE], &since.0.to_be_bytes(), &withdrawal.0.to_be_bytes()])
+    key(&[
+        &[CARD_WITHDRAWAL_QUEUE],
+        &since.0.to_be_bytes(),
+        &withdrawal.0.to_be_bytes(),
+    ])
 }
 
 /// A transaction that paid one.
@@ -310,7 +321,11 @@ pub fn idempotency(owner: &Wallet, key_digest: u128) -> RowKey {
 
 /// When that answer is forgotten, in seconds. Behind the expiry it is as [`memo`].
 pub fn idempotency_expiry(expires_s: u64, owner: &Wallet, key_digest: u128) -> RowKey {
-    key(&[&[IDEMPOTENCY_EXPIRY], &expires_s.to_be_bytes(), &idempotency(owner, key_digest)[1..]])
+    key(&[
+        &[IDEMPOTENCY_EXPIRY],
+        &expires_s.to_be_bytes(),
+        &idempotency(owner, key_digest)[1..],
+    ])
 }
 
 /// The row whose end this key of [`MEMO_END`] is.

@@ -1,6 +1,6 @@
 //! How a payment ends otherwise than by what it buys.
 
-use super::{Reply, Command, Event, Payment, Rejection, Status, TakenIn};
+use super::{Command, Event, Payment, Rejection, Reply, Status, TakenIn};
 use crate::id::{JobId, PaymentId};
 use crate::kernel::{Context, Decision, table};
 use crate::ledger::{LedgerAccount, LedgerTransaction};

@@ -2,7 +2,7 @@
 //! product's own number as its key, so that either is found by the other; and that number follows from the payment, so that it is
 //! found by whoever knows no more than the transfer that paid.
 
-use super::{Event, ResolvedPreconditions, SessionSeed, Payment};
+use super::{Event, Payment, ResolvedPreconditions, SessionSeed};
 use crate::card::Card;
 use crate::gift_card::{self, GiftCard};
 use crate::id::{CardId, JobId, PaymentId, PayoutId, TopUpId};
@@ -12,7 +12,7 @@ use crate::kernel::{Context, Decision, EntityKind, InvalidTransition, table};
 use crate::ledger::{Charge, LedgerTransaction};
 use crate::money::Cents;
 use crate::payout::{self, Payout, PayoutTarget};
-use crate::product::{PurchasedProduct, Purchase};
+use crate::product::{Purchase, PurchasedProduct};
 use crate::session::{AuthMethod, Session};
 use crate::top_up::TopUp;
 
@@ -74,10 +74,9 @@ impl Payment {
             }
             Purchase::PushToCard { .. } | Purchase::BankPayment { .. } | Purchase::AppPayment { .. } => {
                 let payout = PayoutId(id.product());
-                let decision =
-                    decision
-                        .event(bought(PurchasedProduct::Payout(payout)))
-                        .index_for_owner(&owner, EntityKind::Payout, payout.0, context);
+                let decision = decision
+                    .event(bought(PurchasedProduct::Payout(payout)))
+                    .index_for_owner(&owner, EntityKind::Payout, payout.0, context);
                 self.open_payout(*id, payout, decision, context)?
             }
             Purchase::CardBalance { amount } => self.open_top_up((*id, charge), *amount, decision, context)?,

@@ -3,13 +3,13 @@
 use purser_storage::mutants::{self, Mutant};
 
 use super::view::{never_settled, reorged};
-use super::{Reply, Claim, Command, Event, SessionSeed, Outcome, Payment, Rejection, Status};
+use super::{Claim, Command, Event, Outcome, Payment, Rejection, Reply, SessionSeed, Status};
 use crate::id::{JobId, PaymentId, Wallet};
-use crate::kernel::job::{CreditCause, Job};
 use crate::kernel::entity::Transition;
-use crate::kernel::{Context, Decision, Entity, EntityKind, NewEntity, InvalidTransition, JsonObject, table};
+use crate::kernel::job::{CreditCause, Job};
+use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, NewEntity, table};
 use crate::ledger::{LedgerAccount, LedgerTransaction};
-use crate::port::{Finality, ChainStatus};
+use crate::port::{ChainStatus, Finality};
 use crate::product::PurchasedProduct;
 
 type DecisionResult = Result<Decision<Payment>, Rejection>;
@@ -38,7 +38,13 @@ impl Payment {
         Ok((NewEntity::of::<Self>(&id, &event, context)?, payment))
     }
 
-    fn present(&self, id: &PaymentId, request: [u8; 32], again: Option<SessionSeed>, context: &Context) -> DecisionResult {
+    fn present(
+        &self,
+        id: &PaymentId,
+        request: [u8; 32],
+        again: Option<SessionSeed>,
+        context: &Context,
+    ) -> DecisionResult {
         if !self.claim.is_for(&request) {
             return Err(Rejection::DifferentRequest);
         }
@@ -95,9 +101,17 @@ impl Payment {
         }
     }
 
-    fn apply_lookup(&self, id: &PaymentId, effect: JobId, (lookup, made): (ChainStatus, bool), context: &Context) -> DecisionResult {
+    fn apply_lookup(
+        &self,
+        id: &PaymentId,
+        effect: JobId,
+        (lookup, made): (ChainStatus, bool),
+        context: &Context,
+    ) -> DecisionResult {
         match (&self.status, lookup) {
-            (Status::Declined(..), ChainStatus::Landed { .. }) if mutants::is_enabled(Mutant::LateSettlementIgnored) => {
+            (Status::Declined(..), ChainStatus::Landed { .. })
+                if mutants::is_enabled(Mutant::LateSettlementIgnored) =>
+            {
                 Ok(Decision::answer(Reply::Done).completes_job(effect))
             }
             (_, ChainStatus::Landed { transaction, finality }) => {
@@ -252,10 +266,12 @@ impl Entity for Payment {
             (Status::Settled { .. }, Command::RecordCredit { effect }) => {
                 Ok(done.completes_job(effect).event(Event::Credited(now)))
             }
-            (Status::Released | Status::DeclinedUnsent(_), Command::RecordReadmitted { effect, share, session }) => Ok(done
-                .completes_job(effect)
-                .event(Event::Readmitted(share, session, now))
-                .enqueue(Job::SettlePayment(*id), context)),
+            (Status::Released | Status::DeclinedUnsent(_), Command::RecordReadmitted { effect, share, session }) => {
+                Ok(done
+                    .completes_job(effect)
+                    .event(Event::Readmitted(share, session, now))
+                    .enqueue(Job::SettlePayment(*id), context))
+            }
             // Somebody else's presentation was admitted first: this share goes back.
             (_, Command::RecordReadmitted { effect, share, .. }) => Ok(done.completes_job(effect).enqueue(
                 Job::ReleaseCapReservation {
@@ -314,7 +330,10 @@ impl Entity for Payment {
                 },
                 *at,
             )),
-            (Status::Settling(_) | Status::Unknown(_) | Status::Declined(..), Event::CreditedAfterRestore(transaction, at)) => {
+            (
+                Status::Settling(_) | Status::Unknown(_) | Status::Declined(..),
+                Event::CreditedAfterRestore(transaction, at),
+            ) => {
                 let transaction = transaction.clone();
                 Ok(payment.moved(Status::Credited { transaction }, *at))
             }

@@ -2,10 +2,10 @@
 
 use purser_storage::mutants::{self, Mutant};
 
-use super::{Command, Event, PayoutOrdered, Payout, Rejection, Status, PayoutTarget};
+use super::{Command, Event, Payout, PayoutOrdered, PayoutTarget, Rejection, Status};
 use crate::id::{CardId, JobId, PayoutId, Wallet};
-use crate::kernel::job::{CreditCause, Job};
 use crate::kernel::entity::Transition;
+use crate::kernel::job::{CreditCause, Job};
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
 use crate::money::Usdc;
 use crate::port::payouts::{PayoutRailStatus, PayoutStatusUpdate};
@@ -40,7 +40,12 @@ impl Payout {
     }
 
     /// What came back was not paid to anybody: its recipient's totals are told.
-    pub(super) fn reverse_recipient_totals(&self, id: PayoutId, decision: Decision<Self>, context: &Context) -> Decision<Self> {
+    pub(super) fn reverse_recipient_totals(
+        &self,
+        id: PayoutId,
+        decision: Decision<Self>,
+        context: &Context,
+    ) -> Decision<Self> {
         match self.plan.target {
             PayoutTarget::App(..) => decision.enqueue(Job::ReverseRecipientTotals(id), context),
             PayoutTarget::Card(_) | PayoutTarget::Bank(..) => decision,
@@ -48,7 +53,13 @@ impl Payout {
     }
 
     /// Credits what came back, less what the rail keeps of it; our fee is earned.
-    fn returned(&self, id: PayoutId, decision: Decision<Self>, reason: ExternalText, context: &Context) -> Decision<Self> {
+    fn returned(
+        &self,
+        id: PayoutId,
+        decision: Decision<Self>,
+        reason: ExternalText,
+        context: &Context,
+    ) -> Decision<Self> {
         let kept = self.plan.terms.return_fee.min(self.charge.provider_amount());
         let (posted, amount) = self.charge.provider_return(context.now, id, self.provider(), kept);
         let decision = decision
@@ -94,7 +105,9 @@ impl Payout {
                     .enqueue(Job::RecallPayout(id), context),
                 PayoutRailStatus::InProcess { .. } | PayoutRailStatus::Complete { .. } => decision,
                 // What was a lie, or did not last, comes back all the same.
-                PayoutRailStatus::Failed { reason } | PayoutRailStatus::Cancelled { reason } | PayoutRailStatus::Returned { reason } => {
+                PayoutRailStatus::Failed { reason }
+                | PayoutRailStatus::Cancelled { reason }
+                | PayoutRailStatus::Returned { reason } => {
                     if !*returnable {
                         return self.record_late_return(id, decision, reason, context);
                     }
@@ -112,7 +125,13 @@ impl Payout {
     }
 
     /// What a new word means for a payout that is under way.
-    fn moved(&self, id: PayoutId, decision: Decision<Self>, state: PayoutRailStatus, context: &Context) -> Decision<Self> {
+    fn moved(
+        &self,
+        id: PayoutId,
+        decision: Decision<Self>,
+        state: PayoutRailStatus,
+        context: &Context,
+    ) -> Decision<Self> {
         let accepted = |decision: Decision<Self>| match self.status {
             Status::Queued => self.accepted(id, decision, context),
             _ => decision,
@@ -122,9 +141,11 @@ impl Payout {
             PayoutRailStatus::Complete { reference } => {
                 let decision = self.settled(id, accepted(decision));
                 let until = context.now.plus_ms(self.plan.terms.returns_ms);
-                decision
-                    .event(Event::Completed(reference, context.now))
-                    .enqueue_at(until, Job::CloseReturnWindow(id), context)
+                decision.event(Event::Completed(reference, context.now)).enqueue_at(
+                    until,
+                    Job::CloseReturnWindow(id),
+                    context,
+                )
             }
             PayoutRailStatus::Failed { reason } => {
                 let decision = self.settled(id, decision).event(Event::Failed(reason, context.now));
@@ -221,7 +242,9 @@ impl Entity for Payout {
         let Some(payout) = this else { return Err(Rejection("-")) };
         let decided = Decision::answer(());
         match (&payout.status, command) {
-            (Status::AwaitingDetails, Command::SubmitDetails { last4, sealed }) if context.now < payout.open_until() => {
+            (Status::AwaitingDetails, Command::SubmitDetails { last4, sealed })
+                if context.now < payout.open_until() =>
+            {
                 Ok(decided
                     .event(Event::DetailsSubmitted(last4, context.now))
                     .put_new(table::vault(CardId(id.0)), sealed)
@@ -229,14 +252,19 @@ impl Entity for Payout {
             }
             (_, Command::SubmitDetails { .. }) => Err(Rejection(payout.status())),
             (Status::Returned { kept, .. }, Command::RecordRailEvent(report))
-                if mutants::is_enabled(Mutant::ReturnCreditedTwice) && matches!(report.state, PayoutRailStatus::Returned { .. }) =>
+                if mutants::is_enabled(Mutant::ReturnCreditedTwice)
+                    && matches!(report.state, PayoutRailStatus::Returned { .. }) =>
             {
-                let (posted, amount) = payout.charge.provider_return(context.now, *id, payout.provider(), *kept);
+                let (posted, amount) = payout
+                    .charge
+                    .provider_return(context.now, *id, payout.provider(), *kept);
                 let (account, cause) = (payout.owner, CreditCause::Payout(*id));
                 let credit = Job::CreditAccount { account, amount, cause };
                 Ok(decided.post_ledger(&posted, context).enqueue(credit, context))
             }
-            (Status::Queued | Status::InProcess, Command::ResolveManually { effect, state }) if effect == payout.key => {
+            (Status::Queued | Status::InProcess, Command::ResolveManually { effect, state })
+                if effect == payout.key =>
+            {
                 Ok(payout.moved(*id, decided, state, context))
             }
             (_, Command::ResolveManually { .. }) => Err(Rejection(payout.status())),
@@ -246,10 +274,12 @@ impl Entity for Payout {
                 let decision = decided.completes_job(effect).event(Event::Expired(context.now));
                 Ok(payout.reversal(*id, decision, context))
             }
-            (Status::Complete { returnable: true, .. }, Command::CloseReturnWindow { effect }) => {
-                Ok(decided.completes_job(effect).event(Event::ReturnWindowClosed(context.now)))
+            (Status::Complete { returnable: true, .. }, Command::CloseReturnWindow { effect }) => Ok(decided
+                .completes_job(effect)
+                .event(Event::ReturnWindowClosed(context.now))),
+            (_, Command::Expire { effect } | Command::CloseReturnWindow { effect }) => {
+                Ok(decided.completes_job(effect))
             }
-            (_, Command::Expire { effect } | Command::CloseReturnWindow { effect }) => Ok(decided.completes_job(effect)),
             (_, Command::RecordRecall { effect, done }) => Ok(payout.recalled(*id, effect, done, context)),
         }
     }

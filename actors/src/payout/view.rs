@@ -1,6 +1,6 @@
 //! How a payout looks to its owner.
 
-use super::{Payout, Status, PayoutTarget};
+use super::{Payout, PayoutTarget, Status};
 use crate::id::{PaymentId, PayoutId};
 use crate::kernel::{Entity as _, JsonObject};
 use crate::money::Usdc;
@@ -18,7 +18,9 @@ impl Payout {
     /// What went back to the payer's balance.
     pub fn credited(&self) -> Option<Usdc> {
         match &self.status {
-            Status::Returned { kept, .. } => Some(self.charge.provider_amount().checked_sub(*kept).unwrap_or(Usdc::ZERO)),
+            Status::Returned { kept, .. } => {
+                Some(self.charge.provider_amount().checked_sub(*kept).unwrap_or(Usdc::ZERO))
+            }
             _ if self.is_credited() => Some(self.charge.charged),
             _ => None,
         }

@@ -1,7 +1,7 @@
 //! The bank: what reviews applications, keeps holders' accounts, and moves money between those and ours.
 
 use super::{BoxFuture, PortError, redact};
-use crate::id::{BankingApplicationId, BankAccountId, BankTransferId, DocumentId, JobId, Wallet};
+use crate::id::{BankAccountId, BankTransferId, BankingApplicationId, DocumentId, JobId, Wallet};
 use crate::money::Cents;
 
 /// What is kept of a bank's own text, in characters: a row's size is bounded.
@@ -241,13 +241,22 @@ impl IncomingTransfer {
 /// Keeps holders' accounts. The calls that change something are idempotent by their key; a time-out of theirs says nothing.
 pub trait Bank: Send + Sync {
     /// Submits an application, or asks after it.
-    fn review<'a>(&'a self, application: &'a BankApplicationRequest) -> BoxFuture<'a, Result<BankDecision<ReviewDecision>, PortError>>;
+    fn review<'a>(
+        &'a self,
+        application: &'a BankApplicationRequest,
+    ) -> BoxFuture<'a, Result<BankDecision<ReviewDecision>, PortError>>;
 
     /// Opens an account, or asks after it.
-    fn open<'a>(&'a self, order: &'a OpenAccountRequest) -> BoxFuture<'a, Result<BankDecision<OpenAccountResult>, PortError>>;
+    fn open<'a>(
+        &'a self,
+        order: &'a OpenAccountRequest,
+    ) -> BoxFuture<'a, Result<BankDecision<OpenAccountResult>, PortError>>;
 
     /// Moves money, or asks after it.
-    fn transfer<'a>(&'a self, order: &'a BankTransferRequest) -> BoxFuture<'a, Result<BankDecision<BankTransferResult>, PortError>>;
+    fn transfer<'a>(
+        &'a self,
+        order: &'a BankTransferRequest,
+    ) -> BoxFuture<'a, Result<BankDecision<BankTransferResult>, PortError>>;
 
     /// What came in since, oldest first, at most `limit`.
     fn incoming(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<IncomingTransfer>, PortError>>;

@@ -1,7 +1,7 @@
 //! The bridge that carries USDC from Solana to Base: burned there, attested, minted here. Each step is a call of its own
 //! that can be repeated, so that the engine can write down what it is about to do before it is done.
 
-use super::{BoxFuture, Decline, ChainStatus, PortError, SubmitResult};
+use super::{BoxFuture, ChainStatus, Decline, PortError, SubmitResult};
 use crate::money::Usdc;
 
 /// A crossing to be begun.

@@ -1,8 +1,8 @@
 //! Managed wallets: who signs with their keys, and who calls the servers that they pay.
 
-use super::{Authorization, BoxFuture, PortError, OutgoingTransferRequest};
+use super::{Authorization, BoxFuture, OutgoingTransferRequest, PortError};
 use crate::agent_wallet::WalletAddresses;
-use crate::id::{WalletPaymentId, Wallet};
+use crate::id::{Wallet, WalletPaymentId};
 use crate::wallet_payment::ServerResponse;
 
 /// What the keys of a managed wallet are derived from.

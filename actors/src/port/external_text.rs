@@ -95,7 +95,10 @@ mod tests {
         let whole = "ü".repeat(ExternalText::MAX_CHARS);
         for long in [whole.clone(), format!("{whole}ü"), "ü".repeat(50_000)] {
             assert_eq!(
-                (ExternalText::from(long.as_str()).as_str(), ExternalText::from(long).as_str()),
+                (
+                    ExternalText::from(long.as_str()).as_str(),
+                    ExternalText::from(long).as_str()
+                ),
                 (&*whole, &*whole)
             );
         }

@@ -1,6 +1,6 @@
 //! What the engine needs of a catalog of gift cards.
 
-use super::{BoxFuture, PortError, ExternalText};
+use super::{BoxFuture, ExternalText, PortError};
 use crate::gift_card::GiftCardOrder;
 use crate::id::{CardId, JobId};
 use crate::money::Cents;

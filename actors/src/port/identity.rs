@@ -1,6 +1,6 @@
 //! What only the owner of an account sets going: the check of an identity, and an account at the card issuer.
 
-use super::{BoxFuture, PortError, ExternalText};
+use super::{BoxFuture, ExternalText, PortError};
 use crate::id::{JobId, Wallet};
 
 /// A check of one wallet's holder, to be begun.

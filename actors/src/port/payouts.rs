@@ -1,10 +1,10 @@
 //! Payout rails: what sends money to debit cards, banks and payment apps, and how it tells what became of it.
 
-use super::{BoxFuture, PortError, ExternalText};
+use super::{BoxFuture, ExternalText, PortError};
 use crate::id::{BankDestinationId, JobId, PayoutId};
 use crate::money::Cents;
 use crate::payout::BankDetails;
-use crate::product::{AppPayee, Currency, ProductLine, Platform};
+use crate::product::{AppPayee, Currency, Platform, ProductLine};
 
 /// An order to a rail.
 #[derive(Clone, Debug, PartialEq, Eq)]

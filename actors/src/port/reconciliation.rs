@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
 
-use super::{BoxFuture, Finality, PortError, ExternalText, Timestamp};
+use super::{BoxFuture, ExternalText, Finality, PortError, Timestamp};
 use crate::id::{BankTransferId, JobId, Network, Wallet};
 use crate::money::Usdc;
 use crate::product::Country;
-use crate::reconciliation::{EntryAmount, ReconciliationSource, EntryStatus};
+use crate::reconciliation::{EntryAmount, EntryStatus, ReconciliationSource};
 
 /// A place in somebody's list: where the next page begins. Only whoever gave it knows what it means.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -120,7 +120,11 @@ pub struct ProviderEntry {
 pub trait ProviderList: Send + Sync {
     /// The entries behind a cursor, or from the first on, at most `limit`. The order stays as it is, but that an entry
     /// which changes comes again behind all others. What is not decided yet may be left out.
-    fn entries<'a>(&'a self, after: Option<&'a ListCursor>, limit: usize) -> BoxFuture<'a, Result<ListPage<ProviderEntry>, PortError>>;
+    fn entries<'a>(
+        &'a self,
+        after: Option<&'a ListCursor>,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<ListPage<ProviderEntry>, PortError>>;
 
     /// The entry of one name, as it stands now.
     fn entry<'a>(&'a self, name: &'a EntryKey) -> BoxFuture<'a, Result<Option<ProviderEntry>, PortError>>;

@@ -2,7 +2,7 @@
 //! The balances are the issuer's to keep and to judge: it takes from one at once and under one key, so that two orders
 //! never share a cent.
 
-use super::{BoxFuture, CardActivity, IssuedCard, PortError, ExternalText};
+use super::{BoxFuture, CardActivity, ExternalText, IssuedCard, PortError};
 use crate::id::{CardId, JobId, WithdrawalId};
 use crate::money::Cents;
 

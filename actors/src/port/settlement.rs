@@ -1,6 +1,6 @@
 //! The chains that USDC moves on, as the engine asks them.
 
-use super::{Authorization, BoxFuture, OutgoingTransfer, PortError, ExternalText, Timestamp};
+use super::{Authorization, BoxFuture, ExternalText, OutgoingTransfer, PortError, Timestamp};
 use crate::id::{Network, Wallet};
 use crate::money::Usdc;
 
@@ -158,8 +158,13 @@ pub trait Settlement: Send + Sync {
     fn treasury_holds(&self, network: Network) -> BoxFuture<'_, Result<Usdc, PortError>>;
 
     /// Everything that left this wallet on its chain since then and stayed, oldest first.
-    fn sent_by<'a>(&'a self, from: &'a Wallet, since: Timestamp) -> BoxFuture<'a, Result<Vec<OutgoingTransfer>, PortError>>;
+    fn sent_by<'a>(
+        &'a self,
+        from: &'a Wallet,
+        since: Timestamp,
+    ) -> BoxFuture<'a, Result<Vec<OutgoingTransfer>, PortError>>;
 
     /// Everything that left our treasury on either chain from `since` to `until` and stayed, burns into the bridge too.
-    fn departures(&self, since: Timestamp, until: Timestamp) -> BoxFuture<'_, Result<Vec<OutgoingTransfer>, PortError>>;
+    fn departures(&self, since: Timestamp, until: Timestamp)
+    -> BoxFuture<'_, Result<Vec<OutgoingTransfer>, PortError>>;
 }

@@ -1,6 +1,6 @@
 //! Posting events to the endpoints of an account.
 
-use super::{BoxFuture, PortError, ExternalText, Timestamp};
+use super::{BoxFuture, ExternalText, PortError, Timestamp};
 use crate::id::EventId;
 
 /// An event to be posted.

@@ -1,6 +1,6 @@
 //! What is read of a refund.
 
-use super::{RefundRequest, Refund, Status};
+use super::{Refund, RefundRequest, Status};
 use crate::money::Usdc;
 use crate::operator::AuditedAction;
 

@@ -2,12 +2,12 @@
 
 use purser_storage::mutants::{self, Mutant};
 
-use super::{CardHistoryEntry, Command, CardDetails, Event, HISTORY, Rejection, ReloadableCard, Status};
+use super::{CardDetails, CardHistoryEntry, Command, Event, HISTORY, Rejection, ReloadableCard, Status};
 use crate::id::{CardId, JobId, Wallet};
-use crate::kernel::job::Job;
 use crate::kernel::entity::Transition;
+use crate::kernel::job::Job;
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
-use crate::port::{CardActivity, CardState, ChargeNews, IssuedCard, CardSnapshot, Timestamp, CardAction};
+use crate::port::{CardAction, CardActivity, CardSnapshot, CardState, ChargeNews, IssuedCard, Timestamp};
 
 impl ReloadableCard {
     /// Asks the issuer for what the holder wants, unless it is so already.
@@ -181,12 +181,16 @@ impl Entity for ReloadableCard {
             (_, Command::RequestAction(wish)) => card.request_action(*id, wish, context),
             (_, Command::RecordActionResult { effect, standing }) if card.pending_action.is_some() => {
                 let decided = decided.completes_job(effect);
-                let decided = card.apply_card_state(standing, at).into_iter().fold(decided, Decision::event);
+                let decided = card
+                    .apply_card_state(standing, at)
+                    .into_iter()
+                    .fold(decided, Decision::event);
                 Ok(decided.event(Event::ActionCompleted(at)))
             }
-            (Status::Open(_) | Status::Paused(_) | Status::Closed(_), Command::RecordCardEvent(standing)) => {
-                Ok(card.apply_card_state(standing, at).into_iter().fold(decided, Decision::event))
-            }
+            (Status::Open(_) | Status::Paused(_) | Status::Closed(_), Command::RecordCardEvent(standing)) => Ok(card
+                .apply_card_state(standing, at)
+                .into_iter()
+                .fold(decided, Decision::event)),
             (Status::Open(_) | Status::Paused(_), Command::Reveal) => Ok(decided.event(Event::Revealed(at))),
             (_, _) => Err(Rejection::InvalidState(card.status())),
         }
@@ -226,17 +230,31 @@ impl Entity for ReloadableCard {
                     activity: CardActivity::loaded(available),
                     ..card
                 };
-                Ok(loaded.at(Status::Open(details.clone()), *at).record_history(CardHistoryEntry::Opened, *at))
+                Ok(loaded
+                    .at(Status::Open(details.clone()), *at)
+                    .record_history(CardHistoryEntry::Opened, *at))
             }
             (Status::Creating, Event::Declined(reason, at)) => {
                 let reason = reason.clone();
-                Ok(card.at(Status::Failed { reason }, *at).record_history(CardHistoryEntry::Failed, *at))
+                Ok(card
+                    .at(Status::Failed { reason }, *at)
+                    .record_history(CardHistoryEntry::Failed, *at))
             }
-            (status @ (Status::Open(_) | Status::Paused(_)), Event::ActionRequested(wish, at)) if card.pending_action.is_none() => {
+            (status @ (Status::Open(_) | Status::Paused(_)), Event::ActionRequested(wish, at))
+                if card.pending_action.is_none() =>
+            {
                 let wish = Some(*wish);
-                Ok(Self { pending_action: wish, ..card }.at(status, *at))
+                Ok(Self {
+                    pending_action: wish,
+                    ..card
+                }
+                .at(status, *at))
             }
-            (status, Event::ActionCompleted(at)) if card.pending_action.is_some() => Ok(Self { pending_action: None, ..card }.at(status, *at)),
+            (status, Event::ActionCompleted(at)) if card.pending_action.is_some() => Ok(Self {
+                pending_action: None,
+                ..card
+            }
+            .at(status, *at)),
             (Status::Open(details), Event::Paused(standing, at)) => Ok(card
                 .record_state(standing, Status::Paused(details), *at)
                 .record_history(CardHistoryEntry::Paused, *at)),

@@ -1,10 +1,13 @@
 //! The top-up's state machine.
 
-use super::{BridgeProgress, Command, Event, FirstLeg, SIGNATURE_EXPIRED, TransferLeg, LegKind, MAX_SIGNING_ATTEMPTS, Rejection, Status, TopUp};
-use crate::id::{OutgoingTransferId, JobId, Network, TopUpId, Wallet};
-use crate::kernel::job::{CreditCause, Job};
+use super::{
+    BridgeProgress, Command, Event, FirstLeg, LegKind, MAX_SIGNING_ATTEMPTS, Rejection, SIGNATURE_EXPIRED, Status,
+    TopUp, TransferLeg,
+};
+use crate::id::{JobId, Network, OutgoingTransferId, TopUpId, Wallet};
 use crate::kernel::entity::Transition;
-use crate::kernel::{Context, Decision, Entity, EntityKind, NewEntity, InvalidTransition, JsonObject, table};
+use crate::kernel::job::{CreditCause, Job};
+use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, NewEntity, table};
 use crate::ledger::{Charge, LedgerAccount, LedgerProvider, LedgerTransaction};
 use crate::money::{Cents, Usdc};
 use crate::operator::AuditedAction;
@@ -84,7 +87,11 @@ impl TopUp {
         let subject = format!("{transaction} {id}");
         let decision = decision
             .audit(act, "departure.book", subject, Some(evidence), context)
-            .requires_absent(table::attributed_transfer(OutgoingTransferId::of(self.rail, &transaction, index)));
+            .requires_absent(table::attributed_transfer(OutgoingTransferId::of(
+                self.rail,
+                &transaction,
+                index,
+            )));
         // What the backup knew as signed lapsed, and was signed again by the history that was lost.
         let decision = match self.status {
             Status::Paid(Some(_)) => decision.event(Event::SignatureExpired(now)),
@@ -99,7 +106,11 @@ impl TopUp {
     fn failed(&self, id: &TopUpId, effect: JobId, reason: ExternalText, context: &Context) -> Decision<Self> {
         let back = match self.status {
             Status::Bridging(_) => LedgerTransaction::new(context.now, id)
-                .post(LedgerAccount::OperatingCosts, LedgerAccount::Suspense, self.charge.provider_amount())
+                .post(
+                    LedgerAccount::OperatingCosts,
+                    LedgerAccount::Suspense,
+                    self.charge.provider_amount(),
+                )
                 .post(LedgerAccount::FeeRevenue, LedgerAccount::Suspense, self.charge.fee()),
             _ => self.charge.reversal(context.now, id, LedgerProvider::CardBalances),
         };
@@ -126,7 +137,11 @@ impl TopUp {
         let decision = Decision::answer(()).completes_job(effect);
         let decision = match arrived.checked_sub(self.delivered_amount()) {
             Ok(surplus) if surplus > Usdc::ZERO => {
-                let booked = LedgerTransaction::new(context.now, id).post(LedgerAccount::BridgeSurplus, LedgerAccount::OperatingCosts, surplus);
+                let booked = LedgerTransaction::new(context.now, id).post(
+                    LedgerAccount::BridgeSurplus,
+                    LedgerAccount::OperatingCosts,
+                    surplus,
+                );
                 decision.post_ledger(&booked, context)
             }
             _ => decision,
@@ -377,7 +392,11 @@ fn first_leg(top_up: TopUp, first: FirstLeg, event: &Event) -> Result<TopUp, Inv
         }
         (FirstLeg::Transfer(out), Event::Forwarded(transaction, at)) => {
             let spent = top_up.charge.provider_amount();
-            let top_up = top_up.with_leg(LegKind::TransferSigned(out.authorization.fingerprint()), transaction, *at);
+            let top_up = top_up.with_leg(
+                LegKind::TransferSigned(out.authorization.fingerprint()),
+                transaction,
+                *at,
+            );
             let top_up = top_up.at(Status::Delivered, *at);
             Ok(TopUp { spent, ..top_up })
         }

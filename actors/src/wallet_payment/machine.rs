@@ -1,10 +1,13 @@
 //! The spend's state machine.
 
-use super::{ServerResponse, Command, Event, WalletPaymentOrder, HttpRecordPart, Rejection, HTTP_RECORD_RETENTION_MS, WalletPayment, Status, PaymentMethod};
-use crate::id::{OutgoingTransferId, WalletPaymentId, Wallet};
-use crate::kernel::job::Job;
+use super::{
+    Command, Event, HTTP_RECORD_RETENTION_MS, HttpRecordPart, PaymentMethod, Rejection, ServerResponse, Status,
+    WalletPayment, WalletPaymentOrder,
+};
+use crate::id::{OutgoingTransferId, Wallet, WalletPaymentId};
 use crate::kernel::entity::Transition;
-use crate::kernel::{Context, Decision, Entity, EntityKind, NewEntity, InvalidTransition, JsonObject, table};
+use crate::kernel::job::Job;
+use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, NewEntity, table};
 use crate::port::{Timestamp, TransferName};
 
 /// Why a spend ended that our own service did not take.
@@ -45,9 +48,11 @@ impl WalletPayment {
         let decided = decided.enqueue(Job::SettleWalletHold { wallet, spend, paid }, context);
         match self.order.way {
             PaymentMethod::Transfer => decided,
-            PaymentMethod::PaidCall { .. } => {
-                decided.enqueue_at(context.now.plus_ms(HTTP_RECORD_RETENTION_MS), Job::PurgeHttpRecord(spend), context)
-            }
+            PaymentMethod::PaidCall { .. } => decided.enqueue_at(
+                context.now.plus_ms(HTTP_RECORD_RETENTION_MS),
+                Job::PurgeHttpRecord(spend),
+                context,
+            ),
         }
     }
 }
@@ -98,7 +103,9 @@ impl Entity for WalletPayment {
                 let decided = decided.event(Event::Confirmed(transaction, now));
                 Ok(spend.ends(*id, true, decided, context))
             }
-            (Status::Signed(_), Command::RecordResponse { answer, body }) if matches!(spend.order.way, PaymentMethod::PaidCall { .. }) => {
+            (Status::Signed(_), Command::RecordResponse { answer, body })
+                if matches!(spend.order.way, PaymentMethod::PaidCall { .. }) =>
+            {
                 let decided = HttpRecordPart::Response.put(*id, &body, decided);
                 Ok(decided.event(Event::ResponseReceived(answer, now)))
             }

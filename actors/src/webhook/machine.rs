@@ -1,9 +1,11 @@
 //! The endpoint's state machine.
 
-use super::{Command, WebhookEndpoint, Event, EndpointHealth, FailureThresholds, Rejection, SecretRef, Status, DisabledReason};
-use crate::id::{JobId, WebhookId, Wallet};
-use crate::kernel::job::Job;
+use super::{
+    Command, DisabledReason, EndpointHealth, Event, FailureThresholds, Rejection, SecretRef, Status, WebhookEndpoint,
+};
+use crate::id::{JobId, Wallet, WebhookId};
 use crate::kernel::entity::Transition;
+use crate::kernel::job::Job;
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
 use crate::port::Timestamp;
 
@@ -209,7 +211,9 @@ impl Entity for WebhookEndpoint {
                 let since = *at;
                 Ok(Self { since, ..endpoint }.at(health, status, *at))
             }
-            (Status::Active, Event::TestSent(at) | Event::RedeliveryRequested(at)) => Ok(endpoint.at(health, status, *at)),
+            (Status::Active, Event::TestSent(at) | Event::RedeliveryRequested(at)) => {
+                Ok(endpoint.at(health, status, *at))
+            }
             (Status::Active, Event::Recovered(_, at)) => Ok(endpoint.at(EndpointHealth::Healthy, status, *at)),
             (Status::Active, Event::Failing(at)) => {
                 let health = EndpointHealth::Failing {

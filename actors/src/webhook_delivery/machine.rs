@@ -1,9 +1,9 @@
 //! The delivery's state machine.
 
-use super::{DeliveryAttempt, Command, WebhookDelivery, Event, Rejection, Status, AttemptResult};
-use crate::id::{WebhookDeliveryId, JobId, Wallet};
-use crate::kernel::job::Job;
+use super::{AttemptResult, Command, DeliveryAttempt, Event, Rejection, Status, WebhookDelivery};
+use crate::id::{JobId, Wallet, WebhookDeliveryId};
 use crate::kernel::entity::Transition;
+use crate::kernel::job::Job;
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
 use crate::operator::AuditedAction;
 use crate::port::Timestamp;
@@ -21,7 +21,10 @@ fn open(id: WebhookDeliveryId, command: Command, context: &Context) -> DecisionR
         round: 1,
     };
     Ok(Decision::answer(())
-        .put(WebhookDelivery::listed(&owner, at, id), endpoint.0.to_be_bytes().to_vec())
+        .put(
+            WebhookDelivery::listed(&owner, at, id),
+            endpoint.0.to_be_bytes().to_vec(),
+        )
         .event(Event::Created { owner, letter, at })
         .enqueue(work, context))
 }
@@ -128,16 +131,19 @@ impl Entity for WebhookDelivery {
                     verdict,
                 },
             ) => delivery.tried(*id, (effect, round), (attempt, verdict), context),
-            (Status::Pending { .. }, Command::Defer { effect, round, at }) if round == delivery.redelivery_count => decided
-                .completes_job(effect)
-                .enqueue_at(at, delivery.work(*id, round), context),
+            (Status::Pending { .. }, Command::Defer { effect, round, at }) if round == delivery.redelivery_count => {
+                decided
+                    .completes_job(effect)
+                    .enqueue_at(at, delivery.work(*id, round), context)
+            }
             (Status::Pending { .. }, Command::Drop { effect, round, why }) if round == delivery.redelivery_count => {
                 decided.completes_job(effect).event(Event::Dropped(why, context.now))
             }
             // Of an earlier round, or after the end.
-            (_, Command::RecordAttempt { effect, .. } | Command::Defer { effect, .. } | Command::Drop { effect, .. }) => {
-                decided.completes_job(effect)
-            }
+            (
+                _,
+                Command::RecordAttempt { effect, .. } | Command::Defer { effect, .. } | Command::Drop { effect, .. },
+            ) => decided.completes_job(effect),
         })
     }
 
@@ -172,7 +178,9 @@ impl Entity for WebhookDelivery {
                 let next_at = *next_at;
                 Ok(Self { failed, ..delivery }.noted(attempt, Status::Pending { next_at }))
             }
-            (status @ Status::Pending { .. }, Event::AttemptFailed(attempt, None)) => Ok(delivery.noted(attempt, status)),
+            (status @ Status::Pending { .. }, Event::AttemptFailed(attempt, None)) => {
+                Ok(delivery.noted(attempt, status))
+            }
             (Status::Pending { .. }, Event::Failed(attempt)) => {
                 let failed = delivery.failed.saturating_add(1);
                 Ok(Self { failed, ..delivery }.noted(attempt, Status::Failed))
@@ -234,7 +242,9 @@ impl Entity for WebhookDelivery {
 
 impl DeliveryAttempt {
     fn view(&self) -> JsonObject {
-        let view = JsonObject::new().time("at", self.at).integer("duration_ms", self.took_ms);
+        let view = JsonObject::new()
+            .time("at", self.at)
+            .integer("duration_ms", self.took_ms);
         let view = match self.status {
             Some(status) => view.integer("status", u64::from(status)),
             None => view.optional_text("status", None::<&str>),

@@ -1,12 +1,12 @@
 //! Room is taken before the claim, counted for all and for each payer, and given back in every case.
 
-use purser_actors::engine::{OverloadError, ClaimError};
+use purser_actors::engine::{ClaimError, OverloadError};
 use purser_actors::money::Cents;
 
 use crate::support::eventually;
+use crate::support::harness::{Harness, bought, card_for, evm};
 use crate::support::ports::PaymentBehavior;
 use crate::support::settings::{cards_a_day, fast};
-use crate::support::harness::{Harness, bought, card_for, evm};
 
 const FULL: OverloadError = OverloadError { retry_after_s: 1 };
 
@@ -86,7 +86,10 @@ async fn case_68_room_comes_back_whatever_the_call_came_to() {
         assert_eq!(world.pay(&other).await.unwrap_err(), ClaimError::AlreadyUsed);
     }
     drop(world.engine.pay(card_for(evm(1), 4)));
-    eventually("the room is free", async || world.engine.current_load().permits_free == 1).await;
+    eventually("the room is free", async || {
+        world.engine.current_load().permits_free == 1
+    })
+    .await;
     drop(world.engine.admit(&evm(1)).unwrap());
 }
 

@@ -1,16 +1,16 @@
 //! A transfer that left before a restore, named by an operator as a top-up's burn.
 
-use purser_actors::engine::{Attribution, Early, AttributionError, PaymentRequest, RestoreWindow};
+use purser_actors::engine::{Attribution, AttributionError, Early, PaymentRequest, RestoreWindow};
 use purser_actors::id::{RequestId, TopUpId, Wallet};
 use purser_actors::kernel::table;
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::operator::{OperatorAction, Role};
 use purser_actors::payment::Outcome;
 use purser_actors::port::{Clock as _, OutgoingTransfer, Timestamp};
-use purser_actors::product::{PurchasedProduct, Purchase};
+use purser_actors::product::{Purchase, PurchasedProduct};
 use purser_actors::top_up::{FirstLeg, LegKind, Status};
 
-use crate::support::bridge::{CallSite, FEE, CallBehavior};
+use crate::support::bridge::{CallBehavior, CallSite, FEE};
 use crate::support::eventually;
 use crate::support::harness::{Harness, card_for};
 
@@ -77,7 +77,11 @@ async fn no_other_burn_is_a_top_ups_while_its_own_may_land() {
         "nobody says whom it reached"
     );
     world.bridge.has_burned("named", [0xcc; 20], 5_000_000);
-    assert_eq!(book().await, Err(AttributionError::Mismatch), "it reached somebody else");
+    assert_eq!(
+        book().await,
+        Err(AttributionError::Mismatch),
+        "it reached somebody else"
+    );
     world.bridge.has_burned("named", [0xdd; 20], 5_000_000);
     assert_eq!(
         book().await,

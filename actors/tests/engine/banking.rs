@@ -1,11 +1,11 @@
 //! Banking through the engine: money in, money out, a bank in every mood, and deaths in between.
 
 use purser_actors::account::{BalancePayout, BankDebit, Rejection};
-use purser_actors::banking::profile::{CustomerType, BankingProfile};
+use purser_actors::bank_destination::{BankDestination, BankRecipient, DestinationType};
+use purser_actors::banking::profile::{BankingProfile, CustomerType};
 use purser_actors::banking::transfer::{Status, TransferRequest};
-use purser_actors::bank_destination::{BankRecipient, BankDestination, DestinationType};
-use purser_actors::engine::{OperationError, Held};
-use purser_actors::id::{BankAccountId, BankRecipientId, BankTransferId, BankDestinationId, PayoutId, Wallet};
+use purser_actors::engine::{Held, OperationError};
+use purser_actors::id::{BankAccountId, BankDestinationId, BankRecipientId, BankTransferId, PayoutId, Wallet};
 use purser_actors::kernel::job::Job;
 use purser_actors::kernel::{Entity as _, table};
 use purser_actors::ledger::{LedgerAccount, LedgerProvider};
@@ -14,8 +14,8 @@ use purser_actors::payout::{BankDetails, PayoutPlan, PayoutTarget};
 use purser_actors::port::banking::AccountType;
 
 use crate::gate::{set_frozen, stays};
-use crate::support::ports::IssuerBehavior;
 use crate::support::harness::{Harness, card_for, evm};
+use crate::support::ports::IssuerBehavior;
 use crate::support::{eventually, in_time};
 
 const OWNER: Wallet = evm(1);
@@ -129,7 +129,10 @@ async fn what_goes_to_the_bank_moves_once_whatever_it_answers() {
             "{moods:?}"
         );
         assert_eq!(balance(&world).await, 1_000_000);
-        assert_eq!(world.books()[&LedgerAccount::Provider(LedgerProvider::Banking)], -4_000_000);
+        assert_eq!(
+            world.books()[&LedgerAccount::Provider(LedgerProvider::Banking)],
+            -4_000_000
+        );
     }
 }
 
@@ -147,7 +150,10 @@ async fn what_the_bank_refuses_is_credited_once() {
     world.quiet().await;
     assert_eq!((status(&world).await, world.bank.moved()), ("failed", 0));
     assert_eq!(balance(&world).await, 5_000_000);
-    assert_eq!(world.books().get(&LedgerAccount::Provider(LedgerProvider::Banking)), None);
+    assert_eq!(
+        world.books().get(&LedgerAccount::Provider(LedgerProvider::Banking)),
+        None
+    );
     assert_eq!(world.announced("bank_transfer.failed"), 1);
 }
 
@@ -158,7 +164,9 @@ async fn what_the_bank_gives_back_is_credited_once() {
     for early in [false, true] {
         let mut world = credited(AccountType::OffRamp).await;
         if early {
-            world.bank.moods(&[IssuerBehavior::NotYet, IssuerBehavior::NotYet, IssuerBehavior::NotYet]);
+            world
+                .bank
+                .moods(&[IssuerBehavior::NotYet, IssuerBehavior::NotYet, IssuerBehavior::NotYet]);
         }
         let pay = world
             .engine
@@ -180,7 +188,10 @@ async fn what_the_bank_gives_back_is_credited_once() {
         world.quiet().await;
         // Nor is a deposit into an account of the holder's own the balance's.
         assert_eq!(balance(&world).await, 1_000_000 + 3_990_000, "early: {early}");
-        assert_eq!(world.books()[&LedgerAccount::Provider(LedgerProvider::Banking)], -10_000);
+        assert_eq!(
+            world.books()[&LedgerAccount::Provider(LedgerProvider::Banking)],
+            -10_000
+        );
         assert_eq!(world.announced("bank_transfer.complete"), 1);
         assert_eq!(world.announced("bank_transfer.returned"), 1);
     }
@@ -271,7 +282,9 @@ async fn pay(world: &Harness, id: PayoutId, details: BankDetails, cents: u64) ->
         charged: Usdc::from_cents(Cents::new(cents + 50)).unwrap(),
         cap: None,
     };
-    let paid = world.engine.debit_for_bank(OWNER, BankDebit::Payout(Box::new(payout)), None);
+    let paid = world
+        .engine
+        .debit_for_bank(OWNER, BankDebit::Payout(Box::new(payout)), None);
     in_time("an answer", paid).await
 }
 
@@ -280,7 +293,11 @@ async fn a_payout_from_the_balance_is_paid_once_or_credited_whole() {
     // Aim: the rail's moods of a paid payout, with the balance as its source: it arrives once, or all of it comes back; of ten
     // at once for the whole balance one is taken.
     for (moods, end, left) in [
-        (&[IssuerBehavior::Busy, IssuerBehavior::Panics, IssuerBehavior::Ready][..], "complete", 500_000),
+        (
+            &[IssuerBehavior::Busy, IssuerBehavior::Panics, IssuerBehavior::Ready][..],
+            "complete",
+            500_000,
+        ),
         (&[IssuerBehavior::Silent, IssuerBehavior::Declines], "failed", 5_000_000),
     ] {
         let mut world = credited(AccountType::OnRamp).await;
@@ -298,7 +315,10 @@ async fn a_payout_from_the_balance_is_paid_once_or_credited_whole() {
         let status = async || world.engine.payout(&PAYOUT).await.unwrap().unwrap().status();
         eventually("it ends", async || status().await == end).await;
         eventually("its credit", async || balance(&world).await == left).await;
-        let owed = world.books().get(&LedgerAccount::Provider(LedgerProvider::Bank)).copied();
+        let owed = world
+            .books()
+            .get(&LedgerAccount::Provider(LedgerProvider::Bank))
+            .copied();
         assert_eq!(owed, (end == "complete").then_some(-4_000_000));
     }
 }

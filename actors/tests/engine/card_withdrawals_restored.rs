@@ -5,8 +5,8 @@ use purser_actors::engine::OperationError;
 use purser_actors::id::WithdrawalId;
 
 use crate::reloadable_cards::{ACCOUNT, act, loaded, withdraw, withdrawal};
-use crate::support::identity::CallBehavior;
 use crate::support::harness::Harness;
+use crate::support::identity::CallBehavior;
 
 /// The states of the first so many withdrawals.
 async fn states(world: &Harness, n: u128) -> Vec<&'static str> {
@@ -74,7 +74,10 @@ async fn what_was_decided_after_a_backup_is_not_paid_again() {
         .reject_card_withdrawal(WithdrawalId(2), act("ben"), None, "no".into())
         .await;
     assert!(
-        matches!(put_back, Err(OperationError::Rejected(No::ClosedAtIssuer { paid: false }))),
+        matches!(
+            put_back,
+            Err(OperationError::Rejected(No::ClosedAtIssuer { paid: false }))
+        ),
         "{put_back:?}"
     );
     claim(3).await.expect("nobody has decided it");
@@ -101,7 +104,10 @@ async fn what_the_issuer_never_set_aside_is_not_paid() {
         .engine
         .claim_card_withdrawal(WithdrawalId(1), act("ana"), 60_000)
         .await;
-    assert!(matches!(claimed, Err(OperationError::Rejected(No::HoldMissing))), "{claimed:?}");
+    assert!(
+        matches!(claimed, Err(OperationError::Rejected(No::HoldMissing))),
+        "{claimed:?}"
+    );
     assert_eq!(states(&world, 1).await, ["queued"]);
     let rejected = world
         .engine

@@ -4,8 +4,8 @@ use purser_actors::engine::{ClaimError, PaymentRequest};
 use purser_actors::money::Cents;
 use purser_actors::port::Authorization;
 
-use crate::support::in_time;
 use crate::support::harness::{Harness, card_for, evm};
+use crate::support::in_time;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn case_17_a_challenge_is_answered_by_one_payment() {
@@ -36,7 +36,11 @@ async fn case_17_a_challenge_is_answered_by_one_payment() {
     }
     let winner = told.iter().position(Result::is_ok).expect("one payment is claimed");
     for (at, paid) in told.iter().enumerate().filter(|(at, _)| *at != winner) {
-        assert_eq!(paid.clone().map(|paid| paid.won), Err(ClaimError::ChallengeUsed), "{at}");
+        assert_eq!(
+            paid.clone().map(|paid| paid.won),
+            Err(ClaimError::ChallengeUsed),
+            "{at}"
+        );
     }
     let winning = answer(u8::try_from(winner).unwrap() + 1);
     world.quiet().await;

@@ -5,8 +5,8 @@ use std::pin::pin;
 use std::task::Poll;
 
 use crate::support::eventually;
-use crate::support::ports::PaymentBehavior;
 use crate::support::harness::{Harness, bought, card_for, evm};
+use crate::support::ports::PaymentBehavior;
 
 /// Cuts the power after each batch that a paid call writes, starts anew, and lets the client ask again.
 async fn one_product_after_a_cut(fate: PaymentBehavior, last_is_answered: bool) {
@@ -25,7 +25,9 @@ async fn one_product_after_a_cut(fate: PaymentBehavior, last_is_answered: bool) 
         eventually("the cut or the end", async || {
             through = call.is_finished() && world.issuer.cards() == 1 && world.cards()[0].1.details().is_some();
             // Without the last answer nobody may be there to write more.
-            through || world.store.is_starving() || (!last_is_answered && world.store.committed() >= after + INITIAL_BATCHES)
+            through
+                || world.store.is_starving()
+                || (!last_is_answered && world.store.committed() >= after + INITIAL_BATCHES)
         })
         .await;
         let world = world.crash().await;
@@ -120,6 +122,9 @@ async fn case_12_a_caller_who_goes_away_while_the_chain_thinks_can_come_back() {
     world.chain.open_gate();
     bought(&world.pay(&request).await.unwrap());
     world.quiet().await;
-    eventually("the room is free", async || world.engine.current_load().permits_free == free).await;
+    eventually("the room is free", async || {
+        world.engine.current_load().permits_free == free
+    })
+    .await;
     world.assert_one_card(&request);
 }

@@ -6,8 +6,8 @@ use purser_actors::id::Network;
 use purser_actors::ledger::{LedgerAccount, LedgerProvider};
 use purser_actors::payment::{Outcome, Status};
 
-use crate::support::ports::{PaymentBehavior, IssuerBehavior};
 use crate::support::harness::{Harness, bought, card_for, evm, session};
+use crate::support::ports::{IssuerBehavior, PaymentBehavior};
 use crate::support::{eventually, in_time};
 
 const PRICE: i128 = 5_000_000;
@@ -18,7 +18,10 @@ async fn assert_credited(world: &Harness, times: u64) {
     assert_eq!(i128::from(account.balance.atomic()), owed);
     assert_eq!(account.total_deposits, account.balance);
     assert_eq!(account.available(), account.balance);
-    let books = BTreeMap::from([(LedgerAccount::Treasury(Network::Base), owed), (LedgerAccount::Customer(evm(1)), -owed)]);
+    let books = BTreeMap::from([
+        (LedgerAccount::Treasury(Network::Base), owed),
+        (LedgerAccount::Customer(evm(1)), -owed),
+    ]);
     assert_eq!(world.books(), books, "balance and ledger agree");
     assert_eq!(world.announced("balance.credited") as u64, times);
 }

@@ -3,19 +3,19 @@
 use purser_actors::engine::ClaimError;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::payment::{self, Outcome};
-use purser_actors::port::{Clock as _, OutgoingTransfer, ExternalText};
-use purser_actors::wallet_payment::{self, PaymentMethod};
+use purser_actors::port::{Clock as _, ExternalText, OutgoingTransfer};
 use purser_actors::top_up;
+use purser_actors::wallet_payment::{self, PaymentMethod};
 use purser_actors::withdrawal;
 
-use crate::wallet_payments::{opened, spend};
 use crate::support::eventually;
+use crate::support::harness::{Harness, bought, card_for, evm, session};
 use crate::support::ports::{TREASURY, outgoing};
 use crate::support::settings::{cards_a_day, fast};
-use crate::support::harness::{Harness, bought, card_for, evm, session};
 use crate::top_ups::{assert_credited, link, top_up_for};
+use crate::wallet_payments::{opened, spend};
 use crate::withdrawals::{assert_complete, balance, credited, spanning, withdraw};
-use crate::{wallet_payments, top_ups, withdrawals};
+use crate::{top_ups, wallet_payments, withdrawals};
 
 const OWNER: Wallet = evm(1);
 
@@ -120,7 +120,9 @@ async fn a_spend_that_the_chain_would_refuse_is_refused_unsent() {
     // Aim: it ends with the chain's reason, and what was reserved in the wallet is free.
     let world = opened(10, None).await;
     world.chain.drain(MANAGED);
-    spend(&world, wallet_payments::ID, PaymentMethod::Transfer).await.expect("it is reserved");
+    spend(&world, wallet_payments::ID, PaymentMethod::Transfer)
+        .await
+        .expect("it is reserved");
     world.quiet().await;
     let refused = wallet_payments::read(&world).await.status;
     assert_eq!(refused, wallet_payment::Status::Failed { reason: reason() });

@@ -4,9 +4,9 @@ use purser_actors::kernel::job::Job;
 use purser_actors::payment::Outcome;
 
 use crate::support::eventually;
-use crate::support::ports::{PaymentBehavior, IssuerBehavior};
-use crate::support::settings::fast;
 use crate::support::harness::{Harness, bought, card_for, evm};
+use crate::support::ports::{IssuerBehavior, PaymentBehavior};
+use crate::support::settings::fast;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn supervisors_of_deliveries_survive_panics_of_every_kind_of_work() {

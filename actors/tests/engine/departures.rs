@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use purser_actors::engine::{Attribution, NotApproved, AttributionError, RestoreWindow};
+use purser_actors::engine::{Attribution, AttributionError, NotApproved, RestoreWindow};
 use purser_actors::id::{Network, RequestId, WithdrawalId};
-use purser_actors::ledger::{Outlay, LedgerAccount, LedgerProvider};
+use purser_actors::ledger::{LedgerAccount, LedgerProvider, Outlay};
 use purser_actors::money::Usdc;
 use purser_actors::operator::{OperatorAction, Role};
-use purser_actors::port::{Clock as _, OutgoingTransfer, ChainMovement, Timestamp};
+use purser_actors::port::{ChainMovement, Clock as _, OutgoingTransfer, Timestamp};
 
 use crate::reconciliation::{finds, kinds, pays, walked};
+use crate::support::harness::{Harness, card_for, evm};
 use crate::support::lists::FakeLists;
 use crate::support::ports::IssuerBehavior;
 use crate::support::settings::fast;
-use crate::support::harness::{Harness, card_for, evm};
 use crate::support::{eventually, in_time};
 
 const FIVE: Usdc = Usdc::from_atomic(5_000_000);
@@ -83,7 +83,10 @@ async fn two_transfers_of_one_transaction_are_explained_one_by_one() {
     .await;
     let of_all = ["batch#0", "batch#2", "batch#5"];
     assert_eq!(names(book(&world, "batch", Attribution::Loss).await), of_all);
-    assert_eq!(book(&world, "batch#1", Attribution::Loss).await, Err(AttributionError::NotFound));
+    assert_eq!(
+        book(&world, "batch#1", Attribution::Loss).await,
+        Err(AttributionError::NotFound)
+    );
     let gas = Attribution::Outlay(Outlay::NetworkFees);
     assert_eq!(book(&world, "batch#0", gas).await, Ok(gas));
     assert_eq!(book(&world, "batch#0", gas).await, Err(AttributionError::NotFound));
@@ -130,9 +133,15 @@ async fn what_is_no_customers_is_booked_whenever_it_left() {
         ("alone", word(Outlay::Provider(LedgerProvider::GiftCards))),
     ] {
         assert_eq!(book(&world, name, booking).await, Ok(booking));
-        assert_eq!(book(&world, name, Attribution::Loss).await, Err(AttributionError::NotFound));
+        assert_eq!(
+            book(&world, name, Attribution::Loss).await,
+            Err(AttributionError::NotFound)
+        );
     }
-    assert_eq!(book(&world, "nowhere", Attribution::Loss).await, Err(AttributionError::NotFound));
+    assert_eq!(
+        book(&world, "nowhere", Attribution::Loss).await,
+        Err(AttributionError::NotFound)
+    );
     finds(&world, &[]).await;
     walked(&world).await;
     assert_eq!(kinds(&world).await, [""; 0]);
@@ -190,7 +199,10 @@ async fn two_payments_that_a_chain_takes_back_with_their_transaction_are_two_dif
     let (first, moved) = pays(&world, &lists, &one).await;
     let (second, beside) = pays(&world, &lists, &two).await;
     lists.hide(&moved.key());
-    let shown = [ChainMovement { index: 1, ..moved }, ChainMovement { index: 4, ..beside }];
+    let shown = [
+        ChainMovement { index: 1, ..moved },
+        ChainMovement { index: 4, ..beside },
+    ];
     for (paid, moved) in [(&first, &shown[0]), (&second, &shown[1])] {
         assert_eq!(moved.transaction, transaction);
         lists.enter(

@@ -6,9 +6,9 @@ use purser_actors::kernel::AskError;
 use purser_storage::{EventSink, Store, StoredEvent};
 use tokio::task::JoinHandle;
 
-use crate::support::counter_entity::{Command, Counters, TestGate, Name, Refused};
-use crate::support::settings::fast;
+use crate::support::counter_entity::{Command, Counters, Name, Refused, TestGate};
 use crate::support::harness::{Harness, card_for, evm};
+use crate::support::settings::fast;
 use crate::support::{eventually, in_time};
 
 type BatchResult = Result<u64, AskError<Refused>>;

@@ -4,8 +4,8 @@ use purser_actors::kernel::AskError;
 use std::collections::BTreeMap;
 
 use crate::support::counter_entity::{Command, Counters, Name};
-use crate::support::settings::fast;
 use crate::support::harness::{Harness, card_for, evm};
+use crate::support::settings::fast;
 use crate::support::{eventually, in_time};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

@@ -9,14 +9,14 @@ use purser_actors::kernel::Entity as _;
 use purser_actors::ledger::LedgerAccount;
 use purser_actors::money::Usdc;
 use purser_actors::operator::{OperatorAction, Role};
-use purser_actors::port::{Clock as _, ChainMovement, Timestamp};
+use purser_actors::port::{ChainMovement, Clock as _, Timestamp};
 use purser_actors::withdrawal::Status;
 
 use crate::reconciliation::{finds, kinds, walked};
 use crate::support::eventually;
+use crate::support::harness::{Harness, evm};
 use crate::support::lists::FakeLists;
 use crate::support::ports::{TREASURY, outgoing};
-use crate::support::harness::{Harness, evm};
 use crate::top_ups;
 use crate::withdrawals::{ALL, ID, OWNER, assert_complete, balance, credited, withdraw, withdrawal};
 
@@ -141,7 +141,9 @@ async fn case_83_a_withdrawal_that_is_dropped_for_good_is_given_back_once() {
     // Aim: a reorganisation takes it away, and by then it can never land again: it has failed, and all of it is available.
     let world = seen_to_leave().await;
     let sent = outgoing(ID.0, evm(7), ALL);
-    world.chain.fate(&sent, crate::support::ports::PaymentBehavior::Vanishes);
+    world
+        .chain
+        .fate(&sent, crate::support::ports::PaymentBehavior::Vanishes);
     world.chain.expire(&sent);
     world.chain.take_back(&sent);
     world.quiet().await;

@@ -1,7 +1,7 @@
 //! Payments that are seen before they are final: what they bought is made, and nothing that rests on one leaves before it is final.
 
 use purser_actors::account::Rejection;
-use purser_actors::engine::{OperationError, Held};
+use purser_actors::engine::{Held, OperationError};
 use purser_actors::id::{Network, PaymentId, Wallet, WithdrawalId};
 use purser_actors::kernel::job::Job;
 use purser_actors::kernel::{Entity as _, table};
@@ -14,8 +14,8 @@ use crate::gate::{held, stays};
 use crate::gift_cards;
 use crate::payouts::{MINE, register, to_bank};
 use crate::support::eventually;
-use crate::support::ports::IssuerBehavior;
 use crate::support::harness::{Harness, bought, card_for, evm};
+use crate::support::ports::IssuerBehavior;
 use crate::top_ups;
 use crate::withdrawals::{ALL, ID, OWNER, assert_complete, balance, withdraw};
 

@@ -2,19 +2,19 @@
 //! it is thawed.
 
 use purser_actors::account::Rejection;
-use purser_actors::engine::{OperationError, Held, NotPromised, ClaimError, PaymentRequest};
+use purser_actors::engine::{ClaimError, Held, NotPromised, OperationError, PaymentRequest};
 use purser_actors::id::{Network, TopUpId, Wallet, WithdrawalId};
 use purser_actors::kernel::job::Job;
 use purser_actors::kernel::{Entity as _, table};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::payment::Outcome;
-use purser_actors::product::{PurchasedProduct, Purchase};
+use purser_actors::product::{Purchase, PurchasedProduct};
 use purser_actors::withdrawal::{Status, Withdrawal};
 use purser_storage::{Batch, Store as _};
 
 use crate::payouts::{to_app, verified};
-use crate::support::ports::{PaymentBehavior, IssuerBehavior, outgoing};
 use crate::support::harness::{Harness, card_for, evm};
+use crate::support::ports::{IssuerBehavior, PaymentBehavior, outgoing};
 use crate::support::{eventually, in_time};
 
 const OWNER: Wallet = evm(1);
@@ -189,7 +189,9 @@ async fn case_77_what_is_signed_already_is_only_looked_up() {
         assert_eq!(read(&world).await.expect("it exists").status(), last);
     }
     let world = credited().await;
-    world.chain.fate(&outgoing(ID.0, evm(7), ALL), PaymentBehavior::Vanishes);
+    world
+        .chain
+        .fate(&outgoing(ID.0, evm(7), ALL), PaymentBehavior::Vanishes);
     withdraw(&world).await.expect("it is taken on");
     eventually("it was sent", async || world.chain.submissions() >= 3).await;
     set_frozen(&world, OWNER, true).await;
@@ -299,7 +301,9 @@ async fn money_is_promised_on_a_chain_that_has_it() {
     drop(first);
     promise(&world, 4, 3_000_000).await.map(drop).expect("it is free again");
 
-    world.chain.fate(&outgoing(ID.0, evm(7), ALL), PaymentBehavior::Vanishes);
+    world
+        .chain
+        .fate(&outgoing(ID.0, evm(7), ALL), PaymentBehavior::Vanishes);
     withdraw(&world).await.expect("it is taken on");
     eventually("it was sent", async || world.chain.submissions() >= 2).await;
     assert_eq!(promise(&world, 5, 1).await.map(drop), short);

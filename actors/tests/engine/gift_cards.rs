@@ -7,12 +7,12 @@ use purser_actors::ledger::{LedgerAccount, LedgerProvider};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::payment::Outcome;
 use purser_actors::port::{Authorization, ErrorKind, GiftCardOffer};
-use purser_actors::product::{PurchasedProduct, Purchase, Precondition};
+use purser_actors::product::{Precondition, Purchase, PurchasedProduct};
 use purser_actors::quote::QuoteFacts;
 
 use crate::support::eventually;
-use crate::support::ports::{PaymentBehavior, IssuerBehavior, error};
 use crate::support::harness::{Harness, card_for, evm};
+use crate::support::ports::{IssuerBehavior, PaymentBehavior, error};
 
 /// With which 5.00 cost 5.10.
 fn quoted() -> QuoteFacts {
@@ -59,7 +59,12 @@ async fn is(world: &Harness, id: CardId, status: &str) -> bool {
 async fn a_catalog_in_any_mood_but_no_makes_one_gift_card_under_one_key() {
     // Aim: busy, slow and panicking catalogs end in one gift card each, and every order of one card has the same key.
     let world = Harness::new().await;
-    let moods = [IssuerBehavior::Busy, IssuerBehavior::NotYet, IssuerBehavior::Panics, IssuerBehavior::Ready];
+    let moods = [
+        IssuerBehavior::Busy,
+        IssuerBehavior::NotYet,
+        IssuerBehavior::Panics,
+        IssuerBehavior::Ready,
+    ];
     for (n, mood) in moods.iter().enumerate() {
         world.catalog.moods(&[*mood]);
         let id = bought(&world, &gift(n as u8)).await;
@@ -90,7 +95,10 @@ async fn a_gift_card_that_the_catalog_refuses_is_credited_once() {
     assert_eq!(account.balance, request.authorization.value());
     let books = world.books();
     assert_eq!(
-        books.get(&LedgerAccount::Provider(LedgerProvider::GiftCards)).copied().unwrap_or(0),
+        books
+            .get(&LedgerAccount::Provider(LedgerProvider::GiftCards))
+            .copied()
+            .unwrap_or(0),
         0
     );
     assert_eq!(books.get(&LedgerAccount::FeeRevenue).copied().unwrap_or(0), 0);
@@ -135,7 +143,10 @@ async fn case_22_a_rate_that_moved_since_the_quote_changes_nothing_for_who_pays_
     assert_eq!((gift.order.fee_rate, *gift.order.quoted), (fee_rate, quoted()));
     assert_eq!(gift.charge.fee().to_string(), "0.1", "what comes on top is ours");
     world.quiet().await;
-    let owed = world.books().get(&LedgerAccount::Provider(LedgerProvider::GiftCards)).copied();
+    let owed = world
+        .books()
+        .get(&LedgerAccount::Provider(LedgerProvider::GiftCards))
+        .copied();
     assert_eq!(owed, Some(-5_000_000), "the catalog is owed what the card is worth");
 }
 

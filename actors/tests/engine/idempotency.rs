@@ -2,13 +2,15 @@
 
 use purser_actors::engine::KeyState;
 use purser_actors::id::Wallet;
-use purser_actors::kernel::idempotency::{RecordedResponse, RECORD_TTL_S, IdempotencySlot, IdempotencyRecord, CommandResult};
-use purser_actors::kernel::{IdempotencyRecorder, AskError, table};
+use purser_actors::kernel::idempotency::{
+    CommandResult, IdempotencyRecord, IdempotencySlot, RECORD_TTL_S, RecordedResponse,
+};
+use purser_actors::kernel::{AskError, IdempotencyRecorder, table};
 use purser_storage::codec;
 
-use crate::support::counter_entity::{Command, Counter, Counters, TestGate, Name, Refused};
-use crate::support::settings::fast;
+use crate::support::counter_entity::{Command, Counter, Counters, Name, Refused, TestGate};
 use crate::support::harness::{Harness, evm};
+use crate::support::settings::fast;
 use crate::support::{eventually, in_time};
 
 const OWNER: Wallet = evm(1);
@@ -95,7 +97,10 @@ async fn case_55_a_refusal_is_remembered_by_a_batch_of_its_own() {
     assert_eq!(counters.durable(name).await, 2);
 
     let mut shown = memo(None);
-    for (n, wanted) in [(8, Some(RecordedResponse::EntityRef { kind: 10, id: vec![1] })), (9, None)] {
+    for (n, wanted) in [
+        (8, Some(RecordedResponse::EntityRef { kind: 10, id: vec![1] })),
+        (9, None),
+    ] {
         let place = IdempotencySlot { key: n, ..place(None) };
         let kept = wanted.clone();
         shown = IdempotencyRecorder::new(place, move |_| kept.clone());

@@ -1,7 +1,7 @@
 //! Who may come in: look-alike wallets, used nonces, one-time links, frozen accounts.
 
 use purser_actors::account::LoginCode;
-use purser_actors::engine::{UserIdCollision, OperationError, ClaimError};
+use purser_actors::engine::{ClaimError, OperationError, UserIdCollision};
 use purser_actors::id::{PaymentId, Wallet};
 use purser_actors::session::AuthMethod;
 use purser_actors::session::Command;
@@ -40,9 +40,15 @@ async fn case_46_a_look_alike_address_is_refused_before_settlement() {
     let (first, second) = look_alikes();
     assert_eq!(first.user_id(), second.user_id());
     bought(&world.pay(&card_for(first, 1)).await.unwrap());
-    assert_eq!(world.pay(&card_for(second, 2)).await.unwrap_err(), ClaimError::UserIdCollision);
+    assert_eq!(
+        world.pay(&card_for(second, 2)).await.unwrap_err(),
+        ClaimError::UserIdCollision
+    );
     let denied = world.engine.sign_in(second, ([1; 16], LATER_S), session()).await;
-    assert!(matches!(denied, Err(OperationError::Own(UserIdCollision))), "{denied:?}");
+    assert!(
+        matches!(denied, Err(OperationError::Own(UserIdCollision))),
+        "{denied:?}"
+    );
     assert_eq!(world.chain.transfers(), 1);
     assert!(world.engine.account(&second).await.unwrap().is_none());
     assert!(world.engine.cards_of(&second, None, 10).await.unwrap().0.is_empty());
@@ -127,7 +133,11 @@ async fn case_47_a_login_link_opens_once_and_in_time() {
         hash: [hash; 32],
         expires_s: LATER_S,
     };
-    for (hash, amr) in [(1, AuthMethod::Payment(PaymentId(7))), (2, AuthMethod::Wallet), (4, AuthMethod::Wallet)] {
+    for (hash, amr) in [
+        (1, AuthMethod::Payment(PaymentId(7))),
+        (2, AuthMethod::Wallet),
+        (4, AuthMethod::Wallet),
+    ] {
         world
             .engine
             .create_login_code(evm(1), code(hash), amr, maker.id)
@@ -180,7 +190,9 @@ async fn case_49_a_frozen_account_buys_nothing_and_still_signs_in() {
     // Its owner is to read why.
     let maker = session();
     world.engine.sign_in(evm(1), ([2; 16], LATER_S), maker).await.unwrap();
-    let offered = world.engine.create_login_code(evm(1), code, AuthMethod::Wallet, maker.id);
+    let offered = world
+        .engine
+        .create_login_code(evm(1), code, AuthMethod::Wallet, maker.id);
     offered.await.unwrap();
     world.engine.redeem_login_code([1; 32], session()).await.unwrap();
     // A wallet that we have never seen can be frozen beforehand.

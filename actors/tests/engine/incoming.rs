@@ -2,23 +2,23 @@
 
 use std::sync::Arc;
 
-use purser_actors::engine::{Attribution, Early, Lost, AttributionError, NotRuled, RestoreWindow, Rule};
+use purser_actors::engine::{Attribution, AttributionError, Early, Lost, NotRuled, RestoreWindow, Rule};
 use purser_actors::id::{DepositId, JobId, Network, RequestId, Wallet};
 use purser_actors::incoming::{Incoming, Status};
 use purser_actors::kernel::Entity as _;
 use purser_actors::ledger::{LedgerAccount, LedgerProvider};
 use purser_actors::money::Usdc;
 use purser_actors::operator::{OperatorAction, Role};
-use purser_actors::port::{OutgoingTransfer, ErrorKind, ChainMovement, Timestamp};
+use purser_actors::port::{ChainMovement, ErrorKind, OutgoingTransfer, Timestamp};
 use purser_actors::product::PurchasedProduct;
 use purser_actors::reconciliation::EntryStatus;
 
 use super::payouts::{bought as paid_out, to_app, verified};
 use crate::support::eventually;
-use crate::support::lists::FakeLists;
-use crate::support::ports::IssuerBehavior;
-use crate::support::payouts::complete;
 use crate::support::harness::{Harness, bought, card_for, evm};
+use crate::support::lists::FakeLists;
+use crate::support::payouts::complete;
+use crate::support::ports::IssuerBehavior;
 
 /// From now on, for a minute.
 fn lost(world: &Harness) -> Lost {
@@ -256,9 +256,10 @@ async fn booked_against(world: &Harness, plain: DepositId, doubtful: DepositId) 
         request_id: RequestId(7),
     };
     let book = async |id| {
-        let booked = world
-            .engine
-            .attribute_transfer("burned", (Attribution::Incoming(id), None), (&act, "seen".into()));
+        let booked =
+            world
+                .engine
+                .attribute_transfer("burned", (Attribution::Incoming(id), None), (&act, "seen".into()));
         booked.await
     };
     assert_eq!(book(plain).await, Err(AttributionError::Mismatch));
@@ -345,7 +346,10 @@ async fn nothing_is_credited_before_the_chain_has_told_what_left() {
     assert_eq!(account.balance.atomic(), 6_000_000);
     assert_eq!(world.books()[&LedgerAccount::OperatingCosts], 2_200);
     // Both are in the books.
-    assert_eq!(world.books()[&LedgerAccount::Treasury(Network::Solana)], 6_000_000 - 2_200);
+    assert_eq!(
+        world.books()[&LedgerAccount::Treasury(Network::Solana)],
+        6_000_000 - 2_200
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

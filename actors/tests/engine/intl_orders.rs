@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use purser_actors::engine::{OperationError, RestoreWindow};
 use purser_actors::id::{CardId, Network, RequestId};
-use purser_actors::intl_order::{BillingAddress, IntlCardDetails, EnteredCard, IntlOrder, OVERDUE_AFTER_MS, Rejection};
+use purser_actors::intl_order::{BillingAddress, EnteredCard, IntlCardDetails, IntlOrder, OVERDUE_AFTER_MS, Rejection};
 use purser_actors::kernel::{Entity, table};
 use purser_actors::lease::LeaseError;
 use purser_actors::ledger::{LedgerAccount, LedgerProvider};
@@ -98,10 +98,19 @@ async fn case_29_cancel_and_fulfil_at_the_same_moment_have_one_winner() {
     assert_eq!(i128::from(account.balance.atomic()), back * PAID);
     let books = world.books();
     assert_eq!(books[&LedgerAccount::Treasury(Network::Base)], 60 * PAID);
-    assert_eq!(books.get(&LedgerAccount::Customer(evm(1))).copied().unwrap_or(0), -back * PAID);
-    let desk = books.get(&LedgerAccount::Provider(LedgerProvider::IntlFulfilment)).copied().unwrap_or(0);
+    assert_eq!(
+        books.get(&LedgerAccount::Customer(evm(1))).copied().unwrap_or(0),
+        -back * PAID
+    );
+    let desk = books
+        .get(&LedgerAccount::Provider(LedgerProvider::IntlFulfilment))
+        .copied()
+        .unwrap_or(0);
     assert_eq!(desk, -made * 100_000_000);
-    assert_eq!(books.get(&LedgerAccount::FeeRevenue).copied().unwrap_or(0), -made * 3_800_000);
+    assert_eq!(
+        books.get(&LedgerAccount::FeeRevenue).copied().unwrap_or(0),
+        -made * 3_800_000
+    );
     assert_eq!(world.store.rows(&[table::INTL_ORDER_QUEUE]).len(), 0);
 }
 
@@ -133,10 +142,15 @@ async fn a_lease_that_ends_leaves_the_order_claimed_and_the_old_number_worthless
     let id = order(&world, 1).await;
     let first = world.engine.claim_intl(id, act("ana"), LEASE_MS).await.unwrap();
     let held = world.engine.claim_intl(id, act("ben"), LEASE_MS).await.unwrap_err();
-    assert!(matches!(held, OperationError::Rejected(Rejection::Lease(LeaseError::HeldByOther(holder))) if holder.by == "ana"));
+    assert!(
+        matches!(held, OperationError::Rejected(Rejection::Lease(LeaseError::HeldByOther(holder))) if holder.by == "ana")
+    );
     let world = world.crash().await;
     world.clock.advance(LEASE_MS + 1);
-    eventually("the lease ends", async || read(&world, id).await.lease_holder().is_none()).await;
+    eventually("the lease ends", async || {
+        read(&world, id).await.lease_holder().is_none()
+    })
+    .await;
     assert_eq!(read(&world, id).await.status(), "claimed");
     assert!(!cancel(&world, id).await, "the card may be on its way");
     let old = world
@@ -144,7 +158,10 @@ async fn a_lease_that_ends_leaves_the_order_claimed_and_the_old_number_worthless
         .fulfil_intl(id, act("ana"), first.number, entered(id))
         .await;
     assert!(
-        matches!(old, Err(OperationError::Rejected(Rejection::Lease(LeaseError::Stale(1))))),
+        matches!(
+            old,
+            Err(OperationError::Rejected(Rejection::Lease(LeaseError::Stale(1))))
+        ),
         "{old:?}"
     );
     let second = world.engine.claim_intl(id, act("ben"), LEASE_MS).await.unwrap();
@@ -154,7 +171,10 @@ async fn a_lease_that_ends_leaves_the_order_claimed_and_the_old_number_worthless
         .fulfil_intl(id, act("ana"), first.number, entered(id))
         .await;
     assert!(
-        matches!(old, Err(OperationError::Rejected(Rejection::Lease(LeaseError::Stale(2))))),
+        matches!(
+            old,
+            Err(OperationError::Rejected(Rejection::Lease(LeaseError::Stale(2))))
+        ),
         "{old:?}"
     );
     world.engine.release_intl(id, act("ben"), 2).await.unwrap();
@@ -262,7 +282,10 @@ async fn what_a_lost_history_may_have_made_is_cancelled_only_after_an_operator_h
     world.engine.cancel_intl(late, None).await.unwrap();
     for id in [old, soon] {
         let refused = world.engine.cancel_intl(id, None).await.unwrap_err();
-        assert!(matches!(refused, OperationError::Rejected(Rejection::InDoubt)), "{refused:?}");
+        assert!(
+            matches!(refused, OperationError::Rejected(Rejection::InDoubt)),
+            "{refused:?}"
+        );
         let lease = world.engine.claim_intl(id, act("ana"), LEASE_MS).await.unwrap().number;
         assert!(world.engine.may_be_made(&read(&world, id).await).await.unwrap());
         world.engine.release_intl(id, act("ana"), lease).await.unwrap();

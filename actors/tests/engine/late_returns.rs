@@ -8,9 +8,9 @@ use purser_actors::payout::Status;
 
 use super::payouts::{MINE, balance, becomes, bought, register, to_app, to_bank, verified};
 use crate::support::eventually;
-use crate::support::ports::IssuerBehavior;
-use crate::support::payouts::{came_back, failed};
 use crate::support::harness::{Harness, evm};
+use crate::support::payouts::{came_back, failed};
+use crate::support::ports::IssuerBehavior;
 
 /// Waits for the end of a payout's return window.
 async fn closes(world: &Harness, id: PayoutId) {
@@ -63,9 +63,12 @@ async fn a_recipients_totals_follow_what_became_of_its_payments() {
     // changes nothing of it.
     let world = Harness::new().await;
     verified(&world, evm(1)).await;
-    world
-        .rails
-        .moods(&[IssuerBehavior::Ready, IssuerBehavior::Declines, IssuerBehavior::Ready, IssuerBehavior::Ready]);
+    world.rails.moods(&[
+        IssuerBehavior::Ready,
+        IssuerBehavior::Declines,
+        IssuerBehavior::Ready,
+        IssuerBehavior::Ready,
+    ]);
     let bought_one = async |n: u8| bought(&world, &to_app(n, "@ada")).await;
     let (kept, failed) = (bought_one(1).await, bought_one(2).await);
     let (returned, late) = (bought_one(3).await, bought_one(4).await);

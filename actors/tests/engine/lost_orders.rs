@@ -6,12 +6,12 @@ use purser_actors::engine::{Attribution, AttributionError, RestoreWindow};
 use purser_actors::id::{JobId, RequestId};
 use purser_actors::operator::{OperatorAction, Role};
 use purser_actors::port::{Clock as _, ProviderEntry};
-use purser_actors::reconciliation::{ReconciliationSource, EntryStatus};
+use purser_actors::reconciliation::{EntryStatus, ReconciliationSource};
 
 use crate::support::eventually;
+use crate::support::harness::Harness;
 use crate::support::lists::{FakeLists, dollars, entry};
 use crate::support::settings::fast;
-use crate::support::harness::Harness;
 
 const QUIET_MS: u64 = 960_000;
 const PAID: JobId = JobId(5);
@@ -64,21 +64,45 @@ async fn what_a_list_has_shown_holds_until_it_is_booked_or_refused() {
     // while it cannot be looked up; when the last is booked, and not before, the gate opens.
     let lists = Arc::new(FakeLists::default());
     let world = Harness::new().await.reconciling(lists.reconciling()).await;
-    put(&world, &lists, (ReconciliationSource::Payouts, PAID), EntryStatus::Completed);
-    put(&world, &lists, (ReconciliationSource::BankTransfers, MOVED), EntryStatus::Pending);
+    put(
+        &world,
+        &lists,
+        (ReconciliationSource::Payouts, PAID),
+        EntryStatus::Completed,
+    );
+    put(
+        &world,
+        &lists,
+        (ReconciliationSource::BankTransfers, MOVED),
+        EntryStatus::Pending,
+    );
     let world = restored(world).await;
     listed(&world, &[PAID, MOVED]).await;
     world.clock.advance(QUIET_MS + 1);
     lists.take(ReconciliationSource::Payouts, PAID);
-    put(&world, &lists, (ReconciliationSource::BankTransfers, MOVED), EntryStatus::Declined);
+    put(
+        &world,
+        &lists,
+        (ReconciliationSource::BankTransfers, MOVED),
+        EntryStatus::Declined,
+    );
     listed(&world, &[PAID]).await;
     assert_eq!(lose(&world, PAID).await, Err(AttributionError::NotFound));
     assert!(world.engine.are_withdrawals_paused());
-    put(&world, &lists, (ReconciliationSource::Payouts, PAID), EntryStatus::Completed);
+    put(
+        &world,
+        &lists,
+        (ReconciliationSource::Payouts, PAID),
+        EntryStatus::Completed,
+    );
     lose(&world, PAID).await.expect("it is booked");
     eventually("the gate opens", async || !world.engine.are_withdrawals_paused()).await;
     assert!(keys(&world).is_empty());
-    assert_eq!(lose(&world, PAID).await, Err(AttributionError::NotFound), "it is booked");
+    assert_eq!(
+        lose(&world, PAID).await,
+        Err(AttributionError::NotFound),
+        "it is booked"
+    );
     assert_eq!(lose(&world, MOVED).await, Err(AttributionError::NotCarriedOut));
 }
 
@@ -90,7 +114,12 @@ async fn a_list_that_hangs_hides_no_other_and_keeps_the_gate_shut() {
     let mut settings = fast();
     settings.payouts.timeout_ms = 20;
     let world = Harness::with(settings).await.reconciling(lists.reconciling()).await;
-    put(&world, &lists, (ReconciliationSource::Payouts, PAID), EntryStatus::Completed);
+    put(
+        &world,
+        &lists,
+        (ReconciliationSource::Payouts, PAID),
+        EntryStatus::Completed,
+    );
     lists.hang(Some(ReconciliationSource::BankTransfers));
     let world = restored(world).await;
     listed(&world, &[PAID]).await;

@@ -6,10 +6,10 @@ use purser_actors::id::{Network, Wallet};
 use purser_actors::kernel::table;
 use purser_actors::money::Cents;
 use purser_actors::payment::Outcome;
-use purser_actors::product::{Purchase, Precondition};
+use purser_actors::product::{Precondition, Purchase};
 
-use crate::support::ports::IssuerBehavior;
 use crate::support::harness::{Harness, bought, card_for, evm};
+use crate::support::ports::IssuerBehavior;
 
 const OWNER: Wallet = evm(1);
 const ADDRESSES: WalletAddresses = WalletAddresses {

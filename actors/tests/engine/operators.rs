@@ -1,14 +1,14 @@
 //! What operators do besides orders: stuck work, tokens, and the record of it all.
 
 use purser_actors::card::Status;
-use purser_actors::engine::{OperationError, ResolveError, JobOutcome, JobResolution};
+use purser_actors::engine::{JobOutcome, JobResolution, OperationError, ResolveError};
 use purser_actors::id::{JobId, RequestId};
-use purser_actors::operator::{OperatorToken, OperatorAction, AuditPosition, Role};
+use purser_actors::operator::{AuditPosition, OperatorAction, OperatorToken, Role};
 use purser_actors::port::Clock;
 use purser_actors::reconciliation::EntryStatus;
 
-use crate::support::ports::{PaymentBehavior, IssuerBehavior};
 use crate::support::harness::{Harness, bought, card_for, evm};
+use crate::support::ports::{IssuerBehavior, PaymentBehavior};
 use crate::support::{eventually, together};
 
 fn act() -> OperatorAction {
@@ -58,8 +58,10 @@ async fn stuck_work_is_listed_and_tried_again_once() {
     });
     let told = at_once.await;
     assert!(
-        told.iter()
-            .all(|t| matches!(t, Ok(()) | Err(OperationError::Rejected(()) | OperationError::AlreadyUsed))),
+        told.iter().all(|t| matches!(
+            t,
+            Ok(()) | Err(OperationError::Rejected(()) | OperationError::AlreadyUsed)
+        )),
         "{told:?}"
     );
     let mut tries = told.iter().filter(|t| t.is_ok()).count();
@@ -77,7 +79,10 @@ async fn stuck_work_is_listed_and_tried_again_once() {
         world.engine.card(&card).await.unwrap().unwrap().status,
         Status::Ready(_)
     ));
-    assert!(matches!(world.engine.retry_job(effect.id, &act()).await, Err(OperationError::AlreadyUsed)));
+    assert!(matches!(
+        world.engine.retry_job(effect.id, &act()).await,
+        Err(OperationError::AlreadyUsed)
+    ));
     assert!(matches!(
         world.engine.retry_job(JobId(1), &act()).await,
         Err(OperationError::AlreadyUsed)
@@ -212,6 +217,9 @@ async fn twenty_operators_who_credit_at_once_credit_once() {
     assert!(matches!(failed.status, Status::Failed { .. }));
     let account = world.engine.account(&evm(1)).await.unwrap().unwrap();
     assert_eq!(account.balance, failed.charge.charged);
-    assert!(matches!(world.engine.retry_job(id, &act()).await, Err(OperationError::AlreadyUsed)));
+    assert!(matches!(
+        world.engine.retry_job(id, &act()).await,
+        Err(OperationError::AlreadyUsed)
+    ));
     assert_eq!(written(&world).await, ["effect.credit_back"]);
 }

@@ -1,15 +1,15 @@
 //! What only a person brings about, run by the engine: the outside fails in every way, the process dies, and a row is
 //! there exactly while it is so.
 
-use purser_actors::engine::{OperationError, ClaimError};
+use purser_actors::engine::{ClaimError, OperationError};
 use purser_actors::identity_verification::{Rejection, Status};
 use purser_actors::kernel::{Entity, table};
 use purser_actors::money::Cents;
 use purser_actors::port::Verdict;
-use purser_actors::product::{Purchase, Precondition};
+use purser_actors::product::{Precondition, Purchase};
 
-use crate::support::identity::{CallBehavior, address_of};
 use crate::support::harness::{Harness, card_for, evm};
+use crate::support::identity::{CallBehavior, address_of};
 use crate::support::{eventually, in_time};
 
 async fn status(world: &Harness) -> &'static str {
@@ -52,7 +52,10 @@ async fn a_check_ends_as_its_provider_says_whatever_fails_on_the_way() {
     assert_eq!(world.announced("identity.verified"), 1);
     let again = world.engine.request_identity_check(evm(1)).await;
     assert!(
-        matches!(again, Err(OperationError::Rejected(Rejection::InvalidState("verified")))),
+        matches!(
+            again,
+            Err(OperationError::Rejected(Rejection::InvalidState("verified")))
+        ),
         "{again:?}"
     );
 }
@@ -66,7 +69,11 @@ async fn a_verdict_comes_once_by_whatever_way_and_outlives_the_process() {
     let reference = begun(&world).await;
     let world = world.crash().await;
     assert_eq!(begun(&world).await, reference);
-    let verdict = |reference: &str, verdict| world.engine.record_identity_verdict(evm(1), reference.to_owned(), verdict);
+    let verdict = |reference: &str, verdict| {
+        world
+            .engine
+            .record_identity_verdict(evm(1), reference.to_owned(), verdict)
+    };
     let other = verdict("another", Verdict::Passed).await;
     assert!(
         matches!(other, Err(OperationError::Rejected(Rejection::DifferentCheck))),
@@ -77,7 +84,10 @@ async fn a_verdict_comes_once_by_whatever_way_and_outlives_the_process() {
     let reason = "second thoughts".to_owned();
     let contrary = verdict(&reference, Verdict::Failed { reason: reason.into() }).await;
     assert!(
-        matches!(contrary, Err(OperationError::Rejected(Rejection::AlreadyDecided("verified")))),
+        matches!(
+            contrary,
+            Err(OperationError::Rejected(Rejection::AlreadyDecided("verified")))
+        ),
         "{contrary:?}"
     );
     let nobody = world
@@ -104,8 +114,14 @@ async fn a_rejected_owner_begins_another_check_and_an_old_verdict_does_not_touch
     world.engine.request_identity_check(evm(1)).await.unwrap();
     let second = begun(&world).await;
     assert_ne!(first, second);
-    let late = world.engine.record_identity_verdict(evm(1), first, Verdict::Passed).await;
-    assert!(matches!(late, Err(OperationError::Rejected(Rejection::DifferentCheck))), "{late:?}");
+    let late = world
+        .engine
+        .record_identity_verdict(evm(1), first, Verdict::Passed)
+        .await;
+    assert!(
+        matches!(late, Err(OperationError::Rejected(Rejection::DifferentCheck))),
+        "{late:?}"
+    );
     world.people.decide(&second, Verdict::Passed);
     world.quiet().await;
     assert_eq!(status(&world).await, "verified");
@@ -129,7 +145,9 @@ async fn a_link_is_opened_once_and_its_row_holds_the_address() {
     // Aim: whatever fails, one account; the row is the address while it is linked and gone when it is not; linked again
     // it is the same account.
     let world = Harness::new().await;
-    world.people.turns(&[CallBehavior::Busy, CallBehavior::Lost, CallBehavior::Panics]);
+    world
+        .people
+        .turns(&[CallBehavior::Busy, CallBehavior::Lost, CallBehavior::Panics]);
     let wallet = evm(1);
     for round in 1..=2 {
         world.engine.request_issuer_link(wallet, true).await.unwrap();

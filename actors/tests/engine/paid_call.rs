@@ -4,9 +4,9 @@ use purser_actors::engine::ClaimError;
 use purser_actors::payment::{Outcome, Status};
 use purser_storage::Store;
 
-use crate::support::ports::{PaymentBehavior, IssuerBehavior};
-use crate::support::settings::{cards_a_day, fast};
 use crate::support::harness::{Harness, bought, card_for, evm, session};
+use crate::support::ports::{IssuerBehavior, PaymentBehavior};
+use crate::support::settings::{cards_a_day, fast};
 use crate::support::{eventually, in_time};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -206,9 +206,10 @@ async fn case_11_a_payment_that_could_not_be_sent_is_released_and_may_come_again
     settings.caps = cards_a_day(1, 2_000_000);
     let world = Harness::with(settings).await;
     let request = card_for(evm(1), 1);
-    world
-        .chain
-        .fate(&request.authorization, PaymentBehavior::Unreachable(settings.prepare_attempts));
+    world.chain.fate(
+        &request.authorization,
+        PaymentBehavior::Unreachable(settings.prepare_attempts),
+    );
     let paid = world.pay(&request).await.unwrap();
     assert_eq!(paid.outcome, Outcome::Unavailable);
     assert_eq!(world.chain.submissions(), 0, "nothing was sent");
@@ -232,9 +233,10 @@ async fn case_11_a_released_payment_presented_many_times_at_once_buys_once() {
     settings.caps = cards_a_day(20, 2_000_000);
     let world = Harness::with(settings).await;
     let request = card_for(evm(1), 1);
-    world
-        .chain
-        .fate(&request.authorization, PaymentBehavior::Unreachable(settings.prepare_attempts));
+    world.chain.fate(
+        &request.authorization,
+        PaymentBehavior::Unreachable(settings.prepare_attempts),
+    );
     world.pay(&request).await.unwrap();
     world.quiet().await;
     let calls: Vec<_> = (0..10)
@@ -257,7 +259,11 @@ async fn case_11_a_released_payment_presented_many_times_at_once_buys_once() {
         world.pay(&card_for(evm(1), nonce)).await.unwrap();
     }
     let next = world.pay(&card_for(evm(1), 21)).await.unwrap_err();
-    assert_eq!(next, ClaimError::DailyCountCap { cap: 20 }, "exactly one share was used");
+    assert_eq!(
+        next,
+        ClaimError::DailyCountCap { cap: 20 },
+        "exactly one share was used"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -270,7 +276,10 @@ async fn a_payment_that_can_never_land_is_refused_and_gives_its_share_back() {
     world.chain.fate(&request.authorization, PaymentBehavior::Vanishes);
     let paid = world.pay(&request).await.unwrap();
     let next = card_for(evm(1), 2);
-    assert_eq!(world.pay(&next).await.unwrap_err(), ClaimError::DailyCountCap { cap: 1 });
+    assert_eq!(
+        world.pay(&next).await.unwrap_err(),
+        ClaimError::DailyCountCap { cap: 1 }
+    );
     world.chain.expire(&request.authorization);
     world.quiet().await;
     let payment = world.engine.payment(&paid.payment).await.unwrap().unwrap();

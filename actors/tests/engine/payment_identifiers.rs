@@ -1,11 +1,11 @@
 //! Payment identifiers: another payment under the same name is no other purchase.
 
-use purser_actors::engine::{PaymentResult, ClaimError, PaymentRequest};
+use purser_actors::engine::{ClaimError, PaymentRequest, PaymentResult};
 use purser_actors::kernel::idempotency::RECORD_TTL_S;
 use purser_actors::payment::Outcome;
 
-use crate::support::ports::PaymentBehavior;
 use crate::support::harness::{Harness, bought, card_for, evm};
+use crate::support::ports::PaymentBehavior;
 use crate::support::{eventually, in_time};
 
 const NAME: &str = "order-0000000000000001";

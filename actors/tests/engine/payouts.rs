@@ -1,9 +1,9 @@
 //! Payouts through the whole engine: preconditions before settlement, one order under one key, words in any order, what
 //! comes back, what is taken back, and what waits for an operator.
 
-use purser_actors::bank_destination::{BankRecipient, BankDestination, DestinationType};
+use purser_actors::bank_destination::{BankDestination, BankRecipient, DestinationType};
 use purser_actors::engine::{ClaimError, PaymentRequest};
-use purser_actors::id::{BankRecipientId, BankDestinationId, PayoutId, Wallet};
+use purser_actors::id::{BankDestinationId, BankRecipientId, PayoutId, Wallet};
 use purser_actors::kernel::{Entity, table};
 use purser_actors::ledger::{LedgerAccount, LedgerProvider};
 use purser_actors::money::{Cents, Usdc};
@@ -11,13 +11,13 @@ use purser_actors::payment::Outcome;
 use purser_actors::payout::BankDetails;
 use purser_actors::port::ErrorKind;
 use purser_actors::port::payouts::{PayoutDestination, RecallResult};
-use purser_actors::product::{AppPayee, Currency, Platform, PurchasedProduct, Purchase, Precondition};
+use purser_actors::product::{AppPayee, Currency, Platform, Precondition, Purchase, PurchasedProduct};
 use purser_storage::{Batch, Store as _, Write};
 
 use crate::support::eventually;
-use crate::support::ports::{IssuerBehavior, error};
-use crate::support::payouts::{came_back, complete, failed, in_process};
 use crate::support::harness::{Harness, card_for, evm};
+use crate::support::payouts::{came_back, complete, failed, in_process};
+use crate::support::ports::{IssuerBehavior, error};
 
 pub(crate) const MINE: BankDestinationId = BankDestinationId(7);
 
@@ -128,9 +128,14 @@ async fn a_rail_in_any_mood_but_no_pays_once_under_one_key() {
     // Aim: silent, slow and panicking rails end in one payout each, and every order of one payout has the same key.
     let world = Harness::new().await;
     register(&world, evm(1), MINE).await;
-    for (n, mood) in [IssuerBehavior::Busy, IssuerBehavior::NotYet, IssuerBehavior::Panics, IssuerBehavior::Ready]
-        .into_iter()
-        .enumerate()
+    for (n, mood) in [
+        IssuerBehavior::Busy,
+        IssuerBehavior::NotYet,
+        IssuerBehavior::Panics,
+        IssuerBehavior::Ready,
+    ]
+    .into_iter()
+    .enumerate()
     {
         world.rails.moods(&[mood, IssuerBehavior::Ready]);
         let id = bought(&world, &to_bank(n as u8, MINE)).await;
@@ -141,9 +146,14 @@ async fn a_rail_in_any_mood_but_no_pays_once_under_one_key() {
     for call in world.rails.calls() {
         let same = world.rails.calls().into_iter().filter(|c| c.payout == call.payout);
         assert!(same.into_iter().all(|c| c == call), "one payout, one key, one content");
-        assert!(matches!(call.to, PayoutDestination::Bank { destination: MINE, ref sealed, .. } if *sealed == vec![7; 40]));
+        assert!(
+            matches!(call.to, PayoutDestination::Bank { destination: MINE, ref sealed, .. } if *sealed == vec![7; 40])
+        );
     }
-    assert_eq!(world.books()[&LedgerAccount::Provider(LedgerProvider::Bank)], -4 * 4_500_000);
+    assert_eq!(
+        world.books()[&LedgerAccount::Provider(LedgerProvider::Bank)],
+        -4 * 4_500_000
+    );
     assert_eq!(world.announced("payout.complete"), 4);
 }
 
@@ -157,7 +167,10 @@ async fn another_wallets_destination_is_refused_before_settlement() {
     world.engine.remove_destination(removed, None).await.unwrap();
     for (n, destination) in [MINE, BankDestinationId(9), removed].into_iter().enumerate() {
         let refused = world.pay(&to_bank(n as u8, destination)).await.unwrap_err();
-        assert_eq!(refused, ClaimError::PreconditionFailed(Precondition::OwnsDestination(destination)));
+        assert_eq!(
+            refused,
+            ClaimError::PreconditionFailed(Precondition::OwnsDestination(destination))
+        );
     }
     assert_eq!(world.chain.submissions(), 0);
 }
@@ -319,7 +332,9 @@ async fn a_recipient_is_saved_when_first_paid_and_known_again() {
     let refused = world.pay(&to_app(0, "@ada")).await.unwrap_err();
     assert_eq!(refused, ClaimError::PreconditionFailed(Precondition::IdentityVerified));
     verified(&world, evm(1)).await;
-    world.rails.moods(&[IssuerBehavior::Ready, IssuerBehavior::Ready, IssuerBehavior::Ready]);
+    world
+        .rails
+        .moods(&[IssuerBehavior::Ready, IssuerBehavior::Ready, IssuerBehavior::Ready]);
     bought(&world, &to_app(1, "@ada")).await;
     bought(&world, &to_app(2, "@ADA")).await;
     world.quiet().await;

@@ -4,8 +4,8 @@ use purser_actors::engine::ClaimError;
 use purser_actors::id::Wallet;
 use purser_actors::payment::Outcome;
 
-use crate::support::settings::{cards_a_day, fast};
 use crate::support::harness::{Harness, bought, card_for, evm, session};
+use crate::support::settings::{cards_a_day, fast};
 
 const OWNER: Wallet = evm(1);
 
@@ -82,7 +82,10 @@ async fn the_chain_declines_after_every_other_error() {
     let request = card_for(OWNER, 2);
     assert_eq!(world.pay(&request).await.unwrap_err(), ClaimError::Frozen { message });
     world.engine.set_frozen(OWNER, None, None).await.unwrap();
-    assert_eq!(world.pay(&request).await.unwrap_err(), ClaimError::DailyCountCap { cap: 1 });
+    assert_eq!(
+        world.pay(&request).await.unwrap_err(),
+        ClaimError::DailyCountCap { cap: 1 }
+    );
     world.clock.advance(86_400_000);
     assert_eq!(declined(&world.pay(&request).await.unwrap_err()), "insufficient_funds");
     assert_eq!(world.chain.transfers(), 1);

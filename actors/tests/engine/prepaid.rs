@@ -7,14 +7,14 @@ use purser_actors::kernel::Entity as _;
 use purser_actors::ledger::{LedgerAccount, LedgerProvider};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::CardAction;
-use purser_actors::reconciliation::{ReconciliationSource, EntryStatus};
+use purser_actors::reconciliation::{EntryStatus, ReconciliationSource};
 
-use crate::reconciliation_lists::{agreed, each_way};
 use crate::reconciliation::pays;
+use crate::reconciliation_lists::{agreed, each_way};
 use crate::support::eventually;
+use crate::support::harness::{Harness, bought, card_for, evm};
 use crate::support::lists::{FakeLists, dollars, entry};
 use crate::support::ports::IssuerBehavior;
-use crate::support::harness::{Harness, bought, card_for, evm};
 
 async fn card_of(world: &Harness) -> CardId {
     let card = bought(&world.pay(&card_for(evm(1), 1)).await.unwrap());
@@ -41,9 +41,17 @@ async fn a_prepaid_cards_wish_is_carried_out_once_and_its_rest_is_credited_once(
     let mut world = Harness::new().await;
     let card = card_of(&world).await;
     for (wish, status, moods) in [
-        (CardAction::Pause, "paused", &[IssuerBehavior::Busy, IssuerBehavior::Panics][..]),
+        (
+            CardAction::Pause,
+            "paused",
+            &[IssuerBehavior::Busy, IssuerBehavior::Panics][..],
+        ),
         (CardAction::Resume, "ready", &[IssuerBehavior::Panics]),
-        (CardAction::Close, "closed", &[IssuerBehavior::Busy, IssuerBehavior::Busy, IssuerBehavior::Panics]),
+        (
+            CardAction::Close,
+            "closed",
+            &[IssuerBehavior::Busy, IssuerBehavior::Busy, IssuerBehavior::Panics],
+        ),
     ] {
         world.issuer.moods(moods);
         assert!(world.engine.steer_card(card, wish, None).await.unwrap());
@@ -55,7 +63,11 @@ async fn a_prepaid_cards_wish_is_carried_out_once_and_its_rest_is_credited_once(
     let told = ["paused", "resumed", "closed"].map(|what| world.announced(&format!("card.{what}")));
     assert_eq!(told, [1, 1, 1]);
     assert_eq!(world.announced("balance.credited"), 1);
-    assert!(!world.books().contains_key(&LedgerAccount::Provider(LedgerProvider::CardIssuer)));
+    assert!(
+        !world
+            .books()
+            .contains_key(&LedgerAccount::Provider(LedgerProvider::CardIssuer))
+    );
     let closed = world.engine.card(&card).await.unwrap().unwrap();
     assert_eq!((closed.life.released, closed.life.wish), (Cents::new(5_00), None));
     assert!(world.engine.steer_card(card, CardAction::Resume, None).await.is_err());

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use purser_actors::engine::{PaymentResult, PaymentRequest, Reconciliation};
+use purser_actors::engine::{PaymentRequest, PaymentResult, Reconciliation};
 use purser_actors::id::{CardId, Wallet};
 use purser_actors::kernel::{EntityKind, table};
 use purser_actors::money::Usdc;
@@ -10,11 +10,15 @@ use purser_actors::port::{ChainMovement, Timestamp};
 use purser_actors::reconciliation::{DiscrepancyKind, EntryStatus};
 
 use crate::support::eventually;
-use crate::support::lists::{FakeLists, ReadFault};
 use crate::support::harness::{Harness, bought, card_for, evm};
+use crate::support::lists::{FakeLists, ReadFault};
 
 /// Pays, and puts what was paid on the chain's list. Without a time of grace nobody may look in between.
-pub(crate) async fn pays(world: &Harness, lists: &FakeLists, request: &PaymentRequest) -> (PaymentResult, ChainMovement) {
+pub(crate) async fn pays(
+    world: &Harness,
+    lists: &FakeLists,
+    request: &PaymentRequest,
+) -> (PaymentResult, ChainMovement) {
     lists.trouble(Some(ReadFault::Silent));
     let paid = world.pay_until_told(request).await;
     world.quiet().await;

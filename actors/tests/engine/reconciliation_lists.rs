@@ -5,22 +5,22 @@ use std::sync::Arc;
 
 use purser_actors::account::BankDebit;
 use purser_actors::banking::transfer::TransferRequest;
-use purser_actors::engine::{ResolveError, PaymentRequest, Reconciler, ProviderReport, ReconciliationCursor};
+use purser_actors::engine::{PaymentRequest, ProviderReport, Reconciler, ReconciliationCursor, ResolveError};
 use purser_actors::id::{BankAccountId, BankTransferId, CardId, JobId, RequestId, TopUpId, Wallet, WithdrawalId};
 use purser_actors::kernel::{EntityKind, table};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::operator::{OperatorAction, Role};
 use purser_actors::payment::Outcome;
 use purser_actors::port::banking::AccountType;
-use purser_actors::port::{ProviderEntry, ChainMovement, Timestamp};
-use purser_actors::product::{PurchasedProduct, Purchase};
-use purser_actors::reconciliation::{EntryAmount, ReconciliationSource, EntryStatus};
+use purser_actors::port::{ChainMovement, ProviderEntry, Timestamp};
+use purser_actors::product::{Purchase, PurchasedProduct};
+use purser_actors::reconciliation::{EntryAmount, EntryStatus, ReconciliationSource};
 use purser_actors::top_up::LegKind;
 
 use crate::reconciliation::{finds, kinds, pays, walked};
+use crate::support::harness::{Harness, bought, card_for, evm};
 use crate::support::lists::{FakeLists, dollars, entry};
 use crate::support::ports::IssuerBehavior;
-use crate::support::harness::{Harness, bought, card_for, evm};
 use crate::support::{eventually, in_time};
 
 const OWNER: Wallet = evm(1);
@@ -52,7 +52,13 @@ pub(crate) async fn agreed(world: Harness, lists: &Arc<FakeLists>) -> Harness {
 
 /// What is lost, done twice, of another amount or in another state on a list is a difference of that kind, until it is right
 /// again; `double` is the name of what nobody asked for.
-pub(crate) async fn each_way(world: &Harness, lists: &FakeLists, source: ReconciliationSource, right: ProviderEntry, double: &str) {
+pub(crate) async fn each_way(
+    world: &Harness,
+    lists: &FakeLists,
+    source: ReconciliationSource,
+    right: ProviderEntry,
+    double: &str,
+) {
     let subject = async || {
         let open = world.engine.differences(None, 10).await.unwrap();
         let [(_, one)] = &open[..] else { panic!("{open:?}") };
@@ -124,12 +130,22 @@ async fn what_the_bank_moved_otherwise_is_a_difference() {
     in_time("an answer", drawn).await.expect("it is taken on");
     world.quiet().await;
     for (key, cents) in [(TRANSFER.0, 4_00), (5, 1_50)] {
-        lists.put(ReconciliationSource::BankTransfers, entry(JobId(key), EntryStatus::Completed, dollars(cents)));
+        lists.put(
+            ReconciliationSource::BankTransfers,
+            entry(JobId(key), EntryStatus::Completed, dollars(cents)),
+        );
     }
     let world = agreed(world, &lists).await;
     for (key, cents) in [(TRANSFER.0, 4_00), (5, 1_50)] {
         let right = entry(JobId(key), EntryStatus::Completed, dollars(cents));
-        each_way(&world, &lists, ReconciliationSource::BankTransfers, right, &JobId(99).to_string()).await;
+        each_way(
+            &world,
+            &lists,
+            ReconciliationSource::BankTransfers,
+            right,
+            &JobId(99).to_string(),
+        )
+        .await;
     }
 }
 
@@ -152,7 +168,10 @@ async fn what_comes_back_and_cannot_be_credited_is_seen() {
     // none. A deposit into an account that none is credited from is one too.
     let (world, lists) = banked(AccountType::OffRamp).await;
     to_the_bank(&world, TRANSFER, 4_00).await;
-    lists.put(ReconciliationSource::BankTransfers, entry(JobId(TRANSFER.0), EntryStatus::Completed, dollars(4_00)));
+    lists.put(
+        ReconciliationSource::BankTransfers,
+        entry(JobId(TRANSFER.0), EntryStatus::Completed, dollars(4_00)),
+    );
     let back = |transfer: BankTransferId, name: &str, cents| {
         world.bank.gives_back(transfer, name, ACCOUNT, cents);
         lists.put_returned(transfer, entry(name, EntryStatus::Completed, dollars(cents)));
@@ -162,7 +181,10 @@ async fn what_comes_back_and_cannot_be_credited_is_seen() {
     back(TRANSFER, "ach", 3_99);
     back(TRANSFER, "once more", 1);
     world.bank.tell("wire", ACCOUNT, 7);
-    lists.put(ReconciliationSource::BankDeposits, entry("wire", EntryStatus::Completed, dollars(7)));
+    lists.put(
+        ReconciliationSource::BankDeposits,
+        entry("wire", EntryStatus::Completed, dollars(7)),
+    );
     eventually("all of it is heard", async || world.bank.is_heard()).await;
     world.quiet().await;
     lists.trouble(None);
@@ -195,8 +217,14 @@ async fn what_the_bank_did_after_a_backup_is_credited_once_or_named() {
     world.bank.tell("wire", on_ramp, 2_00);
     eventually("it is credited", async || balance(&world).await == 3_000_000).await;
     world.quiet().await;
-    lists.put(ReconciliationSource::BankTransfers, entry(JobId(TRANSFER.0), EntryStatus::Completed, dollars(4_00)));
-    lists.put(ReconciliationSource::BankDeposits, entry("wire", EntryStatus::Completed, dollars(2_00)));
+    lists.put(
+        ReconciliationSource::BankTransfers,
+        entry(JobId(TRANSFER.0), EntryStatus::Completed, dollars(4_00)),
+    );
+    lists.put(
+        ReconciliationSource::BankDeposits,
+        entry("wire", EntryStatus::Completed, dollars(2_00)),
+    );
 
     let world = world.back_to(backup).await;
     eventually("it is credited again", async || balance(&world).await == 7_000_000).await;
@@ -255,7 +283,14 @@ async fn what_the_card_program_has_otherwise_is_a_difference() {
     let world = agreed(world, &lists).await;
     let double = JobId(99).to_string();
     each_way(&world, &lists, ReconciliationSource::ReloadableCards, opened, &double).await;
-    each_way(&world, &lists, ReconciliationSource::ReloadableCards, held.clone(), &double).await;
+    each_way(
+        &world,
+        &lists,
+        ReconciliationSource::ReloadableCards,
+        held.clone(),
+        &double,
+    )
+    .await;
     each_way(&world, &lists, ReconciliationSource::CardBalances, rest, &double).await;
     // Paid out by nobody here.
     let paid = ProviderEntry {
@@ -380,9 +415,15 @@ async fn a_transfer_that_the_bank_made_is_credited_by_nobodys_word() {
         .engine
         .debit_for_bank(OWNER, BankDebit::Transfer(TRANSFER, wanted(4_00)), None);
     in_time("an answer", pay).await.expect("it is taken on");
-    eventually("stuck", async || world.engine.dead_letters().await.unwrap().effects.len() == 1).await;
+    eventually("stuck", async || {
+        world.engine.dead_letters().await.unwrap().effects.len() == 1
+    })
+    .await;
     let effect = world.engine.dead_letters().await.unwrap().effects.remove(0);
-    lists.put(ReconciliationSource::BankTransfers, entry(JobId(TRANSFER.0), EntryStatus::Completed, dollars(4_00)));
+    lists.put(
+        ReconciliationSource::BankTransfers,
+        entry(JobId(TRANSFER.0), EntryStatus::Completed, dollars(4_00)),
+    );
     let says = world.engine.query_provider(&effect).await;
     let act = OperatorAction {
         operator: "ana".into(),

@@ -11,8 +11,8 @@ use purser_actors::port::CardAction;
 use purser_actors::product::PurchasedProduct;
 
 use crate::support::eventually;
-use crate::support::settings::fast;
 use crate::support::harness::{Harness, bought, card_for, evm};
+use crate::support::settings::fast;
 
 const CHARGED: u64 = 5_000_000;
 
@@ -53,7 +53,10 @@ fn asked(amount: u64, holder_keeps_product: bool) -> RefundParams {
 
 /// With the word that the holder may keep what is on the card.
 async fn refunds(world: &Harness, payment: PaymentId, atomic: u64) -> Result<(), RefundError> {
-    let told = world.engine.request_refund(payment, asked(atomic, true), &act("ana")).await;
+    let told = world
+        .engine
+        .request_refund(payment, asked(atomic, true), &act("ana"))
+        .await;
     world.quiet().await;
     told.map(drop)
 }
@@ -124,7 +127,7 @@ async fn a_refund_of_a_card_that_has_ended_is_limited_by_what_was_credited() {
     eventually("the charge is heard", async || world.announced("card.charged") == 1).await;
     closes(&world, card).await;
     assert_eq!(ended(&world, card).await, (3_800_000, 0));
-    let refundable = Usdc::from_atomic(1_200_000);
+    let refundable_amount = Usdc::from_atomic(1_200_000);
     assert_eq!(
         refunds(&world, payment, 1_210_000).await,
         Err(RefundError::AmountTooLarge { refundable_amount })
@@ -150,7 +153,12 @@ async fn a_refund_that_waited_while_its_card_ended_is_not_approved() {
     let (id, _) = told.unwrap();
     closes(&world, card).await;
     let told = world.engine.approve_refund(id, four, &act("ben")).await;
-    assert_eq!(told.unwrap_err(), RefundError::AmountTooLarge { refundable_amount: Usdc::ZERO });
+    assert_eq!(
+        told.unwrap_err(),
+        RefundError::AmountTooLarge {
+            refundable_amount: Usdc::ZERO
+        }
+    );
     world
         .engine
         .reject_refund(id, "credited".into(), &act("ben"))

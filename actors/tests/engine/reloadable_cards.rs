@@ -12,8 +12,8 @@ use purser_actors::port::CardAction;
 use purser_actors::reloadable_card::{INSUFFICIENT, Rejection, ReloadableCard, Status};
 use purser_storage::{Batch, Store as _, Write};
 
-use crate::support::identity::CallBehavior;
 use crate::support::harness::{Harness, evm};
+use crate::support::identity::CallBehavior;
 use crate::support::{eventually, in_time};
 
 const OWNER: Wallet = evm(1);
@@ -152,8 +152,14 @@ async fn a_wish_is_carried_out_once() {
     create(&world, 7, 600, true).await;
     world.quiet().await;
     assert!(world.program.charge(CardId(7), 50));
-    for (wish, status) in [(CardAction::Pause, "paused"), (CardAction::Resume, "open"), (CardAction::Close, "closed")] {
-        world.program.turns(&[CallBehavior::Busy, CallBehavior::Lost, CallBehavior::Panics]);
+    for (wish, status) in [
+        (CardAction::Pause, "paused"),
+        (CardAction::Resume, "open"),
+        (CardAction::Close, "closed"),
+    ] {
+        world
+            .program
+            .turns(&[CallBehavior::Busy, CallBehavior::Lost, CallBehavior::Panics]);
         assert!(steer(&world, 7, wish).await.unwrap());
         world = world.crash().await;
         world.quiet().await;
@@ -172,7 +178,10 @@ async fn a_wish_is_carried_out_once() {
     for wish in [CardAction::Pause, CardAction::Resume, CardAction::Close] {
         let refused = steer(&world, 7, wish).await;
         assert!(
-            matches!(refused, Err(OperationError::Rejected(Rejection::InvalidState("closed")))),
+            matches!(
+                refused,
+                Err(OperationError::Rejected(Rejection::InvalidState("closed")))
+            ),
             "{refused:?}"
         );
     }
@@ -243,7 +252,9 @@ async fn a_withdrawal_is_paid_or_put_back_once_whatever_the_issuer_does() {
         .await
         .unwrap();
     let other = engine.claim_card_withdrawal(WithdrawalId(1), act("ben"), 60_000).await;
-    assert!(matches!(other, Err(OperationError::Rejected(No::Lease(LeaseError::HeldByOther(holder)))) if holder.by == "ana"));
+    assert!(
+        matches!(other, Err(OperationError::Rejected(No::Lease(LeaseError::HeldByOther(holder)))) if holder.by == "ana")
+    );
     world.program.turns(&faults);
     let paid = engine.fulfil_card_withdrawal(WithdrawalId(1), act("ana"), lease.number, "0xabc".into());
     paid.await.expect("it is paid");

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use purser_actors::engine::{RefundError, ResolveError, JobOutcome, RefundParams, JobResolution};
+use purser_actors::engine::{JobOutcome, JobResolution, RefundError, RefundParams, ResolveError};
 use purser_actors::id::RequestId;
 use purser_actors::ledger::LedgerAccount;
 use purser_actors::money::{Cents, Usdc};
@@ -13,13 +13,13 @@ use purser_actors::port::{Authorization, CardAction};
 use purser_actors::product::Purchase;
 use purser_actors::reconciliation::EntryStatus;
 
-use crate::reconciliation_lists::agreed;
 use crate::reconciliation::pays;
+use crate::reconciliation_lists::agreed;
 use crate::support::eventually;
-use crate::support::lists::FakeLists;
-use crate::support::ports::{PaymentBehavior, IssuerBehavior};
-use crate::support::settings::fast;
 use crate::support::harness::{Harness, bought, card_for, evm};
+use crate::support::lists::FakeLists;
+use crate::support::ports::{IssuerBehavior, PaymentBehavior};
+use crate::support::settings::fast;
 
 fn act(by: &str) -> OperatorAction {
     OperatorAction {
@@ -103,7 +103,12 @@ async fn case_8_a_refund_of_what_was_taken_back_is_not_approved() {
     let told = world.engine.approve_refund(id, five, &act("ben")).await;
     world.quiet().await;
     let account = world.engine.account(&evm(1)).await.unwrap().unwrap();
-    assert_eq!(told.unwrap_err(), RefundError::AmountTooLarge { refundable_amount: Usdc::ZERO });
+    assert_eq!(
+        told.unwrap_err(),
+        RefundError::AmountTooLarge {
+            refundable_amount: Usdc::ZERO
+        }
+    );
     assert_eq!(account.balance, Usdc::ZERO);
 }
 
@@ -116,7 +121,10 @@ async fn case_8_what_was_taken_back_is_not_credited_when_its_product_fails() {
     let request = card_for(evm(1), 1);
     lists.trouble(Some(crate::support::lists::ReadFault::Silent));
     let paid = world.pay(&request).await.unwrap();
-    eventually("stuck", async || world.engine.dead_letters().await.unwrap().effects.len() == 1).await;
+    eventually("stuck", async || {
+        world.engine.dead_letters().await.unwrap().effects.len() == 1
+    })
+    .await;
     let effect = world.engine.dead_letters().await.unwrap().effects.remove(0);
     lists.enter(bought(&paid).0, EntryStatus::Pending, 500);
     lists.trouble(None);
@@ -188,7 +196,10 @@ async fn what_is_no_withheld_credit_cannot_be_kept() {
     let world = Harness::new().await;
     world.issuer.moods(&[IssuerBehavior::Broken]);
     world.pay(&card_for(evm(1), 1)).await.unwrap();
-    eventually("stuck", async || world.engine.dead_letters().await.unwrap().effects.len() == 1).await;
+    eventually("stuck", async || {
+        world.engine.dead_letters().await.unwrap().effects.len() == 1
+    })
+    .await;
     let effect = world.engine.dead_letters().await.unwrap().effects.remove(0);
     assert!(!world.engine.may_keep(&effect).await.unwrap());
     let told = world.engine.keep(effect.id, "x", &act("ana")).await;

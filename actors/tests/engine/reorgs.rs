@@ -7,11 +7,11 @@ use purser_actors::ledger::LedgerAccount;
 use purser_actors::payment::{Outcome, Status};
 use purser_actors::reconciliation::EntryStatus;
 
-use crate::reconciliation_lists::agreed;
 use crate::reconciliation::{finds, kinds, pays, walked};
+use crate::reconciliation_lists::agreed;
 use crate::support::eventually;
-use crate::support::lists::FakeLists;
 use crate::support::harness::{Harness, bought, card_for, evm};
+use crate::support::lists::FakeLists;
 
 const OWNER: Wallet = evm(1);
 
@@ -81,5 +81,8 @@ async fn case_8_a_payment_that_lands_again_is_no_loss() {
     world.quiet().await;
     assert!(matches!(status(&world, &paid.payment).await, Status::Fulfilled { .. }));
     let account = world.engine.account(&OWNER).await.unwrap().unwrap();
-    assert_eq!((account.frozen, world.books().get(&LedgerAccount::Losses)), (None, None));
+    assert_eq!(
+        (account.frozen, world.books().get(&LedgerAccount::Losses)),
+        (None, None)
+    );
 }

@@ -5,7 +5,7 @@ use purser_actors::account::{BalancePayout, BankDebit};
 use purser_actors::agent_wallet::{WalletAddresses, WalletCaps};
 use purser_actors::banking::transfer::TransferRequest;
 use purser_actors::engine::{Held, Lost, PaymentRequest, RestoreWindow};
-use purser_actors::id::{BankAccountId, BankTransferId, PayoutId, WalletPaymentId, TopUpId, Wallet, WithdrawalId};
+use purser_actors::id::{BankAccountId, BankTransferId, PayoutId, TopUpId, Wallet, WalletPaymentId, WithdrawalId};
 use purser_actors::kernel::job::Job;
 use purser_actors::kernel::{Entity as _, table};
 use purser_actors::money::{Cents, Usdc};
@@ -13,13 +13,13 @@ use purser_actors::payment::Outcome;
 use purser_actors::payout::{BankDetails, PayoutPlan, PayoutTarget};
 use purser_actors::port::banking::AccountType;
 use purser_actors::port::{Clock as _, OutgoingTransfer};
-use purser_actors::product::{PurchasedProduct, Purchase};
-use purser_actors::wallet_payment::{WalletPaymentOrder, WalletPayment, Status, PaymentMethod};
+use purser_actors::product::{Purchase, PurchasedProduct};
+use purser_actors::wallet_payment::{PaymentMethod, Status, WalletPayment, WalletPaymentOrder};
 
 use crate::gate::{held, set_frozen, stays};
 use crate::payouts::{MINE, register};
-use crate::support::ports::{PaymentBehavior, IssuerBehavior, outgoing};
 use crate::support::harness::{Harness, card_for, evm};
+use crate::support::ports::{IssuerBehavior, PaymentBehavior, outgoing};
 use crate::support::{eventually, in_time};
 
 const OWNER: Wallet = evm(1);
@@ -78,7 +78,9 @@ async fn spend(world: &Harness, id: WalletPaymentId) {
         note: None,
         way: PaymentMethod::Transfer,
     };
-    let asked = world.engine.start_wallet_payment(OWNER, (id, ALL), (order, Vec::new()), None);
+    let asked = world
+        .engine
+        .start_wallet_payment(OWNER, (id, ALL), (order, Vec::new()), None);
     in_time("an answer", asked).await.expect("it is reserved");
 }
 
@@ -320,7 +322,9 @@ async fn case_78_what_a_restored_balance_pays_for_waits_and_what_was_paid_for_do
         amount: ONE,
         note: None,
     };
-    let moved = world.engine.debit_for_bank(OWNER, BankDebit::Transfer(transfer, wanted), None);
+    let moved = world
+        .engine
+        .debit_for_bank(OWNER, BankDebit::Transfer(transfer, wanted), None);
     moved.await.expect("the engine takes it on");
     let details = BankDetails {
         name: "Rent".into(),
@@ -341,7 +345,9 @@ async fn case_78_what_a_restored_balance_pays_for_waits_and_what_was_paid_for_do
         charged: ONE,
         cap: None,
     };
-    let paid = world.engine.debit_for_bank(OWNER, BankDebit::Payout(Box::new(bank)), None);
+    let paid = world
+        .engine
+        .debit_for_bank(OWNER, BankDebit::Payout(Box::new(bank)), None);
     paid.await.expect("the engine takes it on");
     stays(&world, &Job::SendPayout(payout), Held::Restored).await;
     stays(&world, &Job::ExecuteBankTransfer(transfer), Held::Restored).await;

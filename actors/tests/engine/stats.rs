@@ -6,9 +6,9 @@ use purser_actors::kernel::job::Job;
 use purser_actors::kernel::request_context;
 
 use crate::support::eventually;
-use crate::support::ports::{PaymentBehavior, IssuerBehavior};
-use crate::support::settings::fast;
 use crate::support::harness::{Harness, bought, card_for, evm};
+use crate::support::ports::{IssuerBehavior, PaymentBehavior};
+use crate::support::settings::fast;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn an_effect_names_the_request_behind_it_over_tasks_entities_and_a_restart() {
@@ -33,7 +33,11 @@ async fn an_effect_names_the_request_behind_it_over_tasks_entities_and_a_restart
     assert_eq!(named(&world).await, [1, 2]);
     let world = world.crash().await;
     assert_eq!(named(&world).await, [1, 2]);
-    assert_eq!(request_context::current_request(), RequestId::NONE, "the test itself is no request");
+    assert_eq!(
+        request_context::current_request(),
+        RequestId::NONE,
+        "the test itself is no request"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -69,8 +73,7 @@ async fn figures_say_what_runs_what_crashed_and_who_found_no_room() {
     world.quiet().await;
     eventually("nothing is open", async || {
         let figures = world.engine.stats().await.unwrap();
-        let open =
-            |work: &purser_actors::engine::stats::JobStats| work.tried.running + work.waiting + work.oldest_ms;
+        let open = |work: &purser_actors::engine::stats::JobStats| work.tried.running + work.waiting + work.oldest_ms;
         let asked = figures.kinds.iter().map(|kind| kind.commands_open).sum::<u64>();
         figures.works.iter().map(open).sum::<u64>() + asked + figures.permits_used as u64 == 0
     })

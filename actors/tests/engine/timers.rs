@@ -3,7 +3,7 @@
 use purser_actors::card;
 use purser_actors::id::JobId;
 use purser_actors::kernel::{Entity, table};
-use purser_actors::port::{Clock, Timestamp, CardAction, month_end, add_months};
+use purser_actors::port::{CardAction, Clock, Timestamp, add_months, month_end};
 
 use crate::support::eventually;
 use crate::support::harness::{Harness, bought, card_for, evm};
@@ -64,9 +64,7 @@ async fn timers_that_cannot_be_read_keep_no_other_from_coming_due() {
     const DAMAGED: u128 = 1_001;
     let world = Harness::new().await;
     for n in 0..DAMAGED {
-        world
-            .store
-            .scribble(table::timer(Timestamp(1), JobId(n)), b"no effect");
+        world.store.scribble(table::timer(Timestamp(1), JobId(n)), b"no effect");
     }
     let card = bought(&world.pay(&card_for(evm(1), 1)).await.unwrap());
     world.quiet().await;

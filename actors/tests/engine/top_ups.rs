@@ -8,15 +8,15 @@ use purser_actors::ledger::{LedgerAccount, LedgerProvider};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::operator::{OperatorAction, Role};
 use purser_actors::payment::Outcome;
-use purser_actors::product::{PurchasedProduct, Purchase, Precondition};
+use purser_actors::product::{Precondition, Purchase, PurchasedProduct};
 use purser_actors::top_up::{LegKind, Status, TopUp};
 use purser_storage::{Batch, Store, Write};
 
-use crate::support::bridge::{CallSite, FEE, CallBehavior};
+use crate::support::bridge::{CallBehavior, CallSite, FEE};
 use crate::support::eventually;
+use crate::support::harness::{Harness, card_for, evm};
 use crate::support::ports::PaymentBehavior;
 use crate::support::settings::fast;
-use crate::support::harness::{Harness, card_for, evm};
 
 const ADDRESS: [u8; 20] = [0xdd; 20];
 const FIVE: i128 = 5_000_000;
@@ -117,7 +117,11 @@ pub(crate) async fn assert_credited(world: &Harness, id: TopUpId, owner: Wallet,
         (1, 1)
     );
     assert!(world.bridge.mints().is_empty() && world.bridge.credits().is_empty());
-    assert!(!world.books().contains_key(&LedgerAccount::Provider(LedgerProvider::CardBalances)));
+    assert!(
+        !world
+            .books()
+            .contains_key(&LedgerAccount::Provider(LedgerProvider::CardBalances))
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -162,7 +166,10 @@ async fn without_a_link_nothing_is_charged() {
     // Aim: never paid and then refused.
     let world = Harness::new().await;
     let refused = world.pay(&top_up_for(solana(1), 1)).await;
-    assert_eq!(refused.unwrap_err(), ClaimError::PreconditionFailed(Precondition::IssuerLinked));
+    assert_eq!(
+        refused.unwrap_err(),
+        ClaimError::PreconditionFailed(Precondition::IssuerLinked)
+    );
     assert_eq!((world.chain.submissions(), world.bridge.calls(CallSite::Sign)), (0, 0));
 }
 
@@ -171,24 +178,71 @@ async fn case_35_36_37_every_fault_of_every_leg_still_ends_in_one_burn_and_one_m
     // Aim: lost answers, silence, 404 and 429, lapses, refusals for want of gas and deaths of the delivery, in every place;
     // the burn is found by its transaction, the mint by its nonce.
     let faults: [(CallSite, &[CallBehavior]); 16] = [
-        (CallSite::Sign, &[CallBehavior::Busy, CallBehavior::Lost, CallBehavior::Panics]),
+        (
+            CallSite::Sign,
+            &[CallBehavior::Busy, CallBehavior::Lost, CallBehavior::Panics],
+        ),
         (CallSite::Burn, &[CallBehavior::Silent]),
-        (CallSite::Burn, &[CallBehavior::Lost, CallBehavior::Busy, CallBehavior::Refused, CallBehavior::Panics]),
+        (
+            CallSite::Burn,
+            &[
+                CallBehavior::Lost,
+                CallBehavior::Busy,
+                CallBehavior::Refused,
+                CallBehavior::Panics,
+            ],
+        ),
         (CallSite::Burn, &[CallBehavior::Lapses, CallBehavior::Lapses]),
         (CallSite::Attest, &[CallBehavior::NotYet; 200]),
-        (CallSite::Attest, &[CallBehavior::Busy, CallBehavior::Lost, CallBehavior::Panics, CallBehavior::Lapses]),
+        (
+            CallSite::Attest,
+            &[
+                CallBehavior::Busy,
+                CallBehavior::Lost,
+                CallBehavior::Panics,
+                CallBehavior::Lapses,
+            ],
+        ),
         (CallSite::Mint, &[CallBehavior::Silent]),
-        (CallSite::Mint, &[CallBehavior::Refused, CallBehavior::Busy, CallBehavior::Lost, CallBehavior::Panics]),
+        (
+            CallSite::Mint,
+            &[
+                CallBehavior::Refused,
+                CallBehavior::Busy,
+                CallBehavior::Lost,
+                CallBehavior::Panics,
+            ],
+        ),
         (CallSite::Credit, &[CallBehavior::NotYet; 50]),
-        (CallSite::Credit, &[CallBehavior::Busy, CallBehavior::Lost, CallBehavior::Panics]),
-        (CallSite::Mint, &[CallBehavior::Lost, CallBehavior::Refused, CallBehavior::Silent]),
-        (CallSite::Attest, &[CallBehavior::Lapses, CallBehavior::NotYet, CallBehavior::Lapses]),
+        (
+            CallSite::Credit,
+            &[CallBehavior::Busy, CallBehavior::Lost, CallBehavior::Panics],
+        ),
+        (
+            CallSite::Mint,
+            &[CallBehavior::Lost, CallBehavior::Refused, CallBehavior::Silent],
+        ),
+        (
+            CallSite::Attest,
+            &[CallBehavior::Lapses, CallBehavior::NotYet, CallBehavior::Lapses],
+        ),
         // A burn that could not bring what it is for is not sent.
         (CallSite::Sign, &[CallBehavior::Short, CallBehavior::Short]),
         // The attesters' word has lapsed since it was written down: a new one is minted on.
         (CallSite::Mint, &[CallBehavior::Lapses]),
-        (CallSite::Mint, &[CallBehavior::Refused, CallBehavior::Lapses, CallBehavior::Lost, CallBehavior::Lapses]),
-        (CallSite::Mint, &[CallBehavior::Lost, CallBehavior::Lapses, CallBehavior::Silent]),
+        (
+            CallSite::Mint,
+            &[
+                CallBehavior::Refused,
+                CallBehavior::Lapses,
+                CallBehavior::Lost,
+                CallBehavior::Lapses,
+            ],
+        ),
+        (
+            CallSite::Mint,
+            &[CallBehavior::Lost, CallBehavior::Lapses, CallBehavior::Silent],
+        ),
     ];
     for (at, met) in faults {
         let world = Harness::new().await;
@@ -206,7 +260,10 @@ async fn case_35_without_an_attestation_it_stays_bridging() {
     link(&world, solana(1));
     world.bridge.meets(CallSite::Attest, &[CallBehavior::NotYet; 400]);
     let id = bought(&world, &top_up_for(solana(1), 1)).await;
-    eventually("it is asked and asked", async || world.bridge.calls(CallSite::Attest) > 20).await;
+    eventually("it is asked and asked", async || {
+        world.bridge.calls(CallSite::Attest) > 20
+    })
+    .await;
     unlink(&world, solana(1));
     world.clock.advance(3_600_000);
     eventually("and asked", async || world.bridge.calls(CallSite::Attest) > 40).await;
@@ -328,7 +385,10 @@ async fn what_is_attested_for_somebody_or_something_else_is_never_minted() {
         })
         .await;
         assert!(matches!(read(&world, id).await.status, Status::Bridging(_)), "{met:?}");
-        assert_eq!((world.bridge.calls(CallSite::Mint), world.announced("top_up.failed")), (0, 0));
+        assert_eq!(
+            (world.bridge.calls(CallSite::Mint), world.announced("top_up.failed")),
+            (0, 0)
+        );
         let act = OperatorAction {
             operator: "ana".into(),
             role: Role::Operator,

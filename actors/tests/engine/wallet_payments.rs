@@ -1,17 +1,19 @@
 //! Managed wallets through the engine: caps, servers of every kind, and deaths in between.
 
-use purser_actors::agent_wallet::{WalletAddresses, AgentWallet, WalletCaps, Rejection};
-use purser_actors::engine::{OperationError, Held};
-use purser_actors::id::{WalletPaymentId, Wallet};
+use purser_actors::agent_wallet::{AgentWallet, Rejection, WalletAddresses, WalletCaps};
+use purser_actors::engine::{Held, OperationError};
+use purser_actors::id::{Wallet, WalletPaymentId};
 use purser_actors::kernel::job::Job;
 use purser_actors::kernel::table;
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::Authorization;
-use purser_actors::wallet_payment::{CallFailure, WalletPaymentOrder, HttpRecordPart, HTTP_RECORD_RETENTION_MS, WalletPayment, Status, PaymentMethod};
+use purser_actors::wallet_payment::{
+    CallFailure, HTTP_RECORD_RETENTION_MS, HttpRecordPart, PaymentMethod, Status, WalletPayment, WalletPaymentOrder,
+};
 
 use crate::gate::{set_frozen, stays};
-use crate::support::sellers::SellerBehavior;
 use crate::support::harness::{Harness, evm};
+use crate::support::sellers::SellerBehavior;
 use crate::support::{eventually, in_time};
 
 const OWNER: Wallet = evm(1);
@@ -57,12 +59,18 @@ fn own_call() -> PaymentMethod {
     PaymentMethod::PaidCall { host }
 }
 
-pub(crate) async fn spend(world: &Harness, id: WalletPaymentId, way: PaymentMethod) -> Result<(), OperationError<Rejection>> {
+pub(crate) async fn spend(
+    world: &Harness,
+    id: WalletPaymentId,
+    way: PaymentMethod,
+) -> Result<(), OperationError<Rejection>> {
     let call = match way {
         PaymentMethod::Transfer => Vec::new(),
         PaymentMethod::PaidCall { .. } => b"call".to_vec(),
     };
-    let asked = world.engine.start_wallet_payment(OWNER, (id, PLENTY), (order(ONE, way), call), None);
+    let asked = world
+        .engine
+        .start_wallet_payment(OWNER, (id, PLENTY), (order(ONE, way), call), None);
     in_time("an answer", asked).await
 }
 
@@ -96,7 +104,11 @@ async fn a_transfer_and_a_paid_call_settle() {
         world.quiet().await;
         assert_settled(&world).await;
         let told = ["reserved", "signed", "sent"].map(|state| world.announced(&format!("spend.{state}")));
-        let answer = world.engine.http_record(ID, HttpRecordPart::Response).await.expect("readable");
+        let answer = world
+            .engine
+            .http_record(ID, HttpRecordPart::Response)
+            .await
+            .expect("readable");
         match way {
             PaymentMethod::Transfer => assert_eq!((told, answer), ([1, 1, 0], Vec::new())),
             PaymentMethod::PaidCall { .. } => assert_eq!((told, answer), ([1, 1, 1], b"answer".to_vec())),
@@ -125,7 +137,11 @@ async fn what_was_said_for_a_call_is_kept_for_thirty_days_and_no_longer() {
     world.quiet().await;
     assert_eq!(world.store.rows(&[table::TIMER]), []);
     assert_settled(&world).await;
-    let answer = world.engine.http_record(ID, HttpRecordPart::Response).await.expect("readable");
+    let answer = world
+        .engine
+        .http_record(ID, HttpRecordPart::Response)
+        .await
+        .expect("readable");
     assert!(answer.is_empty() && read(&world).await.answer().is_some());
 }
 
@@ -139,7 +155,11 @@ async fn caps_hold_under_a_hundred_at_once() {
         .map(|n| {
             let engine = world.engine.clone();
             let asked = (order(ONE, paid_call()), b"call".to_vec());
-            tokio::spawn(async move { engine.start_wallet_payment(OWNER, (WalletPaymentId(1_000 + n), PLENTY), asked, None).await })
+            tokio::spawn(async move {
+                engine
+                    .start_wallet_payment(OWNER, (WalletPaymentId(1_000 + n), PLENTY), asked, None)
+                    .await
+            })
         })
         .collect();
     let mut reserved = 0;
@@ -176,7 +196,9 @@ async fn what_is_more_than_a_cap_or_the_balance_is_refused() {
     let world = opened(2, None).await;
     let ask = |amount, holds| {
         let asked = (order(Usdc::from_atomic(amount), PaymentMethod::Transfer), Vec::new());
-        world.engine.start_wallet_payment(OWNER, (ID, Usdc::from_atomic(holds)), asked, None)
+        world
+            .engine
+            .start_wallet_payment(OWNER, (ID, Usdc::from_atomic(holds)), asked, None)
     };
     let refusal = async |amount, holds| match ask(amount, holds).await {
         Err(OperationError::Rejected(why)) => why,
@@ -262,7 +284,9 @@ async fn what_our_own_service_refused_is_free_at_once() {
         .expect("its share was given back");
 
     let world = opened(10, Some(1)).await;
-    world.sellers.serve(&[SellerBehavior::Unreachable, SellerBehavior::Refused]);
+    world
+        .sellers
+        .serve(&[SellerBehavior::Unreachable, SellerBehavior::Refused]);
     spend(&world, ID, own_call()).await.expect("it is reserved");
     eventually("the call was answered", async || {
         matches!(read(&world).await.status, Status::Sent(..))
@@ -278,9 +302,11 @@ async fn what_our_own_service_refused_is_free_at_once() {
 async fn a_silent_server_is_asked_again_with_the_same_payment() {
     // Aim: two answers are lost and the third comes: three calls, one payment, and the answer is there.
     let world = opened(10, None).await;
-    world
-        .sellers
-        .serve(&[SellerBehavior::AnswerLost, SellerBehavior::Unreachable, SellerBehavior::Well]);
+    world.sellers.serve(&[
+        SellerBehavior::AnswerLost,
+        SellerBehavior::Unreachable,
+        SellerBehavior::Well,
+    ]);
     spend(&world, ID, paid_call()).await.expect("it is reserved");
     world.quiet().await;
     assert_settled(&world).await;
@@ -335,7 +361,11 @@ async fn one_payment_after_a_cut(way: PaymentMethod, served: &[SellerBehavior], 
             } else {
                 b"call".to_vec()
             };
-            async move { engine.start_wallet_payment(OWNER, (ID, PLENTY), (order(ONE, way), call), None).await }
+            async move {
+                engine
+                    .start_wallet_payment(OWNER, (ID, PLENTY), (order(ONE, way), call), None)
+                    .await
+            }
         });
         let mut through = false;
         eventually("the cut or the end", async || {
@@ -370,6 +400,11 @@ async fn a_cut_at_any_batch_pays_once() {
     for last_is_answered in [true, false] {
         one_payment_after_a_cut(PaymentMethod::Transfer, &[], last_is_answered).await;
         one_payment_after_a_cut(paid_call(), &[SellerBehavior::Well], last_is_answered).await;
-        one_payment_after_a_cut(paid_call(), &[SellerBehavior::AnswerLost, SellerBehavior::Well], last_is_answered).await;
+        one_payment_after_a_cut(
+            paid_call(),
+            &[SellerBehavior::AnswerLost, SellerBehavior::Well],
+            last_is_answered,
+        )
+        .await;
     }
 }

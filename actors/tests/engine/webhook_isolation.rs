@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use purser_actors::kernel::{EntityKind, table};
 
 use crate::support::eventually;
+use crate::support::harness::{Harness, card_for, evm};
 use crate::support::receivers::Reply;
 use crate::support::settings::fast;
-use crate::support::harness::{Harness, card_for, evm};
 use crate::webhooks::{OTHER, URL, arrived, kinds, register};
 
 /// Endpoints that are given up.

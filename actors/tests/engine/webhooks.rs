@@ -3,16 +3,18 @@
 use std::collections::BTreeSet;
 
 use purser_actors::engine::OperationError;
-use purser_actors::engine::webhooks::{DeliveryPage, RegistrationError, WebhookRegistration, DeliveryQuery, WebhookSettings};
+use purser_actors::engine::webhooks::{
+    DeliveryPage, DeliveryQuery, RegistrationError, WebhookRegistration, WebhookSettings,
+};
 use purser_actors::id::{WebhookDeliveryId, WebhookId};
 use purser_actors::kernel::Entity;
 use purser_actors::port::{Clock as _, Timestamp};
 use purser_actors::webhook_delivery::WebhookDelivery;
 
 use crate::support::eventually;
+use crate::support::harness::{Harness, card_for, evm};
 use crate::support::receivers::Reply;
 use crate::support::settings::fast;
-use crate::support::harness::{Harness, card_for, evm};
 
 const HOUR_MS: u64 = 3_600_000;
 pub(crate) const URL: &str = "https://one.example/hook";

@@ -1,7 +1,7 @@
 //! Withdrawals through the engine: the balance, the chain, and deaths in between.
 
 use purser_actors::account::Rejection;
-use purser_actors::engine::{Attribution, OperationError, AttributionError, RestoreWindow};
+use purser_actors::engine::{Attribution, AttributionError, OperationError, RestoreWindow};
 use purser_actors::id::{Network, RequestId, Wallet, WithdrawalId};
 use purser_actors::ledger::LedgerAccount;
 use purser_actors::money::Usdc;
@@ -9,8 +9,8 @@ use purser_actors::operator::{OperatorAction, Role};
 use purser_actors::port::{Clock, OutgoingTransfer, Timestamp};
 use purser_actors::withdrawal::{Status, Withdrawal};
 
-use crate::support::ports::{PaymentBehavior, IssuerBehavior, outgoing};
 use crate::support::harness::{Harness, card_for, evm};
+use crate::support::ports::{IssuerBehavior, PaymentBehavior, outgoing};
 use crate::support::{eventually, in_time};
 
 pub(crate) const OWNER: Wallet = evm(1);
@@ -293,7 +293,12 @@ async fn after_a_restore_nothing_leaves_before_it_is_quiet_and_explained() {
         role: Role::Operator,
         request_id: RequestId(7),
     };
-    let book = async |world: &Harness, booking| world.engine.attribute_transfer("left", (booking, None), (&act, "seen".into())).await;
+    let book = async |world: &Harness, booking| {
+        world
+            .engine
+            .attribute_transfer("left", (booking, None), (&act, "seen".into()))
+            .await
+    };
     assert_eq!(
         book(&world, Attribution::Account(evm(7))).await,
         Err(AttributionError::Mismatch),

@@ -96,7 +96,10 @@ fn case_26_nothing_wraps_at_the_ends() {
     assert_eq!(top.checked_add(one), Err(AmountError::OutOfRange));
     assert_eq!(one.checked_sub(one), Ok(Usdc::ZERO));
     assert_eq!(Usdc::ZERO.checked_sub(one), Err(AmountError::OutOfRange));
-    assert_eq!(Cents::new(u64::MAX).checked_add(Cents::new(1)), Err(AmountError::OutOfRange));
+    assert_eq!(
+        Cents::new(u64::MAX).checked_add(Cents::new(1)),
+        Err(AmountError::OutOfRange)
+    );
     let most = u64::MAX / 10_000;
     assert_eq!(Usdc::from_cents(Cents::new(most)), Ok(Usdc::from_atomic(most * 10_000)));
     assert_eq!(Usdc::from_cents(Cents::new(most + 1)), Err(AmountError::OutOfRange));

@@ -4,11 +4,13 @@ use purser_actors::api_key::{ApiKey, Command, Event, REVEAL_WINDOW_MS, Rejection
 use purser_actors::id::{ApiKeyId, Wallet};
 use purser_actors::kernel::{Entity, table};
 use purser_actors::port::Timestamp;
-use purser_actors::session::{AgentInfo, AuthMethod, Command as OfSession, Event as InSession, ID_TOKEN_MAX_S, Session};
+use purser_actors::session::{
+    AgentInfo, AuthMethod, Command as OfSession, Event as InSession, ID_TOKEN_MAX_S, Session,
+};
 use purser_storage::{Condition, Write, codec};
 
-use crate::transitions::{accepted, commanded, listed};
 use crate::fixtures::{NOW, WALLET, at, fold, happened, session, status};
+use crate::transitions::{accepted, commanded, listed};
 
 const ID: ApiKeyId = ApiKeyId(19);
 const OTHER: Wallet = Wallet::Evm([2; 20]);

@@ -8,9 +8,9 @@ use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::banking::BankTransferResult;
 
 use crate::banking::{ACCOUNT, TRANSFER, wanted};
-use crate::transitions::assert_chart;
-use crate::recipients::held;
 use crate::fixtures::{EFFECT, NOW, WALLET, at};
+use crate::recipients::held;
+use crate::transitions::assert_chart;
 
 const OTHER: JobId = JobId(77);
 
@@ -46,7 +46,7 @@ back-other   !      Completed+Returned !  Returned  !       !
 back-more    !      !          !         !         !       !
 back-else    !      !          !         !         !       !
 ";
-    use transfer::{ReturnDetails, Command, Event, Status};
+    use transfer::{Command, Event, ReturnDetails, Status};
     let done = || BankTransferResult::Complete {
         reference: "ref".into(),
     };

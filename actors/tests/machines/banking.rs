@@ -1,23 +1,25 @@
 //! Banking's machines: every command in every state.
 
 use purser_actors::account::{
-    Account, Command as AccountCommand, Event as AccountEvent, BankDebit, Rejection as Refused,
+    Account, BankDebit, Command as AccountCommand, Event as AccountEvent, Rejection as Refused,
 };
 use purser_actors::banking::account::{self, BankAccount};
-use purser_actors::banking::application::{self, BankingApplication, Document, MediaType, Question, Rejection, DocumentType};
-use purser_actors::banking::profile::{self, AlreadyExists, CustomerType, BankingProfile};
+use purser_actors::banking::application::{
+    self, BankingApplication, Document, DocumentType, MediaType, Question, Rejection,
+};
+use purser_actors::banking::profile::{self, AlreadyExists, BankingProfile, CustomerType};
 use purser_actors::banking::transfer::TransferRequest;
-use purser_actors::id::{BankingApplicationId, BankAccountId, BankTransferId, CardId, DepositId, DocumentId, JobId};
+use purser_actors::id::{BankAccountId, BankTransferId, BankingApplicationId, CardId, DepositId, DocumentId, JobId};
 use purser_actors::kernel::job::CreditCause;
 use purser_actors::kernel::{Entity, table};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::Timestamp;
-use purser_actors::port::banking::{AccountNumbers, OpenAccountResult, AccountType, ReviewDecision};
+use purser_actors::port::banking::{AccountNumbers, AccountType, OpenAccountResult, ReviewDecision};
 use purser_storage::{Condition, Write};
 
-use crate::transitions::assert_chart;
-use crate::recipients::held;
 use crate::fixtures::{EFFECT, NOW, WALLET, accounts, at, fold, work};
+use crate::recipients::held;
+use crate::transitions::assert_chart;
 
 const OTHER: JobId = JobId(99);
 pub(crate) const ACCOUNT: BankAccountId = BankAccountId(41);
@@ -145,8 +147,14 @@ approve-other   !  !           !          !         !
         ),
         ("submit", Command::Submit),
         ("approve", reviewed(EFFECT, customer())),
-        ("reject", reviewed(EFFECT, ReviewDecision::Rejected { reason: "no".into() })),
-        ("want", reviewed(EFFECT, ReviewDecision::InformationRequested { what: "more".into() })),
+        (
+            "reject",
+            reviewed(EFFECT, ReviewDecision::Rejected { reason: "no".into() }),
+        ),
+        (
+            "want",
+            reviewed(EFFECT, ReviewDecision::InformationRequested { what: "more".into() }),
+        ),
         ("approve-other", reviewed(OTHER, customer())),
     ];
     held(TABLE, &WALLET, applications(), commands);
@@ -168,11 +176,13 @@ fn what_is_missing_is_named_and_nothing_incomplete_is_submitted() {
     assert!(of(false, true).contains(&"state") && !of(false, false).contains(&"state"));
     assert!(of(false, true).contains(&"occupation") && !of(true, true).contains(&"occupation"));
     assert!(of(true, true).contains(&"formation_document") && !of(false, true).contains(&"formation_date"));
-    let refused = BankingApplication::decide(Some(&opened()), &WALLET, application::Command::Submit, &at(NOW)).unwrap_err();
+    let refused =
+        BankingApplication::decide(Some(&opened()), &WALLET, application::Command::Submit, &at(NOW)).unwrap_err();
     assert_eq!(refused, Rejection::Incomplete(opened().missing()));
     let complete = &applications()[0];
     assert!(complete.missing().is_empty());
-    let submitted = BankingApplication::decide(Some(complete), &WALLET, application::Command::Submit, &at(NOW)).unwrap();
+    let submitted =
+        BankingApplication::decide(Some(complete), &WALLET, application::Command::Submit, &at(NOW)).unwrap();
     assert!(
         submitted
             .conditions()
@@ -207,7 +217,10 @@ fn a_document_that_is_replaced_loses_its_key() {
             attach(&full, paper(n, DocumentType::Other)).unwrap().events(),
         );
     }
-    assert_eq!(attach(&full, paper(12, DocumentType::Other)).unwrap_err(), Rejection::TooManyDocuments);
+    assert_eq!(
+        attach(&full, paper(12, DocumentType::Other)).unwrap_err(),
+        Rejection::TooManyDocuments
+    );
     assert!(attach(&full, paper(12, DocumentType::ProofOfAddress)).is_ok());
 }
 
@@ -240,7 +253,10 @@ opened-other !      !        !     !
             },
         ),
         ("opened", opening(EFFECT, OpenAccountResult::Open(at_bank.clone()))),
-        ("refused", opening(EFFECT, OpenAccountResult::Rejected { reason: "no".into() })),
+        (
+            "refused",
+            opening(EFFECT, OpenAccountResult::Rejected { reason: "no".into() }),
+        ),
         ("opened-other", opening(OTHER, OpenAccountResult::Open(at_bank.clone()))),
     ];
     let asked = BankAccount {

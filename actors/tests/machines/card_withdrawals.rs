@@ -3,14 +3,14 @@
 use purser_actors::card_withdrawal::{CardWithdrawal, Command, Event, Rejection, Status};
 use purser_actors::id::RequestId;
 use purser_actors::kernel::{Decision, Entity, table};
-use purser_actors::lease::{LeaseHolder, LeaseError};
+use purser_actors::lease::{LeaseError, LeaseHolder};
 use purser_actors::money::Cents;
-use purser_actors::operator::{OperatorAction, AuditRecord, AuditedAction, AuditPosition, Role};
+use purser_actors::operator::{AuditPosition, AuditRecord, AuditedAction, OperatorAction, Role};
 use purser_actors::port::Timestamp;
 use purser_storage::{Condition, Write, codec};
 
-use crate::transitions::{assert_chart, commanded, listed};
 use crate::fixtures::{EFFECT, NOW, WALLET, WITHDRAWAL, at, fold, happened, status, work};
+use crate::transitions::{assert_chart, commanded, listed};
 
 /// The lease that `ana` holds in `held`, and held in the other states.
 const LEASE: u64 = 2;
@@ -345,7 +345,9 @@ fn what_operators_do_is_written_down_with_it() {
     ] {
         let decision = decide(&withdrawals()[state], name);
         let audits = decision.writes().iter().filter_map(|write| match write {
-            Write::Put { key, value, .. } if key[0] == table::AUDIT_LOG => Some(codec::decode::<AuditRecord>(value).unwrap()),
+            Write::Put { key, value, .. } if key[0] == table::AUDIT_LOG => {
+                Some(codec::decode::<AuditRecord>(value).unwrap())
+            }
             _ => None,
         });
         let told: Vec<_> = audits.map(|a| (a.action, a.subject, a.act, a.note)).collect();

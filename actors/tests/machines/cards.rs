@@ -6,7 +6,8 @@ use purser_actors::kernel::{Decision, Entity, table};
 use purser_actors::ledger::{LedgerAccount, LedgerProvider, LedgerTransaction};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::{
-    CardActivity, CardState, CardTransaction, ChargeNews, CardSnapshot, Timestamp, TransactionStatus, CardAction, month_end,
+    CardAction, CardActivity, CardSnapshot, CardState, CardTransaction, ChargeNews, Timestamp, TransactionStatus,
+    month_end,
 };
 use purser_actors::refund::Refunded;
 use purser_storage::{Write, codec};

@@ -1,7 +1,7 @@
 //! What an account's daily caps count besides its purchases: what a history that a restore has lost has bought, or may have.
 
 use purser_actors::account::{Account, Command, Rejection};
-use purser_actors::kernel::job::{Counted, CapReservation};
+use purser_actors::kernel::job::{CapReservation, Counted};
 use purser_actors::kernel::{Decision, Entity, EntityKind, table};
 use purser_actors::money::Cents;
 use purser_actors::port::Timestamp;

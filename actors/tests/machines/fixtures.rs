@@ -8,10 +8,12 @@ use purser_actors::kernel::job::CapReservation;
 use purser_actors::kernel::{Context, Decision, Entity};
 use purser_actors::ledger::Charge;
 use purser_actors::money::{Cents, Usdc};
-use purser_actors::operator::{OperatorAction, AuditedAction, AuditPosition, Role};
-use purser_actors::payment::{Claim, ResolvedPreconditions, SessionSeed, Payment, Resolution, Status};
-use purser_actors::port::{Authorization, Decline, EvmAuthorization, IssuedCard, PreparedTransaction, Timestamp, CardAction};
-use purser_actors::product::{DailyCap, ProductLine, PurchasedProduct, Purchase};
+use purser_actors::operator::{AuditPosition, AuditedAction, OperatorAction, Role};
+use purser_actors::payment::{Claim, Payment, Resolution, ResolvedPreconditions, SessionSeed, Status};
+use purser_actors::port::{
+    Authorization, CardAction, Decline, EvmAuthorization, IssuedCard, PreparedTransaction, Timestamp,
+};
+use purser_actors::product::{DailyCap, ProductLine, Purchase, PurchasedProduct};
 use purser_actors::withdrawal::{SignedTransfer, Withdrawal};
 
 pub(crate) const WALLET: Wallet = Wallet::Evm([1; 20]);

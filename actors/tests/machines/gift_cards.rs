@@ -5,8 +5,8 @@ use purser_actors::kernel::job::Job;
 use purser_actors::kernel::{Entity, table};
 use purser_actors::money::Cents;
 
-use crate::transitions::assert_chart;
 use crate::fixtures::{CARD, EFFECT, NOW, WALLET, at, charge, fold, happened, status, work};
+use crate::transitions::assert_chart;
 
 const TABLE: &str = "
            -  processing  completed  failed

@@ -3,8 +3,8 @@
 use purser_actors::account::{Account, OwnerCap, OwnerCaps, Rejection as AccountRejection};
 use purser_actors::id::JobId;
 use purser_actors::identity_verification::{self, IdentityVerification};
-use purser_actors::kernel::{Decision, Entity, table};
 use purser_actors::issuer_link::{self, IssuerLink};
+use purser_actors::kernel::{Decision, Entity, table};
 use purser_actors::money::Cents;
 use purser_actors::port::{StartedCheck, Verdict};
 use purser_actors::product::{DailyCap, ProductLine};

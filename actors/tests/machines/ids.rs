@@ -3,7 +3,7 @@
 use std::fmt::{Debug, Display};
 use std::str::FromStr;
 
-use purser_actors::id::{CardId, JobId, EventId, Network, PaymentId, SessionId, TopUpId, Wallet};
+use purser_actors::id::{CardId, EventId, JobId, Network, PaymentId, SessionId, TopUpId, Wallet};
 use purser_actors::kernel::event_record::rfc3339;
 use purser_actors::kernel::{Context, JsonObject};
 use purser_actors::port::Timestamp;
@@ -92,7 +92,10 @@ fn case_72_no_text_in_a_view_is_live() {
         "ü€😀",
         &everything,
     ] {
-        let json = JsonObject::new().text("name", text).optional_text("other", Some(text)).to_json();
+        let json = JsonObject::new()
+            .text("name", text)
+            .optional_text("other", Some(text))
+            .to_json();
         let read: serde_json::Value = serde_json::from_str(&json).unwrap();
         assert_eq!(read["name"], text);
         assert_eq!(read["other"], text);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use purser_actors::id::{OutgoingTransferId, DepositId, Network, Wallet};
+use purser_actors::id::{DepositId, Network, OutgoingTransferId, Wallet};
 use purser_actors::incoming::{Command, Event, Incoming, Made, PaidFor, Rejection, Ruling, Transfer, Verdict};
 use purser_actors::kernel::job::{CapReservation, Job};
 use purser_actors::kernel::{Decision, Entity, EntityKind, table};
@@ -12,8 +12,8 @@ use purser_actors::port::{OutgoingTransfer, Timestamp};
 use purser_actors::product::{ProductLine, PurchasedProduct};
 use purser_storage::{Condition, codec};
 
-use crate::transitions::assert_chart;
 use crate::fixtures::{CARD, EFFECT, NOW, PAYMENT, WALLET, at, fold, happened, operator, status, work};
+use crate::transitions::assert_chart;
 
 const ID: DepositId = DepositId(21);
 
@@ -199,8 +199,16 @@ fn what_may_have_been_bought_counts_once_in_each_budget() {
     };
     for (lines, budgets) in [
         (
-            &[ProductLine::PushToCard, ProductLine::BankPayment, ProductLine::AppPayment][..],
-            &[ProductLine::PushToCard, ProductLine::BankPayment, ProductLine::AppPayment][..],
+            &[
+                ProductLine::PushToCard,
+                ProductLine::BankPayment,
+                ProductLine::AppPayment,
+            ][..],
+            &[
+                ProductLine::PushToCard,
+                ProductLine::BankPayment,
+                ProductLine::AppPayment,
+            ][..],
         ),
         (
             &[ProductLine::CardBalance, ProductLine::IntlCard],
@@ -264,7 +272,11 @@ fn what_was_sent_on_is_booked_with_what_came_in() {
         ];
         let want: BTreeMap<_, _> = want.into_iter().filter(|(_, atomic)| *atomic != 0).collect();
         assert_eq!(books, want, "{left} left");
-        let row = Condition::Absent(table::attributed_transfer(OutgoingTransferId::of(Network::Base, "0xdef", 0)));
+        let row = Condition::Absent(table::attributed_transfer(OutgoingTransferId::of(
+            Network::Base,
+            "0xdef",
+            0,
+        )));
         assert!(decision.conditions().contains(&row));
         assert!(rows(&decision).contains(&table::deposit(PAYMENT)));
     }

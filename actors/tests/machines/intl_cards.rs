@@ -7,8 +7,8 @@ use purser_actors::money::Cents;
 use purser_actors::port::CardState;
 use purser_storage::Write;
 
-use crate::intl_orders::{decide, orders, reported, rows};
 use crate::fixtures::{CARD, NOW, WALLET, at, fold, work};
+use crate::intl_orders::{decide, orders, reported, rows};
 
 #[test]
 fn what_a_holder_wants_is_on_the_operators_list_until_it_is_answered() {

@@ -3,20 +3,20 @@
 use purser_actors::card::life::Life;
 use purser_actors::id::RequestId;
 use purser_actors::intl_order::{
-    Answer, BillingAddress, Command, IntlCardDetails, EnteredCard, Event, IntlOrder, Rejection, Report, Status,
+    Answer, BillingAddress, Command, EnteredCard, Event, IntlCardDetails, IntlOrder, Rejection, Report, Status,
 };
 use purser_actors::kernel::job::Job;
-use purser_actors::kernel::{Decision, OutboxJob, Entity, table};
-use purser_actors::lease::{LeaseHolder, LeaseError};
+use purser_actors::kernel::{Decision, Entity, OutboxJob, table};
+use purser_actors::lease::{LeaseError, LeaseHolder};
 use purser_actors::ledger::LedgerTransaction;
 use purser_actors::money::{Cents, Usdc};
-use purser_actors::operator::{OperatorAction, AuditRecord, AuditedAction, AuditPosition, Role};
-use purser_actors::port::{CardActivity, CardState, Timestamp, CardAction, month_end};
+use purser_actors::operator::{AuditPosition, AuditRecord, AuditedAction, OperatorAction, Role};
+use purser_actors::port::{CardAction, CardActivity, CardState, Timestamp, month_end};
 use purser_actors::refund::Refunded;
 use purser_storage::{Condition, Write, codec};
 
-use crate::transitions::every_news;
 use crate::fixtures::{CARD, EFFECT, NOW, WALLET, at, charge, fold, happened, status, work};
+use crate::transitions::every_news;
 
 /// The lease that `ana` holds in `held`, and held in the other states.
 const LEASE: u64 = 2;
@@ -260,7 +260,9 @@ fn a_refusal_says_who_holds_the_order_or_which_lease_was_the_last() {
         let (_, command) = commands().into_iter().find(|(n, _)| *n == name).unwrap();
         IntlOrder::decide(Some(order), &CARD, command, &at(NOW)).unwrap_err()
     };
-    assert!(matches!(refused(&states[1], "claim"), Rejection::Lease(LeaseError::HeldByOther(holder)) if holder.by == "ana"));
+    assert!(
+        matches!(refused(&states[1], "claim"), Rejection::Lease(LeaseError::HeldByOther(holder)) if holder.by == "ana")
+    );
     for name in ["fulfil_old", "fulfil_other"] {
         assert_eq!(
             refused(&states[1], name),

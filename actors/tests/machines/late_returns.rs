@@ -11,9 +11,9 @@ use purser_actors::payout::{self, Payout};
 use purser_actors::port::payouts::{PayoutRailStatus, PayoutStatusUpdate};
 use purser_storage::{Condition, Write, codec};
 
-use crate::transitions::assert_chart;
-use crate::payouts::closed;
 use crate::fixtures::{EFFECT, NOW, WALLET, at, fold, happened, status, work};
+use crate::payouts::closed;
+use crate::transitions::assert_chart;
 
 const PAYOUT: PayoutId = PayoutId(21);
 const LATE: LateReturnId = LateReturnId::of(PAYOUT);
@@ -102,7 +102,13 @@ fn what_is_kept_of_a_late_return_is_the_houses() {
         _ => None,
     });
     let posted: Vec<_> = posted.unwrap().postings.iter().map(|p| (p.account, p.atomic)).collect();
-    assert_eq!(posted, [(LedgerAccount::Suspense, 4_750_000), (LedgerAccount::OperatingCosts, -4_750_000)]);
+    assert_eq!(
+        posted,
+        [
+            (LedgerAccount::Suspense, 4_750_000),
+            (LedgerAccount::OperatingCosts, -4_750_000)
+        ]
+    );
     assert!(
         decision
             .conditions()

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use purser_actors::account::{self, Account};
 use purser_actors::card::{self, Card};
 use purser_actors::id::{CardId, Network, PaymentId, WithdrawalId};
-use purser_actors::kernel::job::{OutboxJob, Job};
+use purser_actors::kernel::job::{Job, OutboxJob};
 use purser_actors::kernel::{Context, Decision, Entity, table};
 use purser_actors::ledger::{LedgerAccount, LedgerProvider, LedgerTransaction};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::payment::{self, Payment};
-use purser_actors::port::{Authorization, Finality, ChainStatus, Timestamp};
+use purser_actors::port::{Authorization, ChainStatus, Finality, Timestamp};
 use purser_actors::product::DailyCap;
 use purser_actors::withdrawal::{self, Withdrawal};
 use purser_storage::{Write, codec};
@@ -141,7 +141,10 @@ impl InMemoryState {
         admission.payment = PaymentId(u128::from(n));
         if let Authorization::Evm(evm) = &mut admission.authorization {
             evm.nonce = [n; 32];
-            evm.value = Usdc::from_cents(amount).unwrap().checked_add(Usdc::from_atomic(fee)).unwrap();
+            evm.value = Usdc::from_cents(amount)
+                .unwrap()
+                .checked_add(Usdc::from_atomic(fee))
+                .unwrap();
         }
         self.account(account::Command::Claim(admission));
     }
@@ -173,7 +176,9 @@ impl InMemoryState {
     /// One effect, any of them, with any outcome; in the end watches resolve.
     fn work(&mut self, last: bool) {
         let n = self.random.below(self.effects.len() as u64) as usize;
-        let OutboxJob { id: effect, job: work, .. } = self.effects.swap_remove(n);
+        let OutboxJob {
+            id: effect, job: work, ..
+        } = self.effects.swap_remove(n);
         match work {
             Job::SettlePayment(id) => self.settle(id, effect),
             Job::WatchPayment(id) => {
@@ -201,9 +206,13 @@ impl InMemoryState {
                 }
                 _ => self.card(id, card::Command::RecordIssuance { effect, card: issued() }),
             },
-            Job::CreditAccount { amount, cause, .. } => self.account(account::Command::Credit { effect, amount, cause }),
+            Job::CreditAccount { amount, cause, .. } => {
+                self.account(account::Command::Credit { effect, amount, cause })
+            }
             Job::ConfirmPaymentCredit(id) => self.payment(id, payment::Command::RecordCredit { effect }),
-            Job::ReleaseCapReservation { share, .. } => self.account(account::Command::ReleaseCapReservation { effect, share }),
+            Job::ReleaseCapReservation { share, .. } => {
+                self.account(account::Command::ReleaseCapReservation { effect, share })
+            }
             Job::ReadmitPayment {
                 payment,
                 share,
@@ -313,7 +322,10 @@ impl InMemoryState {
         assert_eq!(self.books.values().sum::<i128>(), 0);
         let booked = |place| self.books.get(&place).copied().unwrap_or(0);
         let shown = |of: fn(&Account) -> Usdc| self.account.as_ref().map_or(0, |a| i128::from(of(a).atomic()));
-        let (available, held) = (-booked(LedgerAccount::Customer(WALLET)), -booked(LedgerAccount::CustomerHeld(WALLET)));
+        let (available, held) = (
+            -booked(LedgerAccount::Customer(WALLET)),
+            -booked(LedgerAccount::CustomerHeld(WALLET)),
+        );
         assert_eq!(available, shown(Account::available), "the books owe what is available");
         assert_eq!(held, shown(|a| a.held), "what is held is booked as held");
         assert_eq!(available + held, shown(|a| a.balance), "both together are the balance");
@@ -357,7 +369,11 @@ fn case_23_all_books_sum_to_zero_after_any_sequence() {
             "seed {seed}"
         );
         assert_eq!(
-            house.books.get(&LedgerAccount::CustomerHeld(WALLET)).copied().unwrap_or(0),
+            house
+                .books
+                .get(&LedgerAccount::CustomerHeld(WALLET))
+                .copied()
+                .unwrap_or(0),
             0,
             "seed {seed}"
         );

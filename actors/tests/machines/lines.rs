@@ -5,8 +5,8 @@ use purser_actors::line::{Command, Event, Rejection, Selling};
 use purser_actors::product::ProductLine;
 use purser_storage::Write;
 
-use crate::transitions::assert_chart;
 use crate::fixtures::{NOW, at, fold, happened, operator, status};
+use crate::transitions::assert_chart;
 
 const LINE: ProductLine = ProductLine::GiftCard;
 

@@ -10,7 +10,7 @@ use purser_actors::lost_order::{BookedOrder, How, LostOrder, Payer};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::Timestamp;
 use purser_actors::product::{Currency, ProductLine};
-use purser_actors::reconciliation::{ReconciliationSource, EntryStatus};
+use purser_actors::reconciliation::{EntryStatus, ReconciliationSource};
 use purser_storage::{Condition, Write, codec};
 
 use crate::fixtures::{DAY, DAY_MS, NOW, WALLET, accounts, at, fold, happened, operator};
@@ -77,7 +77,10 @@ fn an_order_takes_what_was_charged_and_gives_what_came_of_it() {
     // the books say, and the row is new. Refused afterwards all of it is the holder's, sent back all but our fee.
     let bank = LedgerAccount::Provider(LedgerProvider::Bank);
     for (charged, fee, cost) in [(3_000_000, 0, 0), (3_500_000, 500_000, 0), (2_000_000, 0, 1_000_000)] {
-        let booked = paid(order(ReconciliationSource::Payouts, "bank_payment", EntryStatus::Completed), charged);
+        let booked = paid(
+            order(ReconciliationSource::Payouts, "bank_payment", EntryStatus::Completed),
+            charged,
+        );
         let decision = book(&rich(), booked.clone()).unwrap();
         let atomic = i128::from(charged);
         let all = [
@@ -114,14 +117,28 @@ fn what_was_drawn_from_the_bank_is_credited() {
     // Aim: the bank's word for which way the money went decides; what it does not say so of was paid by the balance.
     let drawn = book(
         &rich(),
-        paid(order(ReconciliationSource::BankTransfers, "from_account", EntryStatus::Completed), 3_000_000),
+        paid(
+            order(
+                ReconciliationSource::BankTransfers,
+                "from_account",
+                EntryStatus::Completed,
+            ),
+            3_000_000,
+        ),
     )
     .unwrap();
     let banking = LedgerAccount::Provider(LedgerProvider::Banking);
     let want = BTreeMap::from([(banking, 3_000_000), (LedgerAccount::Customer(WALLET), -3_000_000)]);
     assert_eq!((happened(&drawn).as_str(), books(&drawn)), ("Credited", want));
     for product in ["to_account", "transfer", ""] {
-        let moved = book(&rich(), paid(order(ReconciliationSource::BankTransfers, product, EntryStatus::Completed), 3_000_000)).unwrap();
+        let moved = book(
+            &rich(),
+            paid(
+                order(ReconciliationSource::BankTransfers, product, EntryStatus::Completed),
+                3_000_000,
+            ),
+        )
+        .unwrap();
         let want = BTreeMap::from([(banking, -3_000_000), (LedgerAccount::Customer(WALLET), 3_000_000)]);
         assert_eq!(
             (happened(&moved).as_str(), books(&moved)),
@@ -149,7 +166,11 @@ fn a_payout_of_today_counts_against_todays_cap() {
             Event::CapReserved(share) => Some((share.day, share.budget, share.cents.get())),
             _ => None,
         });
-        assert_eq!(share, counts.then_some((DAY, ProductLine::BankPayment, 3_00)), "{source:?}");
+        assert_eq!(
+            share,
+            counts.then_some((DAY, ProductLine::BankPayment, 3_00)),
+            "{source:?}"
+        );
     }
 }
 
@@ -164,7 +185,10 @@ fn no_more_is_taken_than_is_available() {
         (held.clone(), 4_999_999, true),
         (held, 5_000_000, false),
     ] {
-        let booked = paid(order(ReconciliationSource::Payouts, "bank_payment", EntryStatus::Completed), charged);
+        let booked = paid(
+            order(ReconciliationSource::Payouts, "bank_payment", EntryStatus::Completed),
+            charged,
+        );
         let told = book(&account, booked);
         let available = account.available();
         match takes {

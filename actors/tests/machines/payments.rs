@@ -5,9 +5,9 @@ use purser_actors::kernel::job::Job;
 use purser_actors::kernel::{Decision, Entity};
 use purser_actors::ledger::{LedgerAccount, LedgerTransaction};
 use purser_actors::payment::{
-    Reply, Command, SessionSeed, Outcome, Payment, Rejection, Resolution, Status, TakenIn, id_of,
+    Command, Outcome, Payment, Rejection, Reply, Resolution, SessionSeed, Status, TakenIn, id_of,
 };
-use purser_actors::port::{Authorization, Finality, ChainStatus};
+use purser_actors::port::{Authorization, ChainStatus, Finality};
 use purser_storage::codec;
 use purser_storage::{Condition, Write};
 
@@ -209,7 +209,10 @@ fn case_8_what_a_chain_takes_back_is_a_loss_and_not_the_holders() {
         let Ok(decision) = decide(Some(&state), "reversed") else {
             continue;
         };
-        let (price, treasury) = (i128::from(state.price().atomic()), LedgerAccount::Treasury(Network::Base));
+        let (price, treasury) = (
+            i128::from(state.price().atomic()),
+            LedgerAccount::Treasury(Network::Base),
+        );
         let expected = match state.status {
             Status::Reversed { .. } => vec![],
             _ => vec![(LedgerAccount::Losses, price), (treasury, -price)],
@@ -264,7 +267,12 @@ fn fulfilment_opens_the_product_and_the_session_in_the_same_batch() {
         assert!(decision.new_entities().iter().all(|o| !o.snapshot().is_empty()));
     }
     let declined = payment(Status::Declined(decline(), prepared()));
-    assert!(decide(Some(&declined), "seen_landed").unwrap().new_entities().is_empty());
+    assert!(
+        decide(Some(&declined), "seen_landed")
+            .unwrap()
+            .new_entities()
+            .is_empty()
+    );
 }
 
 #[test]

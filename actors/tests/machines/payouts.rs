@@ -1,17 +1,19 @@
 //! The payout's machine, every command and every word of a rail in every state.
 
-use purser_actors::id::{CardId, BankDestinationId, JobId, PayoutId, PaymentRecipientId};
+use purser_actors::id::{BankDestinationId, CardId, JobId, PaymentRecipientId, PayoutId};
 use purser_actors::kernel::job::Job;
 use purser_actors::kernel::{Entity, table};
 use purser_actors::money::{Cents, Usdc};
-use purser_actors::payout::{BankDetails, Command, Event, PayoutOrdered, Payout, PayoutPlan, Rejection, PayoutTarget, RailTerms};
+use purser_actors::payout::{
+    BankDetails, Command, Event, Payout, PayoutOrdered, PayoutPlan, PayoutTarget, RailTerms, Rejection,
+};
 use purser_actors::port::ExternalText;
 use purser_actors::port::payouts::{PayoutRailStatus, PayoutStatusUpdate};
 use purser_actors::product::{AppPayee, Currency, Platform};
 use purser_storage::{Condition, Write};
 
-use crate::transitions::assert_chart;
 use crate::fixtures::{EFFECT, NOW, WALLET, at, charge, fold, happened, status, work};
+use crate::transitions::assert_chart;
 
 const PAYOUT: PayoutId = PayoutId(21);
 const KEY: JobId = JobId(22);
@@ -68,7 +70,10 @@ fn commands() -> Vec<(&'static str, Command)> {
         ("recalled", Command::RecordRecall { effect, done: true }),
         ("kept", Command::RecordRecall { effect, done: false }),
         ("op-paid", resolved(KEY, complete())),
-        ("op-failed", resolved(KEY, PayoutRailStatus::Failed { reason: reason() })),
+        (
+            "op-failed",
+            resolved(KEY, PayoutRailStatus::Failed { reason: reason() }),
+        ),
         ("op-other", resolved(effect, complete())),
     ]
 }

@@ -1,16 +1,16 @@
 //! Who can be paid: saved recipients and bank destinations, every command in every state.
 
-use purser_actors::bank_destination::{self, BankRecipient, BankDestination, DestinationType};
-use purser_actors::id::{BankRecipientId, CardId, BankDestinationId, PaymentRecipientId};
+use purser_actors::bank_destination::{self, BankDestination, BankRecipient, DestinationType};
+use purser_actors::id::{BankDestinationId, BankRecipientId, CardId, PaymentRecipientId};
 use purser_actors::kernel::{Decision, Entity, table};
 use purser_actors::money::Cents;
+use purser_actors::payment_recipient::{self, PaymentRecipient};
 use purser_actors::payout::BankDetails;
 use purser_actors::product::{AppPayee, Platform};
-use purser_actors::payment_recipient::{self, PaymentRecipient};
 use purser_storage::{Condition, RowKey, Write, codec};
 
-use crate::transitions::assert_chart;
 use crate::fixtures::{EFFECT, NOW, WALLET, at, fold, happened, status};
+use crate::transitions::assert_chart;
 
 const RECIPIENT: PaymentRecipientId = PaymentRecipientId(31);
 const DESTINATION: BankDestinationId = BankDestinationId(32);
@@ -94,7 +94,10 @@ fn recipient_events() -> Vec<payment_recipient::Event> {
 fn recipients() -> Vec<PaymentRecipient> {
     let active: PaymentRecipient = fold(None, &RECIPIENT, &recipient_events()[..2]);
     let after = |event| fold(Some(active.clone()), &RECIPIENT, &[event]);
-    let (archived, deleted) = (after(payment_recipient::Event::Archived), after(payment_recipient::Event::Deleted));
+    let (archived, deleted) = (
+        after(payment_recipient::Event::Archived),
+        after(payment_recipient::Event::Deleted),
+    );
     vec![active, archived, deleted]
 }
 
@@ -139,7 +142,11 @@ fn destination_commands() -> Vec<(&'static str, bank_destination::Command)> {
 
 fn destinations() -> Vec<BankDestination> {
     let active = destination(DestinationType::FiatUs);
-    let removed = fold(Some(active.clone()), &DESTINATION, &[bank_destination::Event::Removed(NOW)]);
+    let removed = fold(
+        Some(active.clone()),
+        &DESTINATION,
+        &[bank_destination::Event::Removed(NOW)],
+    );
     vec![active, removed]
 }
 

@@ -1,16 +1,18 @@
 //! Two lists held against each other, as a table; and every command in every state of a difference.
 
-use purser_actors::discrepancy::{Command, Discrepancy, Event, DiscrepancyDetails};
+use purser_actors::discrepancy::{Command, Discrepancy, DiscrepancyDetails, Event};
 use purser_actors::id::DiscrepancyId;
 use purser_actors::kernel::Entity;
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::Timestamp;
 use purser_actors::product::Currency;
-use purser_actors::reconciliation::{DiscrepancyKind, EntryKind, ListedEntry, GraceWindow, EntryAmount, ReconciliationSource, EntryStatus, compare};
+use purser_actors::reconciliation::{
+    DiscrepancyKind, EntryAmount, EntryKind, EntryStatus, GraceWindow, ListedEntry, ReconciliationSource, compare,
+};
 use purser_storage::Write;
 
-use crate::transitions::assert_chart;
 use crate::fixtures::{EFFECT, NOW, PAYMENT, at, fold, happened, status, work};
+use crate::transitions::assert_chart;
 
 const GRACE_MS: u64 = 1_000;
 const OLD: Timestamp = Timestamp(NOW.0 - GRACE_MS);
@@ -28,7 +30,7 @@ const fn listed(standing: EntryStatus, at: Timestamp) -> ListedEntry {
 }
 
 fn standing(name: &str) -> Option<ListedEntry> {
-    use EntryStatus::{Completed, Held, NotSubmitted, Declined, Returned, Pending};
+    use EntryStatus::{Completed, Declined, Held, NotSubmitted, Pending, Returned};
     let all = [NotSubmitted, Pending, Held, Completed, Declined, Returned];
     let known = all.into_iter().find(|standing| standing.name() == name);
     assert!(known.is_some() || name == "-", "{name}");
@@ -81,33 +83,43 @@ fn what_is_under_way_is_no_difference_yet() {
     // clock that runs ahead hides nothing.
     let done = |at| listed(EntryStatus::Completed, at);
     let pending = listed(EntryStatus::Pending, OLD);
-    let find =
-        |ours: Option<ListedEntry>, theirs: Option<ListedEntry>| compare(EntryKind::Order, ours.as_ref(), theirs.as_ref(), MOMENT);
+    let find = |ours: Option<ListedEntry>, theirs: Option<ListedEntry>| {
+        compare(EntryKind::Order, ours.as_ref(), theirs.as_ref(), MOMENT)
+    };
     let young = Timestamp(OLD.0 + 1);
     assert_eq!(find(Some(pending), Some(done(young))), None);
     assert_eq!(find(Some(done(young)), Some(pending)), None);
     assert_eq!(find(Some(done(young)), None), None);
     assert_eq!(find(Some(done(OLD)), None), Some(DiscrepancyKind::MissingAtProvider));
     let ahead = Timestamp(NOW.0 + 1);
-    assert_eq!(find(Some(pending), Some(done(ahead))), Some(DiscrepancyKind::StatusMismatch));
+    assert_eq!(
+        find(Some(pending), Some(done(ahead))),
+        Some(DiscrepancyKind::StatusMismatch)
+    );
     assert_eq!(find(None, Some(done(NOW))), Some(DiscrepancyKind::UnexpectedAtProvider));
     let other = ListedEntry {
         money: EntryAmount::Cents(Cents::new(501), Currency::USD),
         ..done(NOW)
     };
-    assert_eq!(find(Some(done(NOW)), Some(other)), Some(DiscrepancyKind::AmountMismatch));
+    assert_eq!(
+        find(Some(done(NOW)), Some(other)),
+        Some(DiscrepancyKind::AmountMismatch)
+    );
     let elsewhere = ListedEntry {
         money: EntryAmount::Cents(Cents::new(500), "EUR".parse().unwrap()),
         ..done(NOW)
     };
-    assert_eq!(find(Some(done(NOW)), Some(elsewhere)), Some(DiscrepancyKind::AmountMismatch));
+    assert_eq!(
+        find(Some(done(NOW)), Some(elsewhere)),
+        Some(DiscrepancyKind::AmountMismatch)
+    );
 }
 
 #[test]
 fn case_34_a_chain_and_the_books_differ_by_a_missing_and_a_surplus_transfer() {
     // Aim: each direction has its own name for what is there too much and too little; a transfer that is being settled
     // waits, and one whose payment was refused is nobody's.
-    use DiscrepancyKind::{MissingDeposit, UnmatchedDeposit, MissingTransfer, UnmatchedTransfer};
+    use DiscrepancyKind::{MissingDeposit, MissingTransfer, UnmatchedDeposit, UnmatchedTransfer};
     let moved = |standing, at| ListedEntry {
         standing,
         money: EntryAmount::Usdc(Usdc::from_atomic(5_000_000)),
@@ -118,7 +130,9 @@ fn case_34_a_chain_and_the_books_differ_by_a_missing_and_a_surplus_transfer() {
         (EntryKind::Deposit, UnmatchedDeposit, MissingDeposit),
         (EntryKind::OutgoingTransfer, UnmatchedTransfer, MissingTransfer),
     ] {
-        let find = |ours: Option<ListedEntry>, theirs: Option<ListedEntry>| compare(flow, ours.as_ref(), theirs.as_ref(), MOMENT);
+        let find = |ours: Option<ListedEntry>, theirs: Option<ListedEntry>| {
+            compare(flow, ours.as_ref(), theirs.as_ref(), MOMENT)
+        };
         assert_eq!(find(None, there(OLD)), Some(surplus));
         assert_eq!(find(None, there(NOW)), None);
         assert_eq!(find(there(OLD), None), Some(lack));
@@ -135,14 +149,20 @@ fn case_34_a_chain_and_the_books_differ_by_a_missing_and_a_surplus_transfer() {
 fn what_comes_unasked_is_a_difference_once_it_must_have_been_heard() {
     // Aim: money that came in, a crossing and a card's balance are told when their provider comes to it, so that what is young
     // is none; of a balance the amount is no more than that, of all else it is a difference at once.
-    use DiscrepancyKind::{AmountMismatch, UnexpectedAtProvider, MissingAtProvider, StatusMismatch};
+    use DiscrepancyKind::{AmountMismatch, MissingAtProvider, StatusMismatch, UnexpectedAtProvider};
     let other = |at| ListedEntry {
         money: EntryAmount::Cents(Cents::new(501), Currency::USD),
         ..listed(EntryStatus::Completed, at)
     };
     let done = |at| Some(listed(EntryStatus::Completed, at));
-    for flow in [EntryKind::IncomingTransfer, EntryKind::Balance, EntryKind::BridgeTransfer] {
-        let find = |ours: Option<ListedEntry>, theirs: Option<ListedEntry>| compare(flow, ours.as_ref(), theirs.as_ref(), MOMENT);
+    for flow in [
+        EntryKind::IncomingTransfer,
+        EntryKind::Balance,
+        EntryKind::BridgeTransfer,
+    ] {
+        let find = |ours: Option<ListedEntry>, theirs: Option<ListedEntry>| {
+            compare(flow, ours.as_ref(), theirs.as_ref(), MOMENT)
+        };
         assert_eq!(find(None, done(OLD)), Some(UnexpectedAtProvider), "{flow:?}");
         assert_eq!(find(None, done(NOW)), None, "{flow:?}");
         assert_eq!(find(done(OLD), None), Some(MissingAtProvider), "{flow:?}");
@@ -201,7 +221,11 @@ fn case_8_a_payment_that_its_chain_has_taken_back_is_pursued_by_the_batch_that_f
 
 fn differences() -> Vec<Discrepancy> {
     let id = DiscrepancyId(1);
-    let open = fold::<Discrepancy>(None, &id, &[Event::Opened(found(DiscrepancyKind::MissingAtProvider), NOW)]);
+    let open = fold::<Discrepancy>(
+        None,
+        &id,
+        &[Event::Opened(found(DiscrepancyKind::MissingAtProvider), NOW)],
+    );
     let resolved = fold(Some(open.clone()), &id, &[Event::Resolved(NOW)]);
     vec![open, resolved]
 }

@@ -2,7 +2,7 @@
 
 use purser_actors::card::{Card, Command};
 use purser_actors::kernel::{Decision, Entity, EntityKind, table};
-use purser_actors::ledger::{LedgerAccount, Posting, LedgerTransaction};
+use purser_actors::ledger::{LedgerAccount, LedgerTransaction, Posting};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::CardState;
 use purser_actors::refund::Refunded;

@@ -3,15 +3,15 @@
 use purser_actors::id::{PaymentId, RefundId};
 use purser_actors::kernel::job::{CreditCause, Job};
 use purser_actors::kernel::{Decision, Entity, table};
-use purser_actors::ledger::{LedgerAccount, Posting, LedgerTransaction};
+use purser_actors::ledger::{LedgerAccount, LedgerTransaction, Posting};
 use purser_actors::money::Usdc;
 use purser_actors::operator::{AuditRecord, AuditedAction};
 use purser_actors::port::Timestamp;
-use purser_actors::refund::{RefundRequest, Command, Event, Refund, Rejection};
+use purser_actors::refund::{Command, Event, Refund, RefundRequest, Rejection};
 use purser_storage::{Write, codec};
 
-use crate::transitions::assert_chart;
 use crate::fixtures::{EFFECT, NOW, PAYMENT, WALLET, at, fold, happened, operator, status, work};
+use crate::transitions::assert_chart;
 
 const REFUND: RefundId = RefundId::of(PAYMENT);
 const LIFE_MS: u64 = 60_000;
@@ -194,7 +194,10 @@ fn what_takes_effect_is_our_cost_and_the_payers_credit() {
         let posting = |place, atomic| Posting { account: place, atomic };
         assert_eq!(
             booked[0].postings,
-            [posting(LedgerAccount::OperatingCosts, 5_000_000), posting(LedgerAccount::Suspense, -5_000_000)]
+            [
+                posting(LedgerAccount::OperatingCosts, 5_000_000),
+                posting(LedgerAccount::Suspense, -5_000_000)
+            ]
         );
         assert_eq!(
             (booked.len(), booked[0].cause.as_str()),

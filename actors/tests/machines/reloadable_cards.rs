@@ -2,12 +2,14 @@
 
 use purser_actors::kernel::{Decision, Entity, table};
 use purser_actors::money::Cents;
-use purser_actors::port::{CardActivity, CardState, CardTransaction, CardSnapshot, Timestamp, TransactionStatus, CardAction};
+use purser_actors::port::{
+    CardAction, CardActivity, CardSnapshot, CardState, CardTransaction, Timestamp, TransactionStatus,
+};
 use purser_actors::reloadable_card::{CardHistoryEntry, Command, Event, HISTORY, Rejection, ReloadableCard, Status};
 use purser_storage::{Condition, Write};
 
-use crate::transitions::{assert_chart, commanded, listed};
 use crate::fixtures::{CARD, EFFECT, NOW, PAYMENT, WALLET, at, details, fold, happened, issued, status, work};
+use crate::transitions::{assert_chart, commanded, listed};
 
 /// Of the newest word in every state but `creating` and `failed`.
 const SEQUENCE: u64 = 4;
@@ -207,7 +209,12 @@ fn each_step_has_its_work_and_its_conditions() {
     let again = decide(&states[5], "pause");
     assert_eq!((work(&again), *again.reply()), (vec![], true), "it joins");
     assert!(!*decide(&states[1], "resume").reply(), "it is so already");
-    let busy = ReloadableCard::decide(Some(&states[5]), &CARD, Command::RequestAction(CardAction::Close), &at(NOW));
+    let busy = ReloadableCard::decide(
+        Some(&states[5]),
+        &CARD,
+        Command::RequestAction(CardAction::Close),
+        &at(NOW),
+    );
     assert_eq!(busy.unwrap_err(), Rejection::ActionInProgress(CardAction::Pause));
     for name in ["answer_open", "answer_paused", "answer_closed"] {
         let row = table::effect(EFFECT);
@@ -234,7 +241,13 @@ fn what_a_card_keeps_of_its_past_is_bounded() {
         };
         let mut standing = standing(SEQUENCE + 1 + n, state);
         standing.activity.transactions = vec![long; 100];
-        let told = ReloadableCard::decide(Some(&card), &CARD, Command::RecordCardEvent(standing), &at(Timestamp(n))).unwrap();
+        let told = ReloadableCard::decide(
+            Some(&card),
+            &CARD,
+            Command::RecordCardEvent(standing),
+            &at(Timestamp(n)),
+        )
+        .unwrap();
         card = fold(Some(card), &CARD, told.events());
     }
     assert_eq!(card.history.len(), HISTORY);

@@ -3,7 +3,7 @@
 use purser_actors::id::SessionId;
 use purser_actors::kernel::{Decision, Entity};
 use purser_actors::port::Timestamp;
-use purser_actors::session::{AuthMethod, Reply, Command, GRACE_MS, Rejection, Session};
+use purser_actors::session::{AuthMethod, Command, GRACE_MS, Rejection, Reply, Session};
 use purser_storage::codec;
 
 use crate::fixtures::{NOW, PAYMENT, WALLET, at, fold};

@@ -2,7 +2,7 @@
 
 use purser_actors::kernel::Entity;
 use purser_actors::kernel::job::Job;
-use purser_actors::wallet_payment::{Event, WalletPayment, PaymentMethod};
+use purser_actors::wallet_payment::{Event, PaymentMethod, WalletPayment};
 
 use crate::fixtures::{NOW, WALLET, at, fold};
 use crate::wallet_payments::{SPEND, answer, commands, order, spends};

@@ -6,7 +6,9 @@ use purser_actors::kernel::{Entity, table};
 use purser_actors::ledger::{LedgerAccount, LedgerProvider, LedgerTransaction};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::{AttestedMessage, BridgeTransfer, SignedBurn, SignedMint};
-use purser_actors::top_up::{Command, Event, FirstLeg, SIGNATURE_EXPIRED, LegKind, MAX_SIGNING_ATTEMPTS, Rejection, Status, TopUp};
+use purser_actors::top_up::{
+    Command, Event, FirstLeg, LegKind, MAX_SIGNING_ATTEMPTS, Rejection, SIGNATURE_EXPIRED, Status, TopUp,
+};
 use purser_storage::{Condition, Write, codec};
 
 use crate::fixtures::{
@@ -227,7 +229,12 @@ fn each_step_begins_the_next_work_and_ends_its_own() {
     }
     let lapsed = TopUp::decide(Some(&top_ups()[2]), &TOP_UP, command("lapse_3"), &at(NOW)).unwrap();
     let failed: TopUp = fold(Some(top_ups().remove(2)), &TOP_UP, lapsed.events());
-    assert_eq!(failed.status, Status::Failed { reason: SIGNATURE_EXPIRED.into() });
+    assert_eq!(
+        failed.status,
+        Status::Failed {
+            reason: SIGNATURE_EXPIRED.into()
+        }
+    );
 }
 
 #[test]
@@ -273,16 +280,27 @@ fn case_40_what_left_is_booked_out_and_the_bridges_fee_is_a_cost() {
         sums.into_iter().collect::<Vec<_>>()
     };
     let by = LedgerAccount::Provider(LedgerProvider::CardBalances);
-    let (solana, base) = (LedgerAccount::Treasury(Network::Solana), LedgerAccount::Treasury(Network::Base));
+    let (solana, base) = (
+        LedgerAccount::Treasury(Network::Solana),
+        LedgerAccount::Treasury(Network::Base),
+    );
     let states = top_ups();
     assert_eq!(
         booked(&states[1], "landed"),
-        [(solana, -5_000_500), (by, 5_000_000), (LedgerAccount::OperatingCosts, 500)]
+        [
+            (solana, -5_000_500),
+            (by, 5_000_000),
+            (LedgerAccount::OperatingCosts, 500)
+        ]
     );
     assert_eq!(booked(&forwarded()[0], "landed"), [(base, -5_000_000), (by, 5_000_000)]);
     assert_eq!(
         booked(&states[0], "fail"),
-        [(LedgerAccount::Suspense, -5_100_000), (by, 5_000_000), (LedgerAccount::FeeRevenue, 100_000)]
+        [
+            (LedgerAccount::Suspense, -5_100_000),
+            (by, 5_000_000),
+            (LedgerAccount::FeeRevenue, 100_000)
+        ]
     );
     assert_eq!(
         booked(&states[5], "fail"),
@@ -324,7 +342,10 @@ fn case_40_a_surplus_of_the_bridge_is_posted_and_kept_with_the_mint() {
             .flatten()
             .map(|posting| (posting.account, posting.atomic))
             .collect();
-        let expected = [(LedgerAccount::BridgeSurplus, surplus), (LedgerAccount::OperatingCosts, -surplus)];
+        let expected = [
+            (LedgerAccount::BridgeSurplus, surplus),
+            (LedgerAccount::OperatingCosts, -surplus),
+        ];
         assert_eq!(posted, if surplus > 0 { expected.to_vec() } else { Vec::new() });
         assert_eq!(delivered.legs.last().unwrap().leg, leg);
         assert_eq!(

@@ -1,10 +1,10 @@
 //! The name of a transfer, and rows of before a transaction could move money more than once.
 
 use purser_actors::approval::Gift;
-use purser_actors::id::{ApprovalId, OutgoingTransferId, Network, Wallet};
-use purser_actors::ledger::{Outlay, LedgerAccount, LedgerProvider};
+use purser_actors::id::{ApprovalId, Network, OutgoingTransferId, Wallet};
+use purser_actors::ledger::{LedgerAccount, LedgerProvider, Outlay};
 use purser_actors::money::Usdc;
-use purser_actors::port::{AttributedTransfer, OutgoingTransfer, ChainMovement, Timestamp, TransferName};
+use purser_actors::port::{AttributedTransfer, ChainMovement, OutgoingTransfer, Timestamp, TransferName};
 use purser_storage::codec::{self, DecodeError};
 
 fn departure(index: u32) -> OutgoingTransfer {
@@ -45,8 +45,14 @@ fn a_transfer_is_named_by_its_transaction_and_its_place() {
     assert_eq!(named("left#0"), (true, false));
     assert_eq!(named("left#3"), (false, true));
     assert_eq!(named("right#3"), (false, false));
-    assert_ne!(ChainMovement::plain_mark("left", 0), ChainMovement::plain_mark("left", 1));
-    assert_ne!(ChainMovement::plain_mark("left", 0), ChainMovement::plain_mark("right", 0));
+    assert_ne!(
+        ChainMovement::plain_mark("left", 0),
+        ChainMovement::plain_mark("left", 1)
+    );
+    assert_ne!(
+        ChainMovement::plain_mark("left", 0),
+        ChainMovement::plain_mark("right", 0)
+    );
 }
 
 #[test]
@@ -59,7 +65,10 @@ fn the_first_transfer_has_the_id_that_its_transaction_had() {
     for index in [0, 3] {
         let one = departure(index);
         assert_eq!(OutgoingTransferId::named(Network::Base, &one.key()), one.id());
-        assert_eq!(OutgoingTransferId::named(Network::Base, &one.name().to_string()), one.id());
+        assert_eq!(
+            OutgoingTransferId::named(Network::Base, &one.name().to_string()),
+            one.id()
+        );
     }
 }
 

@@ -8,24 +8,24 @@ use purser_actors::card::{self, Card};
 use purser_actors::id::{OutgoingTransferId, SessionId};
 use purser_actors::identity_verification::IdentityVerification;
 use purser_actors::intl_order::IntlOrder;
+use purser_actors::issuer_link::IssuerLink;
 use purser_actors::kernel::Entity;
 use purser_actors::kernel::job::CreditCause;
-use purser_actors::issuer_link::IssuerLink;
 use purser_actors::money::Usdc;
 use purser_actors::payment::{self, Payment, Resolution};
-use purser_actors::port::{CardState, ChargeNews, CardAction};
+use purser_actors::port::{CardAction, CardState, ChargeNews};
 use purser_actors::product::PurchasedProduct;
 use purser_actors::session::{self, AuthMethod, RevocationReason, Session};
 use purser_actors::top_up::TopUp;
 use purser_actors::withdrawal::{self, Withdrawal};
 
 use crate::cards::standing;
-use crate::intl_orders::{self, orders};
-use crate::identity::{identities, identity_commands, identity_events, link_commands, link_events, links};
 use crate::fixtures::{
     CARD, CARD_SEQUENCE, NOW, PAYMENT, SHARE, TOP_UP, WALLET, WITHDRAWAL, accounts, at, cards, claim, decline, details,
     fold, outgoing, payments, prepared, status, transaction, withdrawals,
 };
+use crate::identity::{identities, identity_commands, identity_events, link_commands, link_events, links};
+use crate::intl_orders::{self, orders};
 
 pub(crate) type Transitions = BTreeSet<(&'static str, &'static str)>;
 
@@ -213,7 +213,8 @@ fn every_move_that_apply_accepts_is_listed_and_every_listed_move_is_accepted() {
 fn every_listed_move_is_reached_by_a_command() {
     // Aim: from the first event on, commands alone lead through the whole chart and never off it.
     let claimed = fold::<Payment>(None, &PAYMENT, &payment_events()[..1]);
-    let (_, adopted) = Payment::adopted(PAYMENT, claim(), ("0xadopted", PurchasedProduct::Card(CARD)), &at(NOW)).unwrap();
+    let (_, adopted) =
+        Payment::adopted(PAYMENT, claim(), ("0xadopted", PurchasedProduct::Card(CARD)), &at(NOW)).unwrap();
     let mut moves = Transitions::from([("-", claimed.status()), ("-", adopted.status())]);
     let mut open = vec![claimed, adopted];
     let mut met: Vec<Payment> = Vec::new();

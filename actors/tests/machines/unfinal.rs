@@ -6,11 +6,11 @@ use purser_actors::kernel::{Decision, Entity, table};
 use purser_actors::ledger::{LedgerAccount, LedgerTransaction};
 use purser_actors::money::Usdc;
 use purser_actors::payment::{Command as Paid, Payment, Status};
-use purser_actors::port::{Finality, ChainStatus};
+use purser_actors::port::{ChainStatus, Finality};
 use purser_storage::{Condition, Write, codec};
 
-use crate::payments::command;
 use crate::fixtures::{EFFECT, NOW, PAYMENT, WALLET, WITHDRAWAL, at, fold, happened, payments, work};
+use crate::payments::command;
 
 const FIVE: Usdc = Usdc::from_atomic(5_000_000);
 const TWO: Usdc = Usdc::from_atomic(2_000_000);

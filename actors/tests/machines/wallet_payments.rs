@@ -1,17 +1,21 @@
 //! The spend's machine and the managed wallet's, every command in every state.
 
 use purser_actors::agent_wallet::{
-    WalletAddresses, AgentWallet, Command as Ask, Event as WalletEvent, WalletCaps, WalletHold, Rejection as No, SavedAddress,
+    AgentWallet, Command as Ask, Event as WalletEvent, Rejection as No, SavedAddress, WalletAddresses, WalletCaps,
+    WalletHold,
 };
-use purser_actors::id::{AddressId, CardId, Network, WalletPaymentId, Wallet};
+use purser_actors::id::{AddressId, CardId, Network, Wallet, WalletPaymentId};
 use purser_actors::kernel::job::Job;
 use purser_actors::kernel::{Decision, Entity, table};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::Timestamp;
-use purser_actors::wallet_payment::{ServerResponse, CallFailure, Command, Event, WalletPaymentOrder, Rejection, SendTarget, SignedWalletPayment, WalletPayment, PaymentMethod};
+use purser_actors::wallet_payment::{
+    CallFailure, Command, Event, PaymentMethod, Rejection, SendTarget, ServerResponse, SignedWalletPayment,
+    WalletPayment, WalletPaymentOrder,
+};
 
-use crate::transitions::assert_chart;
 use crate::fixtures::{DAY, DAY_MS, EFFECT, NOW, WALLET, at, authorization, fold, happened, status, transaction, work};
+use crate::transitions::assert_chart;
 
 pub(crate) const SPEND: WalletPaymentId = WalletPaymentId(21);
 
@@ -121,7 +125,10 @@ pub(crate) fn commands() -> Vec<(&'static str, Command)> {
             "forget",
             Command::PurgeHttpRecord {
                 effect,
-                rows: vec![table::http_record_chunk(SPEND, 0, 0), table::http_record_chunk(SPEND, 2, 1)],
+                rows: vec![
+                    table::http_record_chunk(SPEND, 0, 0),
+                    table::http_record_chunk(SPEND, 2, 1),
+                ],
             },
         ),
         (

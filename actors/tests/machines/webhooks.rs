@@ -1,14 +1,16 @@
 //! Endpoints and deliveries: every command in every state, and the charts.
 
-use purser_actors::id::{WebhookDeliveryId, WebhookId, EventId};
+use purser_actors::id::{EventId, WebhookDeliveryId, WebhookId};
 use purser_actors::kernel::{Decision, Entity};
 use purser_actors::port::Timestamp;
-use purser_actors::webhook::{self, WebhookEndpoint, EndpointHealth, FailureThresholds, Rejection, matches_filter};
-use purser_actors::webhook_delivery::{self as delivery, DeliveryAttempt, WebhookDelivery, WebhookMessage, AttemptResult};
+use purser_actors::webhook::{self, EndpointHealth, FailureThresholds, Rejection, WebhookEndpoint, matches_filter};
+use purser_actors::webhook_delivery::{
+    self as delivery, AttemptResult, DeliveryAttempt, WebhookDelivery, WebhookMessage,
+};
 use purser_storage::Write;
 
-use crate::transitions::assert_chart;
 use crate::fixtures::{EFFECT, NOW, WALLET, at, fold, happened, status, work};
+use crate::transitions::assert_chart;
 
 const ENDPOINT: WebhookId = WebhookId(31);
 const DELIVERY: WebhookDeliveryId = WebhookDeliveryId(32);
@@ -191,7 +193,7 @@ fn delivery_commands() -> Vec<(&'static str, delivery::Command)> {
 }
 
 fn delivery_events() -> Vec<delivery::Event> {
-    use delivery::{Event, DroppedReason};
+    use delivery::{DroppedReason, Event};
     vec![
         Event::Created {
             owner: WALLET,
@@ -272,7 +274,11 @@ fn every_command_in_every_state_of_a_delivery_does_what_the_table_says() {
 }
 
 /// What a decision makes of an endpoint.
-fn after(endpoint: Option<WebhookEndpoint>, command: webhook::Command, now: Timestamp) -> (WebhookEndpoint, Decision<WebhookEndpoint>) {
+fn after(
+    endpoint: Option<WebhookEndpoint>,
+    command: webhook::Command,
+    now: Timestamp,
+) -> (WebhookEndpoint, Decision<WebhookEndpoint>) {
     let decision = WebhookEndpoint::decide(endpoint.as_ref(), &ENDPOINT, command, &at(now)).unwrap();
     (fold(endpoint, &ENDPOINT, decision.events()), decision)
 }
@@ -346,7 +352,10 @@ fn an_endpoint_that_only_fails_is_spoken_of_and_then_given_up() {
         WebhookEndpoint::event_name(&webhook::Event::Recovered(true, NOW)),
         Some("recovered")
     );
-    assert_eq!(WebhookEndpoint::event_name(&webhook::Event::Recovered(false, NOW)), None);
+    assert_eq!(
+        WebhookEndpoint::event_name(&webhook::Event::Recovered(false, NOW)),
+        None
+    );
     let (back, _) = after(Some(disabled), register(2), at_hour(121));
     assert!(!back.matches("card.ready", at_hour(120)) && back.matches("card.ready", at_hour(121)));
 }
@@ -356,10 +365,22 @@ fn a_late_success_of_an_earlier_round_counts() {
     // Aim: the receiver has it; what the later round has left to do ends without a word.
     let pending: WebhookDelivery = fold(None, &DELIVERY, &delivery_events()[..2]);
     assert_eq!(pending.redelivery_count, 2);
-    let told = WebhookDelivery::decide(Some(&pending), &DELIVERY, tried(1, 200, AttemptResult::Delivered), &at(NOW)).unwrap();
+    let told = WebhookDelivery::decide(
+        Some(&pending),
+        &DELIVERY,
+        tried(1, 200, AttemptResult::Delivered),
+        &at(NOW),
+    )
+    .unwrap();
     let delivered = fold(Some(pending), &DELIVERY, told.events());
     assert_eq!((delivered.status(), delivered.tries), ("delivered", 1));
-    let rest = WebhookDelivery::decide(Some(&delivered), &DELIVERY, tried(2, 500, AttemptResult::GiveUp), &at(NOW)).unwrap();
+    let rest = WebhookDelivery::decide(
+        Some(&delivered),
+        &DELIVERY,
+        tried(2, 500, AttemptResult::GiveUp),
+        &at(NOW),
+    )
+    .unwrap();
     assert!(rest.events().is_empty() && rest.writes().len() == 1);
 }
 
@@ -374,7 +395,10 @@ fn a_deliverys_row_stays_within_its_bounds() {
             &[delivery::Event::Failed(attempt(500)), delivery::Event::Reopened(NOW)],
         );
     }
-    assert_eq!((delivery.attempts.len(), delivery.tries, delivery.redelivery_count), (10, 50, 51));
+    assert_eq!(
+        (delivery.attempts.len(), delivery.tries, delivery.redelivery_count),
+        (10, 50, 51)
+    );
     let json: serde_json::Value = serde_json::from_str(&delivery.view(&DELIVERY).to_json()).unwrap();
     assert_eq!(
         (&json["state"], &json["attempt_count"]),
@@ -389,7 +413,9 @@ fn types_are_wanted_by_name_or_by_resource() {
     let types = |list: &[&str]| list.iter().map(|t| (*t).to_owned()).collect::<Vec<_>>();
     assert!(matches_filter(&[], "card.ready") && matches_filter(&types(&["card.*"]), "card.ready"));
     assert!(matches_filter(&types(&["a.b", "card.ready"]), "card.ready"));
-    assert!(!matches_filter(&types(&["card.closed"]), "card.ready") && !matches_filter(&types(&["card"]), "card.ready"));
+    assert!(
+        !matches_filter(&types(&["card.closed"]), "card.ready") && !matches_filter(&types(&["card"]), "card.ready")
+    );
     let view = endpoints()[0].view(&ENDPOINT).to_json();
     assert!(!view.contains("secret"), "{view}");
 }

@@ -1,7 +1,7 @@
 //! The withdrawal's machine, every command in every state, and the account's part in it.
 
 use purser_actors::account::{Account, Command as Ask, Event, Rejection as No};
-use purser_actors::id::{OutgoingTransferId, Network};
+use purser_actors::id::{Network, OutgoingTransferId};
 use purser_actors::kernel::job::{CreditCause, Job};
 use purser_actors::kernel::{Decision, Entity, table};
 use purser_actors::money::Usdc;

@@ -7,7 +7,8 @@ use parking_lot::Mutex;
 use purser_actors::id::{BankAccountId, BankTransferId, JobId};
 use purser_actors::money::Cents;
 use purser_actors::port::banking::{
-    OpenAccountRequest, Bank as Port, BankApplicationRequest, AccountNumbers, IncomingTransfer, BankTransferRequest, BankTransferResult, OpenAccountResult, ReviewDecision, BankDecision,
+    AccountNumbers, Bank as Port, BankApplicationRequest, BankDecision, BankTransferRequest, BankTransferResult,
+    IncomingTransfer, OpenAccountRequest, OpenAccountResult, ReviewDecision,
 };
 use purser_actors::port::{BoxFuture, ErrorKind, PortError};
 
@@ -93,7 +94,10 @@ impl FakeBank {
 }
 
 impl Port for FakeBank {
-    fn review<'a>(&'a self, application: &'a BankApplicationRequest) -> BoxFuture<'a, Result<BankDecision<ReviewDecision>, PortError>> {
+    fn review<'a>(
+        &'a self,
+        application: &'a BankApplicationRequest,
+    ) -> BoxFuture<'a, Result<BankDecision<ReviewDecision>, PortError>> {
         Box::pin(async move {
             let review = || ReviewDecision::Approved { customer: "cus".into() };
             let reason = "no".into();
@@ -106,7 +110,10 @@ impl Port for FakeBank {
         })
     }
 
-    fn open<'a>(&'a self, order: &'a OpenAccountRequest) -> BoxFuture<'a, Result<BankDecision<OpenAccountResult>, PortError>> {
+    fn open<'a>(
+        &'a self,
+        order: &'a OpenAccountRequest,
+    ) -> BoxFuture<'a, Result<BankDecision<OpenAccountResult>, PortError>> {
         Box::pin(async move {
             let at = AccountNumbers {
                 bank_name: "First Bank".into(),
@@ -124,7 +131,10 @@ impl Port for FakeBank {
         })
     }
 
-    fn transfer<'a>(&'a self, order: &'a BankTransferRequest) -> BoxFuture<'a, Result<BankDecision<BankTransferResult>, PortError>> {
+    fn transfer<'a>(
+        &'a self,
+        order: &'a BankTransferRequest,
+    ) -> BoxFuture<'a, Result<BankDecision<BankTransferResult>, PortError>> {
         Box::pin(async move {
             let done = || {
                 self.moved.lock().insert(order.key, order.clone());
@@ -133,7 +143,12 @@ impl Port for FakeBank {
                 }
             };
             let reason = "no".into();
-            self.ask(order.key, format!("{order:?}"), done, BankTransferResult::Failed { reason })
+            self.ask(
+                order.key,
+                format!("{order:?}"),
+                done,
+                BankTransferResult::Failed { reason },
+            )
         })
     }
 

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use parking_lot::Mutex;
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    AttestationStatus, AttestedMessage, BoxFuture, Bridge as Port, CardBalances, BridgeTransfer, Decline, CardDeposit, ErrorKind, Finality,
-    ChainStatus, MintResult, PortError, SignedBurn, SignedMint, SubmitResult,
+    AttestationStatus, AttestedMessage, BoxFuture, Bridge as Port, BridgeTransfer, CardBalances, CardDeposit,
+    ChainStatus, Decline, ErrorKind, Finality, MintResult, PortError, SignedBurn, SignedMint, SubmitResult,
 };
 
 /// What a call meets; afterwards all is well.
@@ -93,7 +93,9 @@ impl FakeBridge {
             burned: Usdc::from_atomic(arrives.atomic() + FEE),
         };
         truth.burned.insert(transaction.to_owned(), burn);
-        truth.to.insert(transaction.to_owned(), BridgeTransfer { key, to, arrives });
+        truth
+            .to
+            .insert(transaction.to_owned(), BridgeTransfer { key, to, arrives });
     }
 }
 

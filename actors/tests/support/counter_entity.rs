@@ -7,8 +7,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use parking_lot::{Condvar, Mutex};
 use purser_actors::id::Wallet;
 use purser_actors::kernel::entity::{EntityId, Transition};
-use purser_actors::kernel::registry::{EntityDeps, ActivationLimits, JobStarter};
-use purser_actors::kernel::{Context, Decision, OutboxJob, Entity, EntityRegistry, EntityKind, InvalidTransition, JsonObject, root_supervisor, table};
+use purser_actors::kernel::registry::{ActivationLimits, EntityDeps, JobStarter};
+use purser_actors::kernel::{
+    Context, Decision, Entity, EntityKind, EntityRegistry, InvalidTransition, JsonObject, OutboxJob, root_supervisor,
+    table,
+};
 use purser_storage::codec::Stored;
 use ractor::{ActorCell, ActorStatus};
 

@@ -5,25 +5,28 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use purser_actors::card::Card;
-use purser_actors::engine::{Engine, Lost, PaymentResult, EngineDeps, ClaimError, PaymentRequest, Ports, ReconcilerDeps, RestoreWindow, EngineSettings};
+use purser_actors::engine::{
+    ClaimError, Engine, EngineDeps, EngineSettings, Lost, PaymentRequest, PaymentResult, Ports, ReconcilerDeps,
+    RestoreWindow,
+};
 use purser_actors::id::{CardId, SessionId, Wallet};
 use purser_actors::kernel::event_record::EventRecord;
 use purser_actors::kernel::{EntityKind, table};
 use purser_actors::ledger::{LedgerAccount, LedgerProvider, LedgerTransaction};
 use purser_actors::money::{Cents, Usdc};
-use purser_actors::payment::{SessionSeed, Outcome};
+use purser_actors::payment::{Outcome, SessionSeed};
 use purser_actors::port::{Authorization, EvmAuthorization, SolanaTransfer};
-use purser_actors::product::{PurchasedProduct, Purchase};
+use purser_actors::product::{Purchase, PurchasedProduct};
 use purser_storage::codec;
 
 use super::bank::FakeBank;
 use super::bridge::FakeBridge;
 use super::gift_cards::FakeGiftCards;
 use super::identity::FakeIdentityProviders;
-use super::ports::{FakeChain, FakeIssuer, RecordingShredder};
-use super::reloadable_cards::FakeReloadableCards;
 use super::payouts::FakePayouts;
+use super::ports::{FakeChain, FakeIssuer, RecordingShredder};
 use super::receivers::FakeReceivers;
+use super::reloadable_cards::FakeReloadableCards;
 use super::sellers::FakeSellers;
 use super::settings::fast;
 use super::store::MemoryStore;
@@ -112,7 +115,12 @@ impl Harness {
     async fn on(
         store: Arc<MemoryStore>,
         (chain, issuer, catalog, rails, shreds, people, bridge, program, sellers, bank, receivers, clock): Environment,
-        (settings, restored, lost, reconciling): (EngineSettings, Option<RestoreWindow>, Option<Lost>, Option<ReconcilerDeps>),
+        (settings, restored, lost, reconciling): (
+            EngineSettings,
+            Option<RestoreWindow>,
+            Option<Lost>,
+            Option<ReconcilerDeps>,
+        ),
     ) -> Self {
         // A new process never has the old one's random numbers.
         static STARTS: AtomicU64 = AtomicU64::new(0);
@@ -276,7 +284,10 @@ impl Harness {
         let books: Vec<_> = self.books().into_iter().collect();
         assert_eq!(
             books,
-            [(treasury, price), (LedgerAccount::Provider(LedgerProvider::CardIssuer), -price)]
+            [
+                (treasury, price),
+                (LedgerAccount::Provider(LedgerProvider::CardIssuer), -price)
+            ]
         );
     }
 }

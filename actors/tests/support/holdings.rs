@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use parking_lot::Mutex;
 use purser_actors::id::Wallet;
 use purser_actors::money::Usdc;
-use purser_actors::port::{BoxFuture, OutgoingTransfer, ErrorKind, PortError, Timestamp};
+use purser_actors::port::{BoxFuture, ErrorKind, OutgoingTransfer, PortError, Timestamp};
 
 use super::ports::error;
 

@@ -6,8 +6,8 @@ use std::collections::{HashMap, VecDeque};
 use parking_lot::Mutex;
 use purser_actors::id::{JobId, Wallet};
 use purser_actors::port::{
-    IssuerAccountResult, StartedCheck, BoxFuture, IssuerAccounts, CheckStatus, ErrorKind, IdentityCheck, PortError, IdentityCheckRequest,
-    Verdict,
+    BoxFuture, CheckStatus, ErrorKind, IdentityCheck, IdentityCheckRequest, IssuerAccountResult, IssuerAccounts,
+    PortError, StartedCheck, Verdict,
 };
 
 /// What happens to a call.

@@ -8,8 +8,8 @@ use parking_lot::Mutex;
 use purser_actors::id::{CardId, JobId};
 use purser_actors::money::Cents;
 use purser_actors::port::{
-    BoxFuture, CardActivity, CardIssuer, CardState, CardTransaction, CardEvent, ErrorKind, IssueResult, IssueCardRequest,
-    IssuedCard, PortError, CardSnapshot, CardActionRequest, Timestamp, TransactionStatus, CardAction,
+    BoxFuture, CardAction, CardActionRequest, CardActivity, CardEvent, CardIssuer, CardSnapshot, CardState,
+    CardTransaction, ErrorKind, IssueCardRequest, IssueResult, IssuedCard, PortError, Timestamp, TransactionStatus,
 };
 
 use super::ports::error;

@@ -2,20 +2,20 @@
 
 pub(crate) mod bank;
 pub(crate) mod bridge;
-pub(crate) mod gift_cards;
 pub(crate) mod counter_entity;
+pub(crate) mod gift_cards;
+pub(crate) mod harness;
 pub(crate) mod holdings;
+pub(crate) mod identity;
 pub(crate) mod issuer;
 pub(crate) mod lists;
-pub(crate) mod identity;
-pub(crate) mod ports;
-pub(crate) mod reloadable_cards;
 pub(crate) mod payouts;
+pub(crate) mod ports;
 pub(crate) mod receivers;
+pub(crate) mod reloadable_cards;
 pub(crate) mod sellers;
 pub(crate) mod settings;
 pub(crate) mod store;
-pub(crate) mod harness;
 
 use std::sync::Once;
 use std::sync::atomic::{AtomicU64, Ordering};

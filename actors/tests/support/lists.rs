@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use purser_actors::engine::{ReconcilerSettings, ReconcilerDeps};
+use purser_actors::engine::{ReconcilerDeps, ReconcilerSettings};
 use purser_actors::id::{BankTransferId, JobId, Network};
 use purser_actors::money::Cents;
 use purser_actors::port::{
-    BoxFuture, ListCursor, ProviderEntry, EntryKey, ErrorKind, Finality, ReconciliationLists, ChainMovement, ListPage, PortError, ProviderList,
-    Timestamp, TreasuryList,
+    BoxFuture, ChainMovement, EntryKey, ErrorKind, Finality, ListCursor, ListPage, PortError, ProviderEntry,
+    ProviderList, ReconciliationLists, Timestamp, TreasuryList,
 };
 use purser_actors::product::Currency;
-use purser_actors::reconciliation::{EntryAmount, ReconciliationSource, EntryStatus};
+use purser_actors::reconciliation::{EntryAmount, EntryStatus, ReconciliationSource};
 
 use super::EXPECTED_PANIC;
 
@@ -68,7 +68,9 @@ impl FakeLists {
     /// Walked through quickly, without any time of grace.
     pub(crate) fn reconciling(self: &Arc<Self>) -> ReconcilerDeps {
         let list = |source| -> Arc<dyn ProviderList> { Arc::new(FakeList(self.clone(), source)) };
-        let providers = ReconciliationSource::ALL.into_iter().filter(|source| source.network().is_none());
+        let providers = ReconciliationSource::ALL
+            .into_iter()
+            .filter(|source| source.network().is_none());
         ReconcilerDeps {
             lists: ReconciliationLists {
                 treasury: Some(self.clone()),
@@ -177,7 +179,11 @@ fn page<T: Clone>(all: &[T], after: Option<&ListCursor>, limit: usize) -> ListPa
 }
 
 impl ProviderList for FakeList {
-    fn entries<'a>(&'a self, after: Option<&'a ListCursor>, limit: usize) -> BoxFuture<'a, Result<ListPage<ProviderEntry>, PortError>> {
+    fn entries<'a>(
+        &'a self,
+        after: Option<&'a ListCursor>,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<ListPage<ProviderEntry>, PortError>> {
         let all = self.0.read(|written| {
             let own = written.entries.iter().filter(|((source, _), _)| *source == self.1);
             own.map(|(_, entry)| entry.clone()).collect::<Vec<_>>()
@@ -226,7 +232,11 @@ impl TreasuryList for FakeLists {
         Box::pin(std::future::ready(all))
     }
 
-    fn movement_finality<'a>(&'a self, _: Network, moved: &'a ChainMovement) -> BoxFuture<'a, Result<Finality, PortError>> {
+    fn movement_finality<'a>(
+        &'a self,
+        _: Network,
+        moved: &'a ChainMovement,
+    ) -> BoxFuture<'a, Result<Finality, PortError>> {
         self.0.lock().unwrap().asked_finality += 1;
         let finality = self.read(|written| {
             let there = written.moved.values().any(|one| one == moved);

@@ -4,7 +4,9 @@ use std::collections::{HashMap, VecDeque};
 
 use parking_lot::Mutex;
 use purser_actors::id::{JobId, PayoutId};
-use purser_actors::port::payouts::{PayoutRequest, PayoutRails, PayoutRailStatus, RecallResult, PayoutStatusUpdate, PayoutEvent};
+use purser_actors::port::payouts::{
+    PayoutEvent, PayoutRailStatus, PayoutRails, PayoutRequest, PayoutStatusUpdate, RecallResult,
+};
 use purser_actors::port::{BoxFuture, ErrorKind, PortError};
 
 use super::ports::{IssuerBehavior, error};

@@ -8,8 +8,9 @@ use parking_lot::Mutex;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, BoxFuture, ChainStanding, Decline, OutgoingTransfer, ErrorKind, EvmAuthorization, Finality, ChainStatus,
-    PortError, Preparation, PreparedTransaction, Settlement, KeyShredder, SubmitResult, Timestamp, OutgoingTransferRequest,
+    Authorization, BoxFuture, ChainStanding, ChainStatus, Decline, ErrorKind, EvmAuthorization, Finality, KeyShredder,
+    OutgoingTransfer, OutgoingTransferRequest, PortError, Preparation, PreparedTransaction, Settlement, SubmitResult,
+    Timestamp,
 };
 use tokio::sync::Semaphore;
 
@@ -297,7 +298,9 @@ impl Settlement for FakeChain {
                     }
                     settled(self.land(authorization))
                 }
-                PaymentBehavior::Settles | PaymentBehavior::Unreachable(_) | PaymentBehavior::Panics(0) => settled(self.land(authorization)),
+                PaymentBehavior::Settles | PaymentBehavior::Unreachable(_) | PaymentBehavior::Panics(0) => {
+                    settled(self.land(authorization))
+                }
             }
         })
     }
@@ -345,11 +348,19 @@ impl Settlement for FakeChain {
         self.holdings.treasury_holds()
     }
 
-    fn sent_by<'a>(&'a self, from: &'a Wallet, since: Timestamp) -> BoxFuture<'a, Result<Vec<OutgoingTransfer>, PortError>> {
+    fn sent_by<'a>(
+        &'a self,
+        from: &'a Wallet,
+        since: Timestamp,
+    ) -> BoxFuture<'a, Result<Vec<OutgoingTransfer>, PortError>> {
         self.holdings.sent_by(from, since, self.silent.load(Ordering::SeqCst))
     }
 
-    fn departures(&self, since: Timestamp, until: Timestamp) -> BoxFuture<'_, Result<Vec<OutgoingTransfer>, PortError>> {
+    fn departures(
+        &self,
+        since: Timestamp,
+        until: Timestamp,
+    ) -> BoxFuture<'_, Result<Vec<OutgoingTransfer>, PortError>> {
         self.listings.fetch_add(1, Ordering::SeqCst);
         if self.silent.load(Ordering::SeqCst) {
             return Box::pin(std::future::ready(Err(error(ErrorKind::Temporary, "departures"))));

@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 
 use parking_lot::Mutex;
 use purser_actors::id::EventId;
-use purser_actors::port::{BoxFuture, WebhookPostError, WebhookResponse, WebhookPostRequest, Timestamp, WebhookSender};
+use purser_actors::port::{BoxFuture, Timestamp, WebhookPostError, WebhookPostRequest, WebhookResponse, WebhookSender};
 use tokio::sync::Semaphore;
 
 /// What a receiver does with one posting.

@@ -7,9 +7,9 @@ use parking_lot::Mutex;
 use purser_actors::id::{CardId, JobId};
 use purser_actors::money::Cents;
 use purser_actors::port::{
-    BoxFuture, CardActivity, OpenCardResult, ReloadableCardProvider, CardState, CardTransaction, CardEvent, ErrorKind, IssuedCard,
-    OpenCardRequest, PortError, HoldResult, HoldRequest, HoldStatus, CardSnapshot, CardActionRequest, Timestamp, TransactionStatus,
-    CardAction,
+    BoxFuture, CardAction, CardActionRequest, CardActivity, CardEvent, CardSnapshot, CardState, CardTransaction,
+    ErrorKind, HoldRequest, HoldResult, HoldStatus, IssuedCard, OpenCardRequest, OpenCardResult, PortError,
+    ReloadableCardProvider, Timestamp, TransactionStatus,
 };
 
 use super::identity::CallBehavior;

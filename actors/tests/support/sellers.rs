@@ -8,10 +8,10 @@ use parking_lot::Mutex;
 use purser_actors::agent_wallet::WalletAddresses;
 use purser_actors::id::Wallet;
 use purser_actors::port::{
-    Authorization, BoxFuture, WalletSigner, ErrorKind, EvmAuthorization, PaidHttpClient, PortError, SealedKeys, SealedHttpPart,
-    OutgoingTransferRequest,
+    Authorization, BoxFuture, ErrorKind, EvmAuthorization, OutgoingTransferRequest, PaidHttpClient, PortError,
+    SealedHttpPart, SealedKeys, WalletSigner,
 };
-use purser_actors::wallet_payment::{ServerResponse, CallFailure};
+use purser_actors::wallet_payment::{CallFailure, ServerResponse};
 
 use super::ports::{FakeChain, error};
 
@@ -140,7 +140,10 @@ impl PaidHttpClient for FakeSellers {
         if now != SellerBehavior::Unreachable {
             self.calls.fetch_add(1, Ordering::SeqCst);
         }
-        if matches!(now, SellerBehavior::Well | SellerBehavior::AnswerLost | SellerBehavior::WithAnError) {
+        if matches!(
+            now,
+            SellerBehavior::Well | SellerBehavior::AnswerLost | SellerBehavior::WithAnError
+        ) {
             self.chain.land(&authorization);
         }
         let answer = match now {

@@ -3,12 +3,12 @@
 use purser_actors::approval::Limits;
 use purser_actors::breaker::Rules;
 use purser_actors::engine::webhooks::WebhookSettings;
-use purser_actors::engine::{PayoutSettings, EngineSettings};
+use purser_actors::engine::{EngineSettings, PayoutSettings};
 use purser_actors::kernel::outbox::RetryPolicy;
 use purser_actors::kernel::registry;
 use purser_actors::money::{Cents, FeeRule, Usdc};
 use purser_actors::payout::RailTerms;
-use purser_actors::product::{DailyCap, DailyCaps, ProductLine, PriceRange};
+use purser_actors::product::{DailyCap, DailyCaps, PriceRange, ProductLine};
 use rust_decimal::Decimal;
 
 /// Quick pauses, and time-outs so long that a busy machine never meets them.

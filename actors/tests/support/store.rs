@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use purser_storage::{
-    Batch, BoxFuture, CommitError, Committed, Condition, CommitCallback, EventSink, Headroom, MAX_VALUE_BYTES, Row, RowKey, Seq,
-    Span, Store, StoreError, StoredEvent, Write,
+    Batch, BoxFuture, CommitCallback, CommitError, Committed, Condition, EventSink, Headroom, MAX_VALUE_BYTES, Row,
+    RowKey, Seq, Span, Store, StoreError, StoredEvent, Write,
 };
 
 /// Cursors are no sequences.

@@ -8,7 +8,7 @@ use zeroize::Zeroizing;
 
 use super::{Args, describe_error};
 use crate::cli::CliError;
-use crate::cli::http_client::{HttpResponse, HttpClient, at, parse_url, reachable};
+use crate::cli::http_client::{HttpClient, HttpResponse, at, parse_url, reachable};
 use crate::service::DataDir;
 
 /// The operator's API, and who asks it.

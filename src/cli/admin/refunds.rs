@@ -71,7 +71,9 @@ pub(super) async fn run(desk: &AdminClient, act: RefundCommand) -> Result<HttpRe
             let after = after.map_or_else(String::new, |after| format!("&after={after}"));
             return desk.get(&format!("/admin/refunds?all=true{after}")).await;
         }
-        RefundCommand::Show { payment_id } => return desk.get(&format!("/admin/refunds?payment_id={payment_id}")).await,
+        RefundCommand::Show { payment_id } => {
+            return desk.get(&format!("/admin/refunds?payment_id={payment_id}")).await;
+        }
         RefundCommand::Request {
             payment_id,
             amount,

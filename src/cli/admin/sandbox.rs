@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::cli::http_client::{HttpResponse, HttpClient, at, parse_url, reachable};
+use crate::cli::http_client::{HttpClient, HttpResponse, at, parse_url, reachable};
 use crate::cli::{CliError, TlsArgs};
 use crate::config::Config;
 use crate::service::DataDir;

@@ -61,9 +61,15 @@ fn a_cursor_that_is_too_old_moves_to_what_is_kept() {
         as_json: true,
         is_new: false,
     };
-    assert!(matches!(cursor.skip(r#"{"oldest":4294967356}"#), ConnectionEnd::Reconnect(_)));
+    assert!(matches!(
+        cursor.skip(r#"{"oldest":4294967356}"#),
+        ConnectionEnd::Reconnect(_)
+    ));
     assert_eq!(cursor.subscribe()["after"], 4_294_967_355u64);
-    assert!(matches!(cursor.skip(r#"{"oldest":4294967356}"#), ConnectionEnd::Failed(_)));
+    assert!(matches!(
+        cursor.skip(r#"{"oldest":4294967356}"#),
+        ConnectionEnd::Failed(_)
+    ));
     assert!(matches!(cursor.skip("gone"), ConnectionEnd::Failed(_)));
     assert_eq!(cursor.after, Some(4_294_967_355));
 }

@@ -64,7 +64,11 @@ mod tests {
         // a card that is ready, or not yet, is none.
         let bought = |card: Value| json!({"status": "pending", "card_id": "card_1", "card_data": card});
         for (body, end, words) in [
-            (bought(json!({"status": "ready"})), PurchaseOutcome::Ready, "card_1 is ready"),
+            (
+                bought(json!({"status": "ready"})),
+                PurchaseOutcome::Ready,
+                "card_1 is ready",
+            ),
             (
                 bought(json!({"status": "failed"})),
                 PurchaseOutcome::Failed,

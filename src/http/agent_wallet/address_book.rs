@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::super::account::BearerClaims;
-use super::super::callable::{self, require_spend_rights, reply, require_sign_in};
+use super::super::callable::{self, reply, require_sign_in, require_spend_rights};
 use super::super::error::ApiError;
-use super::super::idempotency::{IdempotencyKey, RecordedReply, memo, in_progress_response};
+use super::super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, memo};
 use super::super::schemas;
 use super::{EmptyRequest, Shared, address, payment_error, text};
 

@@ -63,7 +63,9 @@ fn joined(target: &str, query: &str) -> String {
 fn query(params: &RawValue) -> Result<String, ApiError> {
     let error = "`params` must be an object of texts, numbers and flags.";
     let invalid = || ApiError::parameter("parameter_invalid", "params", error);
-    let members: Vec<(String, Box<RawValue>)> = serde_json::from_str::<QueryMembers>(params.get()).map_err(|_| invalid())?.0;
+    let members: Vec<(String, Box<RawValue>)> = serde_json::from_str::<QueryMembers>(params.get())
+        .map_err(|_| invalid())?
+        .0;
     let mut pairs = Vec::with_capacity(members.len());
     for (name, raw) in members {
         let value = match serde_json::from_str(raw.get()).map_err(|_| invalid())? {

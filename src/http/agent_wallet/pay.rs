@@ -10,23 +10,23 @@ use purser_actors::agent_wallet::AgentWallet;
 use purser_actors::id::WalletPaymentId;
 use purser_actors::kernel::idempotency::IdempotencySlot;
 use purser_actors::money::Usdc;
-use purser_actors::wallet_payment::{WalletPaymentOrder, PaymentMethod};
+use purser_actors::wallet_payment::{PaymentMethod, WalletPaymentOrder};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use super::super::account::BearerClaims;
-use super::super::callable::require_spend_rights;
 use super::super::auth::AuthClaims;
+use super::super::callable::require_spend_rights;
 use super::super::error::ApiError;
 use super::super::idempotency::{IdempotencyKey, RecordedReply, keyed_fingerprint};
 use super::super::schemas;
 use super::payments::{PaymentRunner, response_body};
 use super::transfer::amount;
 use super::{AgentWalletState, Shared, address, network, note, policy_filtered, refusal};
-use crate::agent_wallet::offer_selection::{SelectedOffer, OfferRejection, OwnAddresses, PaymentPins};
-use crate::agent_wallet::{PaidHttpRequest, CallTarget};
-use crate::outbound::client::{OutboundResponse, OutboundError};
+use crate::agent_wallet::offer_selection::{OfferRejection, OwnAddresses, PaymentPins, SelectedOffer};
+use crate::agent_wallet::{CallTarget, PaidHttpRequest};
+use crate::outbound::client::{OutboundError, OutboundResponse};
 use crate::wallet::PaymentRequired;
 
 /// What `agentX402Pay` takes.
@@ -180,7 +180,11 @@ impl AgentWalletState {
             body: asked.body,
             terms: None,
         };
-        let answered = self.calling.request_price(&request, None).await.map_err(|e| not_sent(&e))?;
+        let answered = self
+            .calling
+            .request_price(&request, None)
+            .await
+            .map_err(|e| not_sent(&e))?;
         let own = matches!(request.target, CallTarget::Route(_));
         if answered.status != 402 {
             return not_paid(&answered, own);
@@ -226,7 +230,11 @@ impl AgentWalletState {
     }
 
     /// The first offer that the wallet can pay, or else the first, with what the wallet holds there.
-    async fn affordable(&self, wallet: &AgentWallet, offers: Vec<SelectedOffer>) -> Result<(SelectedOffer, Usdc), ApiError> {
+    async fn affordable(
+        &self,
+        wallet: &AgentWallet,
+        offers: Vec<SelectedOffer>,
+    ) -> Result<(SelectedOffer, Usdc), ApiError> {
         let mut first = None;
         for offer in offers {
             let network = offer.to.network();

@@ -2,23 +2,23 @@
 
 use http::StatusCode;
 use purser_actors::agent_wallet::AgentWallet;
-use purser_actors::engine::{OperationError, Engine};
-use purser_actors::id::{WalletPaymentId, Wallet};
-use purser_actors::kernel::job::Job;
+use purser_actors::engine::{Engine, OperationError};
+use purser_actors::id::{Wallet, WalletPaymentId};
 use purser_actors::kernel::idempotency::IdempotencySlot;
+use purser_actors::kernel::job::Job;
 use purser_actors::kernel::{Entity as _, sanitize_text};
 use purser_actors::money::Usdc;
-use purser_actors::wallet_payment::{CallFailure, WalletPaymentOrder, HttpRecordPart, WalletPayment, Status};
+use purser_actors::wallet_payment::{CallFailure, HttpRecordPart, Status, WalletPayment, WalletPaymentOrder};
 use serde_json::Value;
 use serde_json::value::to_raw_value;
 
-use super::super::callable::{to_camel_case, reply_verbatim};
+use super::super::callable::{reply_verbatim, to_camel_case};
 use super::super::error::ApiError;
 use super::super::held::with_held;
 use super::super::idempotency::{RecordedReply, entity_recorder, in_progress_response};
-use super::{AgentWalletState, refusal, payment_error};
-use crate::agent_wallet::paid_http_client::AgentWalletClient;
+use super::{AgentWalletState, payment_error, refusal};
 use crate::agent_wallet::open_response;
+use crate::agent_wallet::paid_http_client::AgentWalletClient;
 use crate::vault::Vault;
 
 /// What `Key::once_following` needs to spend, and to answer again for a spend that was made.
@@ -52,7 +52,11 @@ impl PaymentRunner {
         place: Option<IdempotencySlot>,
     ) -> Result<RecordedReply, ApiError> {
         let memo = place.map(|place| entity_recorder::<AgentWallet, WalletPayment>(place, id, payment_error));
-        match self.engine.start_wallet_payment(self.owner, (id, holds), (order, call), memo).await {
+        match self
+            .engine
+            .start_wallet_payment(self.owner, (id, holds), (order, call), memo)
+            .await
+        {
             Ok(()) => self.answer(id, true).await,
             Err(OperationError::Rejected(why)) => Err(payment_error(&why)),
             Err(denied) => Err(in_progress_response(&denied)),
@@ -74,7 +78,11 @@ impl PaymentRunner {
         let spend = match ended.ok().flatten() {
             Some(spend) => spend,
             None => {
-                let read = self.engine.wallet_payment(&id).await.map_err(|_| ApiError::internal())?;
+                let read = self
+                    .engine
+                    .wallet_payment(&id)
+                    .await
+                    .map_err(|_| ApiError::internal())?;
                 read.ok_or_else(ApiError::internal)?
             }
         };

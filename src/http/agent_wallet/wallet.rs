@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::response::Response;
 use purser_actors::agent_wallet::AgentWallet;
 use purser_actors::engine::OperationError;
-use purser_actors::id::{Network, WalletPaymentId, Wallet};
+use purser_actors::id::{Network, Wallet, WalletPaymentId};
 use purser_actors::kernel::idempotency::CommandResult;
 use purser_actors::kernel::{Entity as _, JsonObject};
 use purser_actors::money::Usdc;
@@ -13,10 +13,10 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::super::account::BearerClaims;
-use super::super::callable::{self, to_camel_case, require_spend_rights, reply};
 use super::super::auth::AuthClaims;
+use super::super::callable::{self, reply, require_spend_rights, to_camel_case};
 use super::super::error::ApiError;
-use super::super::idempotency::{IdempotencyKey, RecordedReply, memo, in_progress_response};
+use super::super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, memo};
 use super::super::schemas;
 use super::{AgentWalletState, EmptyRequest, Shared, payment_error, payments};
 
@@ -155,7 +155,10 @@ pub(super) async fn get_agent_spend_limit(
     let now = room.clock.now();
     let before = room.callables.engine.spent_before(&wallet).await;
     let before = before.ok_or_else(chain_unavailable)?;
-    let used = wallet.used_on(now).checked_add(before).map_err(|_| ApiError::internal())?;
+    let used = wallet
+        .used_on(now)
+        .checked_add(before)
+        .map_err(|_| ApiError::internal())?;
     let or_null = |view: JsonObject, name, amount: Option<_>| match amount {
         Some(amount) => view.number(name, amount),
         None => view.optional_text(name, None::<&str>),
@@ -182,7 +185,11 @@ impl AgentWalletState {
     }
 
     /// The spend of this name, if it is the caller's.
-    async fn own_spend(&self, claims: &AuthClaims, text: &str) -> Result<(WalletPaymentId, purser_actors::wallet_payment::WalletPayment), ApiError> {
+    async fn own_spend(
+        &self,
+        claims: &AuthClaims,
+        text: &str,
+    ) -> Result<(WalletPaymentId, purser_actors::wallet_payment::WalletPayment), ApiError> {
         let unknown = || ApiError::not_found("spend_unknown", "There is no such spend.");
         let id: WalletPaymentId = text.parse().map_err(|_| unknown())?;
         let found = self.callables.engine.wallet_payment(&id).await;

@@ -17,7 +17,7 @@ use utoipa::ToSchema;
 use super::super::account::BearerClaims;
 use super::super::callable;
 use super::super::error::ApiError;
-use super::super::idempotency::{IdempotencyKey, RecordedReply, memo, in_progress_response};
+use super::super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, memo};
 use super::super::schemas;
 use super::fields::{limit, line};
 use super::{BankingState, Shared};

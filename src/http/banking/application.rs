@@ -15,7 +15,7 @@ use utoipa::ToSchema;
 use super::super::account::BearerClaims;
 use super::super::callable;
 use super::super::error::ApiError;
-use super::super::idempotency::{IdempotencyKey, RecordedReply, memo, keyed_fingerprint, in_progress_response};
+use super::super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, keyed_fingerprint, memo};
 use super::super::schemas;
 use super::fields::{date, line, phone, tax_number};
 use super::profile::EmptyRequest;
@@ -175,7 +175,11 @@ pub(super) async fn submit_banking_application(
 }
 
 /// The answer to a change, as it is remembered.
-fn changed(owner: &Wallet, told: CommandResult<'_, BankingApplication>, verified: bool) -> Result<RecordedReply, ApiError> {
+fn changed(
+    owner: &Wallet,
+    told: CommandResult<'_, BankingApplication>,
+    verified: bool,
+) -> Result<RecordedReply, ApiError> {
     match told {
         Ok((_, Some(application))) => Ok(callable::reply(&whole(owner, application, verified))),
         Ok((_, None)) => Err(ApiError::internal()),
@@ -204,7 +208,11 @@ pub(super) async fn after(
 }
 
 /// The memo's side of [`after`], for other rooms of the application.
-pub(super) fn record(owner: &Wallet, told: CommandResult<'_, BankingApplication>, verified: bool) -> Result<RecordedReply, ApiError> {
+pub(super) fn record(
+    owner: &Wallet,
+    told: CommandResult<'_, BankingApplication>,
+    verified: bool,
+) -> Result<RecordedReply, ApiError> {
     changed(owner, told, verified)
 }
 

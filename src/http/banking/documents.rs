@@ -6,7 +6,7 @@ use axum::response::Response;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::StatusCode;
-use purser_actors::banking::application::{Document, MediaType, DocumentType};
+use purser_actors::banking::application::{Document, DocumentType, MediaType};
 use purser_actors::engine::OperationError;
 use purser_actors::id::DocumentId;
 use serde::{Deserialize, Serialize};
@@ -78,7 +78,10 @@ pub(super) async fn upload_banking_document(
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = banking.callables.read_up_to::<UploadDocumentRequest>(body, UPLOAD_MAX).await?;
+    let call = banking
+        .callables
+        .read_up_to::<UploadDocumentRequest>(body, UPLOAD_MAX)
+        .await?;
     let (shows, bytes) = (call.data.r#type.shows(), decoded(&call.data.content)?);
     let media = detect_media_type(&bytes)?;
     banking.callables.admit(&claims, &call).await?;

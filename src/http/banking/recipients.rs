@@ -4,10 +4,10 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use http::StatusCode;
-use purser_actors::bank_destination::{BankRecipient, BankDestination, Rejection};
-use purser_actors::engine::{OperationError, Engine};
-use purser_actors::id::{BankRecipientId, BankDestinationId, Wallet};
-use purser_actors::kernel::idempotency::{IdempotencySlot, CommandResult};
+use purser_actors::bank_destination::{BankDestination, BankRecipient, Rejection};
+use purser_actors::engine::{Engine, OperationError};
+use purser_actors::id::{BankDestinationId, BankRecipientId, Wallet};
+use purser_actors::kernel::idempotency::{CommandResult, IdempotencySlot};
 use purser_actors::kernel::{Entity as _, JsonObject};
 use purser_actors::port::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -16,10 +16,10 @@ use utoipa::ToSchema;
 use super::super::account::BearerClaims;
 use super::super::callable::{self, may_change};
 use super::super::error::ApiError;
-use super::super::idempotency::{IdempotencyKey, RecordedReply, memo, keyed_fingerprint, in_progress_response};
+use super::super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, keyed_fingerprint, memo};
 use super::super::recipients::by_recipient;
 use super::super::schemas;
-use super::destination::{ParsedAccount, BankDestinationRequest, account};
+use super::destination::{BankDestinationRequest, ParsedAccount, account};
 use super::fields::{limit, line};
 use super::{BankingState, Shared};
 use crate::provider::payouts::seal_account;
@@ -265,7 +265,10 @@ fn removed(told: Result<(), OperationError<Rejection>>) -> Result<(), ApiError> 
     }
 }
 
-pub(super) fn remember(place: IdempotencySlot, id: BankDestinationId) -> purser_actors::kernel::IdempotencyRecorder<BankDestination> {
+pub(super) fn remember(
+    place: IdempotencySlot,
+    id: BankDestinationId,
+) -> purser_actors::kernel::IdempotencyRecorder<BankDestination> {
     memo::<BankDestination>(place, move |told: CommandResult<'_, BankDestination>| match told {
         Ok((_, Some(kept))) => Ok(shown(id, kept)),
         Ok((_, None)) | Err(_) => Err(destination_unknown()),

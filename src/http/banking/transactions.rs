@@ -14,8 +14,8 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::super::account::BearerClaims;
-use super::super::callable;
 use super::super::auth::AuthClaims;
+use super::super::callable;
 use super::super::error::ApiError;
 use super::super::held::with_held;
 use super::super::schemas;
@@ -151,7 +151,12 @@ impl BankTransactionRecord {
 
 impl BankingState {
     /// The transaction of this name, if it is the caller's.
-    async fn transaction(&self, claims: &AuthClaims, text: &str, param: &'static str) -> Result<BankTransactionRecord, ApiError> {
+    async fn transaction(
+        &self,
+        claims: &AuthClaims,
+        text: &str,
+        param: &'static str,
+    ) -> Result<BankTransactionRecord, ApiError> {
         let engine = &self.callables.engine;
         let unknown = || ApiError::not_found("transaction_unknown", "There is no such transaction.").param(param);
         let (owner, found) = if let Ok(id) = text.parse::<BankTransferId>() {
@@ -182,7 +187,11 @@ impl BankingState {
     ) -> Result<(Vec<(PayoutId, Payout)>, bool), ApiError> {
         let mut found = Vec::new();
         loop {
-            let read = self.callables.engine.bank_payouts_after(&claims.wallet, after, limit).await;
+            let read = self
+                .callables
+                .engine
+                .bank_payouts_after(&claims.wallet, after, limit)
+                .await;
             let (page, more) = read.map_err(|_| ApiError::internal())?;
             after = page.last().map(|(id, payout)| (payout.created_at, id.0)).or(after);
             found.extend(

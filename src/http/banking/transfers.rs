@@ -5,11 +5,11 @@ use axum::extract::State;
 use axum::response::Response;
 use http::StatusCode;
 use purser_actors::account::{Account, BalancePayout, BankDebit, Rejection};
+use purser_actors::bank_destination::DestinationType;
 use purser_actors::banking::account::{BankAccount, Status};
 use purser_actors::banking::transfer::{BankTransfer, TransferRequest};
-use purser_actors::bank_destination::DestinationType;
 use purser_actors::engine::OperationError;
-use purser_actors::id::{BankTransferId, BankDestinationId, PayoutId};
+use purser_actors::id::{BankDestinationId, BankTransferId, PayoutId};
 use purser_actors::kernel::JsonObject;
 use purser_actors::kernel::idempotency::CommandResult;
 use purser_actors::money::{Cents, Usdc};
@@ -24,7 +24,7 @@ use super::super::account::BearerClaims;
 use super::super::callable::{self, require_sign_in};
 use super::super::error::ApiError;
 use super::super::held::takes_on;
-use super::super::idempotency::{IdempotencyKey, RecordedReply, memo, in_progress_response};
+use super::super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, memo};
 use super::super::schemas;
 use super::fields::{amount, line};
 use super::{BankingState, Shared};
@@ -123,7 +123,9 @@ pub(super) async fn create_banking_transfer(
                         started(&transfer_begun(id), told.map(drop))
                     })
                 });
-                let told = engine.debit_for_bank(owner, BankDebit::Transfer(id, wanted), memo).await;
+                let told = engine
+                    .debit_for_bank(owner, BankDebit::Transfer(id, wanted), memo)
+                    .await;
                 return ended(&transfer_begun(id), told);
             }
             let memo = place.map(|place| {
@@ -236,8 +238,11 @@ pub(super) async fn send_banking_payout(
             };
             let told = payout_begun(id, destination, cents, charged);
             let view = told.clone();
-            let memo =
-                place.map(|place| memo::<Account>(place, move |told: CommandResult<'_, Account>| started(&view, told.map(drop))));
+            let memo = place.map(|place| {
+                memo::<Account>(place, move |told: CommandResult<'_, Account>| {
+                    started(&view, told.map(drop))
+                })
+            });
             let payout = Box::new(BalancePayout {
                 id,
                 plan,
@@ -245,7 +250,10 @@ pub(super) async fn send_banking_payout(
                 charged,
                 cap: None,
             });
-            ended(&told, engine.debit_for_bank(owner, BankDebit::Payout(payout), memo).await)
+            ended(
+                &told,
+                engine.debit_for_bank(owner, BankDebit::Payout(payout), memo).await,
+            )
         },
     )
     .await

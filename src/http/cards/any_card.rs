@@ -2,7 +2,7 @@
 
 use purser_actors::card::life;
 use purser_actors::card::{self, Card};
-use purser_actors::engine::{OperationError, Engine};
+use purser_actors::engine::{Engine, OperationError};
 use purser_actors::gift_card::{self, GiftCard};
 use purser_actors::id::{CardId, PaymentId, Wallet};
 use purser_actors::intl_order::IntlOrder;
@@ -178,7 +178,12 @@ impl AnyCard {
     }
 
     /// Adds what spends it. That it was shown is durable before it is.
-    pub(super) async fn with_details(&self, cards: &CardState, id: CardId, view: JsonObject) -> Result<JsonObject, ApiError> {
+    pub(super) async fn with_details(
+        &self,
+        cards: &CardState,
+        id: CardId,
+        view: JsonObject,
+    ) -> Result<JsonObject, ApiError> {
         match self {
             Self::Usa(card) => {
                 let asked = async |issuer_ref: String| {

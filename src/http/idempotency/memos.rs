@@ -1,6 +1,6 @@
 //! What is written beside a command under an idempotency key.
 
-use purser_actors::kernel::idempotency::{RecordedResponse, IdempotencySlot, CommandResult};
+use purser_actors::kernel::idempotency::{CommandResult, IdempotencySlot, RecordedResponse};
 use purser_actors::kernel::{Entity, IdempotencyRecorder};
 
 use super::RecordedReply;

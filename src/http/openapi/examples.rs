@@ -99,7 +99,10 @@ pub(super) fn add(document: &mut Value) {
     for (style, prefix) in [(ErrorStyle::Plain, ""), (ErrorStyle::Callable, "callable-")] {
         for (of, meaning) in errors() {
             let name = format!("{prefix}{}-{}", of.0, of.1);
-            examples.insert(name, json!({"summary": meaning, "value": error_example(of, meaning, style)}));
+            examples.insert(
+                name,
+                json!({"summary": meaning, "value": error_example(of, meaning, style)}),
+            );
         }
     }
     let tables = tables();
@@ -191,7 +194,13 @@ fn add_request_example(path: &str, operation: &mut Value, schemas: &Value) {
     json["example"] = example;
 }
 
-fn add_response_example(response: &mut Value, status: &str, given: &[ErrorCase<'_>], style: ErrorStyle, schemas: &Value) {
+fn add_response_example(
+    response: &mut Value,
+    status: &str,
+    given: &[ErrorCase<'_>],
+    style: ErrorStyle,
+    schemas: &Value,
+) {
     let content = response.get_mut("content").and_then(Value::as_object_mut);
     for (kind, body) in content.into_iter().flatten() {
         // The same, with the members of RFC 9457.

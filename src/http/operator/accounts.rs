@@ -10,7 +10,7 @@ use purser_actors::port::Timestamp;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::extractors::{AuthorizedRequest, OperatorRequest, AuthorizedRead, check_note};
+use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest, check_note};
 use super::{AdminState, unavailable};
 use crate::http::error::ApiError;
 use crate::http::json;
@@ -27,7 +27,9 @@ impl OperatorRequest for FreezeAccountRequest {
     const TASK: Permission = Permission::FreezeAccounts;
 }
 
-pub(super) async fn post_freeze(AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<FreezeAccountRequest>) -> Result<Response, ApiError> {
+pub(super) async fn post_freeze(
+    AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<FreezeAccountRequest>,
+) -> Result<Response, ApiError> {
     check_note("message", "is for the holder", &wanted.message)?;
     set_frozen(&admin, &wanted.wallet, Some(wanted.message), act).await
 }
@@ -40,11 +42,18 @@ pub(super) struct UnfreezeAccountRequest {
 
 impl OperatorRequest for UnfreezeAccountRequest {}
 
-pub(super) async fn post_unfreeze(AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<UnfreezeAccountRequest>) -> Result<Response, ApiError> {
+pub(super) async fn post_unfreeze(
+    AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<UnfreezeAccountRequest>,
+) -> Result<Response, ApiError> {
     set_frozen(&admin, &wanted.wallet, None, act).await
 }
 
-async fn set_frozen(admin: &AdminState, wallet: &str, message: Option<String>, act: OperatorAction) -> Result<Response, ApiError> {
+async fn set_frozen(
+    admin: &AdminState,
+    wallet: &str,
+    message: Option<String>,
+    act: OperatorAction,
+) -> Result<Response, ApiError> {
     let wallet: Wallet = wallet
         .parse()
         .map_err(|_| ApiError::parameter("parameter_invalid", "wallet", "`wallet` is not an address."))?;

@@ -3,13 +3,13 @@
 
 use axum::response::Response;
 use http::StatusCode;
-use purser_actors::operator::{Role, Permission};
+use purser_actors::operator::{Permission, Role};
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
 
-use super::extractors::{OperatorRequest, AuthorizedRead};
+use super::extractors::{AuthorizedRead, OperatorRequest};
 use super::operations::operations;
 use super::schemas;
 use crate::http::error::ApiError;
@@ -74,7 +74,11 @@ impl OperationDoc {
     }
 
     /// Changes something.
-    pub(super) fn post<T: OperatorRequest + ToSchema>(path: &'static str, says: &'static str, gives: SchemaRef) -> Self {
+    pub(super) fn post<T: OperatorRequest + ToSchema>(
+        path: &'static str,
+        says: &'static str,
+        gives: SchemaRef,
+    ) -> Self {
         Self {
             method: "post",
             path,

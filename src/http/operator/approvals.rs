@@ -10,9 +10,9 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use super::extractors::{AuthorizedRequest, OperatorRequest, AuthorizedRead, check_note};
+use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest, check_note};
 use super::refunds::dollars;
-use super::{AdminState, card_withdrawals, untracked_transfers, accounts, incoming, intl_orders, unavailable, jobs};
+use super::{AdminState, accounts, card_withdrawals, incoming, intl_orders, jobs, unavailable, untracked_transfers};
 use crate::http::error::ApiError;
 use crate::http::json;
 use crate::http::query::Query;
@@ -39,7 +39,9 @@ pub(super) struct ApproveAct {
 
 impl OperatorRequest for ApproveAct {}
 
-pub(super) async fn post_approve(AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<ApproveAct>) -> Result<Response, ApiError> {
+pub(super) async fn post_approve(
+    AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<ApproveAct>,
+) -> Result<Response, ApiError> {
     let amount = dollars(&wanted.amount)?;
     let id: ApprovalId = wanted.approval_id.parse().map_err(|_| unknown())?;
     let approved = admin.engine.approve(id, amount, &act).await;
@@ -55,7 +57,9 @@ pub(super) struct RejectAct {
 
 impl OperatorRequest for RejectAct {}
 
-pub(super) async fn post_reject(AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<RejectAct>) -> Result<Response, ApiError> {
+pub(super) async fn post_reject(
+    AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<RejectAct>,
+) -> Result<Response, ApiError> {
     check_note("reason", "is for the audit log", &wanted.reason)?;
     let id: ApprovalId = wanted.approval_id.parse().map_err(|_| unknown())?;
     let rejected = admin.engine.disapprove(id, wanted.reason, &act).await;

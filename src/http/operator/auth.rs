@@ -4,7 +4,7 @@ use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use purser_actors::engine::Engine;
 use purser_actors::id;
-use purser_actors::operator::{OperatorAction, Role, Permission};
+use purser_actors::operator::{OperatorAction, Permission, Role};
 use purser_actors::port::Entropy;
 use sha2::{Digest as _, Sha256};
 
@@ -58,7 +58,12 @@ impl OperatorAuth {
     ///
     /// # Errors
     /// 401 `token_missing` or `token_invalid`, 403 `role_forbidden`, 500 when storage fails.
-    pub async fn authenticate(&self, headers: &HeaderMap, request: RequestId, task: Permission) -> Result<OperatorAction, ApiError> {
+    pub async fn authenticate(
+        &self,
+        headers: &HeaderMap,
+        request: RequestId,
+        task: Permission,
+    ) -> Result<OperatorAction, ApiError> {
         let mut sent = headers.get_all(AUTHORIZATION).iter();
         let (Some(value), None) = (sent.next(), sent.next()) else {
             let text = "This route needs one Authorization: Bearer header with an operator's token.";

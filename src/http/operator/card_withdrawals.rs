@@ -2,7 +2,7 @@
 
 use axum::response::Response;
 use purser_actors::card_withdrawal::{CardWithdrawal, Rejection};
-use purser_actors::engine::{OperationError, Held, Waits};
+use purser_actors::engine::{Held, OperationError, Waits};
 use purser_actors::id::WithdrawalId;
 use purser_actors::kernel::{Entity, JsonObject};
 use purser_actors::lease::Leasable as _;
@@ -10,7 +10,7 @@ use purser_actors::port::Timestamp;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::extractors::{AuthorizedRequest, OperatorRequest, AuthorizedRead, check_note};
+use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest, check_note};
 use super::leases::{LeasedResource, answer, claimed, conflict, listed, page, queue};
 use super::{AdminState, approvals, unavailable};
 use crate::http::error::ApiError;
@@ -58,7 +58,9 @@ pub(super) struct ClaimWithdrawalRequest {
 
 impl OperatorRequest for ClaimWithdrawalRequest {}
 
-pub(super) async fn post_claim(AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<ClaimWithdrawalRequest>) -> Result<Response, ApiError> {
+pub(super) async fn post_claim(
+    AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<ClaimWithdrawalRequest>,
+) -> Result<Response, ApiError> {
     let id = load_withdrawal(&admin, &wanted.withdrawal_id).await?;
     let lease = admin.engine.claim_card_withdrawal(id, act, admin.lease_ms).await;
     let lease = lease.map_err(refused)?;
@@ -74,7 +76,9 @@ pub(super) struct ReleaseWithdrawalRequest {
 
 impl OperatorRequest for ReleaseWithdrawalRequest {}
 
-pub(super) async fn post_release(AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<ReleaseWithdrawalRequest>) -> Result<Response, ApiError> {
+pub(super) async fn post_release(
+    AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<ReleaseWithdrawalRequest>,
+) -> Result<Response, ApiError> {
     let id = load_withdrawal(&admin, &wanted.withdrawal_id).await?;
     let released = admin.engine.release_card_withdrawal(id, act, wanted.lease).await;
     released.map_err(refused)?;
@@ -91,7 +95,9 @@ pub(super) struct FulfilWithdrawalRequest {
 
 impl OperatorRequest for FulfilWithdrawalRequest {}
 
-pub(super) async fn post_fulfil(AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<FulfilWithdrawalRequest>) -> Result<Response, ApiError> {
+pub(super) async fn post_fulfil(
+    AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<FulfilWithdrawalRequest>,
+) -> Result<Response, ApiError> {
     let id = load_withdrawal(&admin, &wanted.withdrawal_id).await?;
     let tx_hash = transaction(&wanted.tx_hash).ok_or_else(|| {
         let error = "`tx_hash` is the transaction that paid it: 0x and 64 hex digits, or base58 of 64 bytes.";
@@ -125,7 +131,9 @@ pub(super) struct RejectWithdrawalRequest {
 
 impl OperatorRequest for RejectWithdrawalRequest {}
 
-pub(super) async fn post_reject(AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<RejectWithdrawalRequest>) -> Result<Response, ApiError> {
+pub(super) async fn post_reject(
+    AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<RejectWithdrawalRequest>,
+) -> Result<Response, ApiError> {
     check_note("reason", "is for the holder", &wanted.reason)?;
     let id = load_withdrawal(&admin, &wanted.withdrawal_id).await?;
     let rejected = admin

@@ -8,7 +8,7 @@ use purser_actors::port::BoxFuture;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::extractors::{AuthorizedRequest, OperatorRequest, EVIDENCE, check_note};
+use super::extractors::{AuthorizedRequest, EVIDENCE, OperatorRequest, check_note};
 use super::unavailable;
 use crate::http::error::ApiError;
 use crate::http::json;
@@ -33,7 +33,9 @@ pub(super) struct AcceptChain {
 
 impl OperatorRequest for AcceptChain {}
 
-pub(super) async fn post_accept(AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<AcceptChain>) -> Result<Response, ApiError> {
+pub(super) async fn post_accept(
+    AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<AcceptChain>,
+) -> Result<Response, ApiError> {
     let network = Network::ALL
         .into_iter()
         .find(|network| network.name() == wanted.network);

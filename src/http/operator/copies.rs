@@ -82,7 +82,10 @@ pub(super) async fn get_copy(
     headers: HeaderMap,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    let act = admin.doors.authenticate(&headers, request, Permission::ManageTokens).await?;
+    let act = admin
+        .doors
+        .authenticate(&headers, request, Permission::ManageTokens)
+        .await?;
     let query = Query::parse(query.as_deref(), &["part", "network", "after"])?;
     let part = query.choice("part", &["store", "documents", "transfers"])?;
     let network = match query.choice("network", &["base", "solana"])? {

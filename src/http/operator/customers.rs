@@ -1,7 +1,7 @@
 //! Who a customer is: found by whatever they quote, shown as they see it themselves.
 
 use axum::response::Response;
-use purser_actors::engine::customers::{ResourceGroup, CardScanCursor, Customer, CustomerResource};
+use purser_actors::engine::customers::{CardScanCursor, Customer, CustomerResource, ResourceGroup};
 use purser_actors::id::{RequestId, Wallet};
 use purser_actors::kernel::JsonObject;
 
@@ -48,12 +48,19 @@ fn wrong_place() -> ApiError {
 }
 
 /// What was found, and where to go on where not all could be looked at.
-async fn find(admin: &AdminState, quoted: &str, after: Option<&str>) -> Result<(Vec<CustomerResource>, Option<String>), ApiError> {
+async fn find(
+    admin: &AdminState,
+    quoted: &str,
+    after: Option<&str>,
+) -> Result<(Vec<CustomerResource>, Option<String>), ApiError> {
     let engine = &admin.engine;
     let failed = |_| ApiError::internal();
     if quoted.len() == 4 && quoted.bytes().all(|b| b.is_ascii_digit()) {
         let after = after.map(|text| CardScanCursor::parse(text).ok_or_else(wrong_place));
-        let (found, next) = engine.customers_by_last4(quoted, after.transpose()?).await.map_err(failed)?;
+        let (found, next) = engine
+            .customers_by_last4(quoted, after.transpose()?)
+            .await
+            .map_err(failed)?;
         return Ok((found, next.map(|place| place.to_string())));
     }
     let after: Option<Wallet> = match after {
@@ -63,7 +70,12 @@ async fn find(admin: &AdminState, quoted: &str, after: Option<&str>) -> Result<(
     };
     if after.is_none() {
         let found = match quoted.parse::<RequestId>() {
-            Ok(request) => engine.customers_by_request(request).await.map_err(failed)?.into_iter().collect(),
+            Ok(request) => engine
+                .customers_by_request(request)
+                .await
+                .map_err(failed)?
+                .into_iter()
+                .collect(),
             Err(_) => engine.customer_by_id(quoted).await.map_err(failed)?,
         };
         if !found.is_empty() || !is_user_id(quoted) {

@@ -9,8 +9,8 @@ use purser_actors::operator::OperatorAction;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::extractors::{AuthorizedRequest, OperatorRequest, EVIDENCE, AuthorizedRead, check_note};
 use super::accounts::{page, paged_after};
+use super::extractors::{AuthorizedRead, AuthorizedRequest, EVIDENCE, OperatorRequest, check_note};
 use super::{AdminState, approvals, unavailable};
 use crate::http::error::ApiError;
 use crate::http::json;
@@ -38,7 +38,9 @@ pub(super) struct Credit {
 
 impl OperatorRequest for Credit {}
 
-pub(super) async fn post_credit(AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<Credit>) -> Result<Response, ApiError> {
+pub(super) async fn post_credit(
+    AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<Credit>,
+) -> Result<Response, ApiError> {
     check_note("evidence", EVIDENCE, &wanted.evidence)?;
     let invalid = || ApiError::parameter("parameter_invalid", "account", "`account` is not an address.");
     let account = wanted.account.as_deref().map(str::parse::<Wallet>);
@@ -76,14 +78,21 @@ pub(super) struct Return {
 
 impl OperatorRequest for Return {}
 
-pub(super) async fn post_return(AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<Return>) -> Result<Response, ApiError> {
+pub(super) async fn post_return(
+    AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<Return>,
+) -> Result<Response, ApiError> {
     check_note("evidence", EVIDENCE, &wanted.evidence)?;
     let keeps = wanted.holder_keeps_product;
     let rule = Rule::Return { keeps };
     ruled(&admin, &wanted.deposit_id, rule, (&act, wanted.evidence)).await
 }
 
-async fn ruled(admin: &AdminState, id: &str, rule: Rule, (act, evidence): (&OperatorAction, String)) -> Result<Response, ApiError> {
+async fn ruled(
+    admin: &AdminState,
+    id: &str,
+    rule: Rule,
+    (act, evidence): (&OperatorAction, String),
+) -> Result<Response, ApiError> {
     let id: DepositId = id.parse().map_err(|_| unknown())?;
     let incoming = match admin.engine.rule_incoming(id, rule, (act, evidence)).await {
         Err(NotRuled::Waits(id)) => return approvals::waits(admin, id).await,

@@ -6,12 +6,12 @@ use purser_actors::engine::{OperationError, QueuedOrder, TooMuch};
 use purser_actors::intl_order::{IntlOrder, Rejection, Report};
 use purser_actors::kernel::{Entity as _, JsonObject};
 use purser_actors::money::Cents;
-use purser_actors::port::{CardActivity, CardState, CardTransaction, Timestamp, TransactionStatus, CardAction};
+use purser_actors::port::{CardAction, CardActivity, CardState, CardTransaction, Timestamp, TransactionStatus};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use super::extractors::{AuthorizedRequest, OperatorRequest, AuthorizedRead};
+use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest};
 use super::intl_orders::{known, unknown};
 use super::leases::{answer, conflict, page, queue};
 use super::unavailable;
@@ -82,7 +82,9 @@ struct Charge {
     at_ms: u64,
 }
 
-pub(super) async fn post_report(AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<Reported>) -> Result<Response, ApiError> {
+pub(super) async fn post_report(
+    AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<Reported>,
+) -> Result<Response, ApiError> {
     let (id, order) = known(&admin, &wanted.card_id).await?;
     let report = wanted.read(&order)?;
     let told = admin.engine.report_intl(id, act, report).await;
@@ -188,9 +190,13 @@ fn refused(denied: OperationError<Rejection, TooMuch>) -> ApiError {
             "released_usd_amount",
             "It is less than was given back before, or more than was on the card.",
         ),
-        OperationError::Own(TooMuch) => conflict("second_operator_needed", "That is more than one operator gives alone.")
-            .param("released_usd_amount")
-            .hint("Report it without this, and ask for a refund of its payment, which another operator approves."),
-        OperationError::Rejected(Rejection::Lease(_) | Rejection::InDoubt) | OperationError::AlreadyUsed | OperationError::Unavailable => unavailable(),
+        OperationError::Own(TooMuch) => {
+            conflict("second_operator_needed", "That is more than one operator gives alone.")
+                .param("released_usd_amount")
+                .hint("Report it without this, and ask for a refund of its payment, which another operator approves.")
+        }
+        OperationError::Rejected(Rejection::Lease(_) | Rejection::InDoubt)
+        | OperationError::AlreadyUsed
+        | OperationError::Unavailable => unavailable(),
     }
 }

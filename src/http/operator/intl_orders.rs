@@ -3,14 +3,14 @@
 use axum::response::Response;
 use purser_actors::engine::{OperationError, QueuedOrder, Waits};
 use purser_actors::id::CardId;
-use purser_actors::intl_order::{BillingAddress, IntlCardDetails, EnteredCard, IntlOrder, Rejection, Status};
+use purser_actors::intl_order::{BillingAddress, EnteredCard, IntlCardDetails, IntlOrder, Rejection, Status};
 use purser_actors::kernel::{Entity, JsonObject};
 use purser_actors::lease::{Leasable as _, LeaseError};
 use purser_actors::port::{Timestamp, month_end};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::extractors::{AuthorizedRequest, OperatorRequest, AuthorizedRead, check_note};
+use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest, check_note};
 use super::leases::{LeasedResource, answer, claimed, listed, page, queue};
 use super::{AdminState, approvals, unavailable};
 use crate::http::error::ApiError;
@@ -49,7 +49,8 @@ fn shown(queued: &QueuedOrder, now: Timestamp) -> JsonObject {
 fn doubted(view: JsonObject, in_doubt: bool) -> JsonObject {
     let words =
         "The card may have been made in the time that a restore lost: look first. If it was not, release the order.";
-    view.boolean("in_doubt", in_doubt).optional_text("hint", in_doubt.then_some(words))
+    view.boolean("in_doubt", in_doubt)
+        .optional_text("hint", in_doubt.then_some(words))
 }
 
 #[derive(Deserialize, ToSchema)]
@@ -60,7 +61,9 @@ pub(super) struct ClaimOrderRequest {
 
 impl OperatorRequest for ClaimOrderRequest {}
 
-pub(super) async fn post_claim(AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<ClaimOrderRequest>) -> Result<Response, ApiError> {
+pub(super) async fn post_claim(
+    AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<ClaimOrderRequest>,
+) -> Result<Response, ApiError> {
     let (id, order) = known(&admin, &wanted.card_id).await?;
     let in_doubt = admin.engine.may_be_made(&order).await.map_err(|_| unavailable())?;
     let lease = admin.engine.claim_intl(id, act, admin.lease_ms).await;
@@ -78,7 +81,9 @@ pub(super) struct ReleaseOrderRequest {
 
 impl OperatorRequest for ReleaseOrderRequest {}
 
-pub(super) async fn post_release(AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<ReleaseOrderRequest>) -> Result<Response, ApiError> {
+pub(super) async fn post_release(
+    AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<ReleaseOrderRequest>,
+) -> Result<Response, ApiError> {
     let id = known(&admin, &wanted.card_id).await?.0;
     let released = admin.engine.release_intl(id, act, wanted.lease).await;
     released.map_err(refused)?;
@@ -95,7 +100,9 @@ pub(super) struct RejectOrderRequest {
 
 impl OperatorRequest for RejectOrderRequest {}
 
-pub(super) async fn post_reject(AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<RejectOrderRequest>) -> Result<Response, ApiError> {
+pub(super) async fn post_reject(
+    AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<RejectOrderRequest>,
+) -> Result<Response, ApiError> {
     check_note("reason", "is for the holder", &wanted.reason)?;
     let id = known(&admin, &wanted.card_id).await?.0;
     match admin.engine.reject_intl(id, act, wanted.lease, wanted.reason).await {
@@ -156,7 +163,9 @@ impl BillingAddressInput {
     }
 }
 
-pub(super) async fn post_fulfil(AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<FulfilOrderRequest>) -> Result<Response, ApiError> {
+pub(super) async fn post_fulfil(
+    AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<FulfilOrderRequest>,
+) -> Result<Response, ApiError> {
     let (number, cvv) = (Secret::new(wanted.card_number), Secret::new(wanted.cvv));
     let number = parse_card(&admin, number, wanted.exp_month, wanted.exp_year)?;
     let billing = wanted.billing_address.checked()?;

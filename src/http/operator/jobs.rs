@@ -3,17 +3,17 @@
 
 use axum::response::Response;
 use http::StatusCode;
-use purser_actors::engine::{OperationError, UnknownPayment, ResolveError, JobOutcome, JobResolution, ProviderReport};
+use purser_actors::engine::{JobOutcome, JobResolution, OperationError, ProviderReport, ResolveError, UnknownPayment};
 use purser_actors::id::JobId;
 use purser_actors::kernel::job::Job;
-use purser_actors::kernel::{OutboxJob, JsonObject};
+use purser_actors::kernel::{JsonObject, OutboxJob};
 use purser_actors::port::Timestamp;
 use purser_actors::reconciliation::{EntryAmount, EntryStatus};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::extractors::{AuthorizedRequest, OperatorRequest, EVIDENCE, AuthorizedRead, check_note};
-use super::{AdminState, approvals, untracked_transfers, unavailable};
+use super::extractors::{AuthorizedRead, AuthorizedRequest, EVIDENCE, OperatorRequest, check_note};
+use super::{AdminState, approvals, unavailable, untracked_transfers};
 use crate::http::error::ApiError;
 use crate::http::json;
 use crate::http::query::Query;
@@ -101,7 +101,10 @@ async fn in_no_book(admin: &AdminState) -> Result<String, ApiError> {
         .map(|left| untracked_transfers::shown(left).to_json())
         .collect();
     let orders = admin.engine.unexplained_orders();
-    let orders: Vec<String> = orders.iter().map(|order| untracked_transfers::order(order).to_json()).collect();
+    let orders: Vec<String> = orders
+        .iter()
+        .map(|order| untracked_transfers::order(order).to_json())
+        .collect();
     Ok(format!(
         "\"unexplained_departures\":[{}],\"unexplained_orders\":[{}]",
         departures.join(","),
@@ -122,7 +125,10 @@ async fn at_gate(admin: &AdminState, one: Option<JobId>) -> Result<Vec<String>, 
 }
 
 /// What the other side says of each, asked at once; `None` behind the first [`ASKED_MAX`].
-async fn said(admin: &AdminState, effects: impl Iterator<Item = &OutboxJob>) -> Result<Vec<Option<ProviderReport>>, ApiError> {
+async fn said(
+    admin: &AdminState,
+    effects: impl Iterator<Item = &OutboxJob>,
+) -> Result<Vec<Option<ProviderReport>>, ApiError> {
     let asked = effects.enumerate().map(|(n, effect)| async move {
         match n < MAX_PROVIDER_QUERIES {
             true => admin.engine.query_provider(effect).await.map(Some),
@@ -164,7 +170,12 @@ fn age(admin: &AdminState, since: Timestamp) -> u64 {
 }
 
 /// What it is about, what is said of it elsewhere, and what can be done. The effect's id is what the other side knows it by.
-async fn job_summary(admin: &AdminState, view: JsonObject, effect: &OutboxJob, says: Option<ProviderReport>) -> Result<JsonObject, ApiError> {
+async fn job_summary(
+    admin: &AdminState,
+    view: JsonObject,
+    effect: &OutboxJob,
+    says: Option<ProviderReport>,
+) -> Result<JsonObject, ApiError> {
     let evidence = admin.engine.job_summary(&effect.job).await;
     let evidence = evidence.map_err(|_| ApiError::internal())?;
     let view = match evidence {
@@ -217,7 +228,9 @@ pub(super) struct RetryJobRequest {
 
 impl OperatorRequest for RetryJobRequest {}
 
-pub(super) async fn post_retry(AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<RetryJobRequest>) -> Result<Response, ApiError> {
+pub(super) async fn post_retry(
+    AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<RetryJobRequest>,
+) -> Result<Response, ApiError> {
     let id: JobId = wanted.effect_id.parse().map_err(|_| unknown())?;
     match admin.engine.retry_job(id, &act).await {
         Ok(()) => {
@@ -242,7 +255,9 @@ pub(super) struct ResolveJobRequest {
 impl OperatorRequest for ResolveJobRequest {}
 
 /// An operator says what came of it.
-pub(super) async fn post_resolve(AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<ResolveJobRequest>) -> Result<Response, ApiError> {
+pub(super) async fn post_resolve(
+    AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<ResolveJobRequest>,
+) -> Result<Response, ApiError> {
     let outcome = match wanted.outcome.as_str() {
         "done" => JobOutcome::Done,
         "not_done" => JobOutcome::NotDone,
@@ -284,7 +299,9 @@ pub(super) struct CreditJobRequest {
 impl OperatorRequest for CreditJobRequest {}
 
 /// The holder gets the money back.
-pub(super) async fn post_credit(AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<CreditJobRequest>) -> Result<Response, ApiError> {
+pub(super) async fn post_credit(
+    AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<CreditJobRequest>,
+) -> Result<Response, ApiError> {
     check_note("evidence", EVIDENCE, &wanted.evidence)?;
     let id: JobId = wanted.effect_id.parse().map_err(|_| unknown())?;
     let stated = (wanted.evidence.as_str(), wanted.money_has_not_left);
@@ -307,7 +324,9 @@ pub(super) struct Keep {
 impl OperatorRequest for Keep {}
 
 /// A withheld credit ends without being given.
-pub(super) async fn post_keep(AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<Keep>) -> Result<Response, ApiError> {
+pub(super) async fn post_keep(
+    AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<Keep>,
+) -> Result<Response, ApiError> {
     check_note("evidence", EVIDENCE, &wanted.evidence)?;
     let id: JobId = wanted.effect_id.parse().map_err(|_| unknown())?;
     let told = admin.engine.keep(id, &wanted.evidence, &act).await;

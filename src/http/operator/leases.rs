@@ -3,7 +3,7 @@
 use axum::response::Response;
 use http::StatusCode;
 use purser_actors::kernel::JsonObject;
-use purser_actors::lease::{Lease, Leases, LeaseError};
+use purser_actors::lease::{Lease, LeaseError, Leases};
 use purser_actors::port::Timestamp;
 
 use crate::http::error::ApiError;

@@ -2,14 +2,14 @@
 
 use axum::response::Response;
 use http::StatusCode;
-use purser_actors::engine::{OperationError, LineFigures};
+use purser_actors::engine::{LineFigures, OperationError};
 use purser_actors::kernel::JsonObject;
 use purser_actors::line::{Rejection, Selling};
 use purser_actors::product::ProductLine;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::extractors::{AuthorizedRequest, OperatorRequest, AuthorizedRead, check_note};
+use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest, check_note};
 use super::unavailable;
 use crate::http::error::ApiError;
 use crate::http::json;
@@ -57,7 +57,9 @@ pub(super) struct CloseLine {
 
 impl OperatorRequest for CloseLine {}
 
-pub(super) async fn post_close(AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<CloseLine>) -> Result<Response, ApiError> {
+pub(super) async fn post_close(
+    AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<CloseLine>,
+) -> Result<Response, ApiError> {
     let line = named(&wanted.line)?;
     check_note("reason", "is for the audit log", &wanted.reason)?;
     let closed = admin.engine.close_line(line, wanted.reason, &act).await;
@@ -74,7 +76,9 @@ pub(super) struct OpenLine {
 
 impl OperatorRequest for OpenLine {}
 
-pub(super) async fn post_open(AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<OpenLine>) -> Result<Response, ApiError> {
+pub(super) async fn post_open(
+    AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<OpenLine>,
+) -> Result<Response, ApiError> {
     let line = named(&wanted.line)?;
     check_note("reason", "is for the audit log", &wanted.reason)?;
     let opened = admin.engine.open_line(line, wanted.reason, &act).await;

@@ -7,10 +7,10 @@ use purser_actors::operator::Permission;
 
 use super::api_doc::{OperationDoc, any, of};
 use super::{
-    card_withdrawals, untracked_transfers, accounts, intl_orders, intl_cards, reconciliation, refunds as refunding, schemas, jobs,
-    suspended, tokens,
+    accounts, card_withdrawals, intl_cards, intl_orders, jobs, reconciliation, refunds as refunding, schemas,
+    suspended, tokens, untracked_transfers,
 };
-use crate::http::schemas::{WebhookDeliveryList, RedeliverWebhookResponse};
+use crate::http::schemas::{RedeliverWebhookResponse, WebhookDeliveryList};
 use crate::http::webhooks::RedeliverWebhookRequest;
 
 /// In the order of the router.

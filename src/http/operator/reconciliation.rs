@@ -10,7 +10,7 @@ use purser_storage::{Cursor, Span, StoreError};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::extractors::{AuthorizedRequest, OperatorRequest, AuthorizedRead};
+use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest};
 use super::{AdminState, accounts, unavailable};
 use crate::http::error::ApiError;
 use crate::http::json;
@@ -64,7 +64,9 @@ impl OperatorRequest for WalkAnew {
 }
 
 /// Has a walk begin as soon as the one under way has ended.
-pub(super) async fn post_walk(AuthorizedRequest { admin, .. }: AuthorizedRequest<WalkAnew>) -> Result<Response, ApiError> {
+pub(super) async fn post_walk(
+    AuthorizedRequest { admin, .. }: AuthorizedRequest<WalkAnew>,
+) -> Result<Response, ApiError> {
     let number = admin.engine.walk_anew().ok_or_else(unavailable)?;
     let view = JsonObject::new().integer("walk", number);
     Ok(json::private(json::bytes_as_json(view.to_json())))

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use super::extractors::{AuthorizedRequest, OperatorRequest, AuthorizedRead, check_note};
+use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest, check_note};
 use super::{accounts, unavailable};
 use crate::http::error::ApiError;
 use crate::http::json;
@@ -55,7 +55,9 @@ pub(super) struct CreateRefundRequest {
 
 impl OperatorRequest for CreateRefundRequest {}
 
-pub(super) async fn post_refund(AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<CreateRefundRequest>) -> Result<Response, ApiError> {
+pub(super) async fn post_refund(
+    AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<CreateRefundRequest>,
+) -> Result<Response, ApiError> {
     let amount = dollars(&wanted.amount)?;
     check_note("reason", "is for the audit log", &wanted.reason)?;
     let payment: PaymentId = wanted.payment_id.parse().map_err(|_| no_payment())?;
@@ -82,7 +84,9 @@ pub(super) struct ApproveRefundRequest {
 
 impl OperatorRequest for ApproveRefundRequest {}
 
-pub(super) async fn post_approve(AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<ApproveRefundRequest>) -> Result<Response, ApiError> {
+pub(super) async fn post_approve(
+    AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<ApproveRefundRequest>,
+) -> Result<Response, ApiError> {
     let amount = dollars(&wanted.amount)?;
     let id: RefundId = wanted.refund_id.parse().map_err(|_| unknown())?;
     let (id, refund) = admin.engine.approve_refund(id, amount, &act).await.map_err(refused)?;
@@ -98,7 +102,9 @@ pub(super) struct RejectRefundRequest {
 
 impl OperatorRequest for RejectRefundRequest {}
 
-pub(super) async fn post_reject(AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<RejectRefundRequest>) -> Result<Response, ApiError> {
+pub(super) async fn post_reject(
+    AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<RejectRefundRequest>,
+) -> Result<Response, ApiError> {
     check_note("reason", "is for the audit log", &wanted.reason)?;
     let id: RefundId = wanted.refund_id.parse().map_err(|_| unknown())?;
     let rejected = admin.engine.reject_refund(id, wanted.reason, &act).await;
@@ -140,7 +146,9 @@ fn refused(why: RefundError) -> ApiError {
     let conflict = |code, error: String| ApiError::new(StatusCode::CONFLICT, code, error);
     match why {
         RefundError::NotFound => unknown(),
-        RefundError::AmountTooLarge { refundable_amount: refundable } => {
+        RefundError::AmountTooLarge {
+            refundable_amount: refundable,
+        } => {
             let error = format!("At most {} of this payment can be refunded now.", refundable.decimal());
             let hint = "What may still fail or come back is credited by itself then.";
             conflict("refund_too_much", error).hint(hint)

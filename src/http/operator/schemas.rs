@@ -1,14 +1,14 @@
 //! The bodies of answers at the operator's address, for its document alone.
 
-mod queues;
 mod jobs;
+mod queues;
 
 use serde::Deserialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-pub use self::queues::*;
 pub use self::jobs::*;
+pub use self::queues::*;
 pub use super::system::SystemStatus;
 use crate::http::schemas::{Event, ExactDecimal};
 

@@ -25,7 +25,9 @@ impl OperatorRequest for Confirm {
     const TASK: Permission = Permission::ManageTokens;
 }
 
-pub(super) async fn post_confirm(AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<Confirm>) -> Result<Response, ApiError> {
+pub(super) async fn post_confirm(
+    AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<Confirm>,
+) -> Result<Response, ApiError> {
     let unknown = || ApiError::not_found("suspended_unknown", "Nothing of this name is suspended.");
     let what = match (&wanted.api_key_id, &wanted.token, wanted.everything) {
         (Some(id), None, false) => Confirmed::ApiKey(id.parse().map_err(|_| unknown())?),

@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use axum::response::Response;
 use http::StatusCode;
-use purser_actors::engine::stats::{EngineStats, EntityStats, OverloadReason, EntitySupervisorInfo, ScheduledJobs, SupervisionTree, JobStats};
-use purser_actors::kernel::outbox::FAILURE_REASONS;
-use purser_actors::kernel::job::Job;
+use purser_actors::engine::stats::{
+    EngineStats, EntityStats, EntitySupervisorInfo, JobStats, OverloadReason, ScheduledJobs, SupervisionTree,
+};
 use purser_actors::kernel::event_record::rfc3339;
+use purser_actors::kernel::job::Job;
+use purser_actors::kernel::outbox::FAILURE_REASONS;
 use purser_storage::{Store as _, StoreError};
 use serde::Serialize;
 use utoipa::ToSchema;

@@ -6,17 +6,17 @@ use std::path::Path;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use http::{HeaderMap, StatusCode};
-use purser_actors::engine::{OperationError, Engine};
+use purser_actors::engine::{Engine, OperationError};
 use purser_actors::id;
 use purser_actors::kernel::JsonObject;
-use purser_actors::operator::{OperatorToken, OperatorAction, Role, Permission, house};
+use purser_actors::operator::{OperatorAction, OperatorToken, Permission, Role, house};
 use purser_actors::port::{Clock, Entropy};
 use serde::Deserialize;
 use utoipa::ToSchema;
 use zeroize::Zeroizing;
 
-use super::extractors::{AuthorizedRequest, OperatorRequest};
 use super::auth::{hash_of, new_token};
+use super::extractors::{AuthorizedRequest, OperatorRequest};
 use super::{Shared, unavailable};
 use crate::http::auth::RequestId;
 use crate::http::error::ApiError;
@@ -35,11 +35,17 @@ pub(super) async fn get_tokens(
     headers: HeaderMap,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    admin.doors.authenticate(&headers, request, Permission::ManageTokens).await?;
+    admin
+        .doors
+        .authenticate(&headers, request, Permission::ManageTokens)
+        .await?;
     Query::parse(query.as_deref(), &[])?;
     let stored = admin.engine.operator_tokens().await.map_err(|_| ApiError::internal())?;
     let configured = admin.doors.configured().map(|(name, role)| {
-        let view = JsonObject::new().text("name", name).text("role", role).boolean("revoked", false);
+        let view = JsonObject::new()
+            .text("name", name)
+            .text("role", role)
+            .boolean("revoked", false);
         view.text("from", "settings").to_json()
     });
     let stored = stored.iter().map(|token| {
@@ -63,15 +69,20 @@ impl OperatorRequest for CreateTokenRequest {
     const TASK: Permission = Permission::ManageTokens;
 }
 
-pub(super) async fn post_token(AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<CreateTokenRequest>) -> Result<Response, ApiError> {
+pub(super) async fn post_token(
+    AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<CreateTokenRequest>,
+) -> Result<Response, ApiError> {
     let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_' | b'@');
     if !(1..=NAME_MAX).contains(&wanted.name.len()) || !wanted.name.bytes().all(plain) {
         let error = format!("`name` is 1 to {NAME_MAX} letters, digits or any of . - _ @.");
         return Err(ApiError::parameter("parameter_invalid", "name", error));
     }
-    let role: Role = wanted.role.parse().map_err(|e: purser_actors::operator::ParseRoleError| {
-        ApiError::parameter("parameter_invalid", "role", e.to_string())
-    })?;
+    let role: Role = wanted
+        .role
+        .parse()
+        .map_err(|e: purser_actors::operator::ParseRoleError| {
+            ApiError::parameter("parameter_invalid", "role", e.to_string())
+        })?;
     let taken = || ApiError::new(StatusCode::CONFLICT, "token_name_taken", "Another token has this name.");
     if admin.doors.is_configured(&wanted.name) || house::NAMES.contains(&&*wanted.name) {
         return Err(taken());
@@ -108,7 +119,9 @@ impl OperatorRequest for RevokeTokenRequest {
     const TASK: Permission = Permission::ManageTokens;
 }
 
-pub(super) async fn post_revoke(AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<RevokeTokenRequest>) -> Result<Response, ApiError> {
+pub(super) async fn post_revoke(
+    AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<RevokeTokenRequest>,
+) -> Result<Response, ApiError> {
     if admin.doors.is_configured(&wanted.name) {
         let error = "This token stands in the settings.";
         return Err(

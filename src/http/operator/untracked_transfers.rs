@@ -2,15 +2,15 @@
 
 use axum::response::Response;
 use http::StatusCode;
-use purser_actors::engine::{Attribution, Early, AttributionError, Unexplained};
+use purser_actors::engine::{Attribution, AttributionError, Early, Unexplained};
 use purser_actors::kernel::JsonObject;
-use purser_actors::ledger::{Outlay, LedgerProvider};
+use purser_actors::ledger::{LedgerProvider, Outlay};
 use purser_actors::lost_order::{Direction, LostOrder};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use super::extractors::{AuthorizedRequest, OperatorRequest, EVIDENCE, check_note};
+use super::extractors::{AuthorizedRequest, EVIDENCE, OperatorRequest, check_note};
 use super::refunds::dollars;
 use super::{approvals, unavailable};
 use crate::http::error::ApiError;
@@ -99,7 +99,9 @@ impl AttributeTransferRequest {
     }
 }
 
-pub(super) async fn post_attribute(AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<AttributeTransferRequest>) -> Result<Response, ApiError> {
+pub(super) async fn post_attribute(
+    AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<AttributeTransferRequest>,
+) -> Result<Response, ApiError> {
     let amount = wanted.amount.as_ref().map(|amount| dollars(amount)).transpose()?;
     let booking = (wanted.attribution()?, amount);
     let booked = admin
@@ -210,7 +212,10 @@ pub(super) fn shown(unexplained: &Unexplained) -> JsonObject {
         .number("amount", departure.amount.decimal())
         .time("at", departure.at)
         .optional_text("account", account)
-        .list("may_be", unexplained.may_be.iter().map(|id| JsonObject::new().text("id", id)))
+        .list(
+            "may_be",
+            unexplained.may_be.iter().map(|id| JsonObject::new().text("id", id)),
+        )
 }
 
 /// An order as its provider lists it.

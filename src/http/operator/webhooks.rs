@@ -3,16 +3,18 @@
 use axum::response::Response;
 use purser_actors::engine::OperationError;
 use purser_actors::engine::webhooks::DeliveryQuery;
-use purser_actors::id::{WebhookDeliveryId, WebhookId, Wallet};
+use purser_actors::id::{Wallet, WebhookDeliveryId, WebhookId};
 use purser_actors::kernel::{Entity as _, JsonObject};
 use purser_actors::webhook::WebhookEndpoint;
 
-use super::extractors::{AuthorizedRequest, OperatorRequest, AuthorizedRead};
+use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest};
 use super::{AdminState, unavailable};
 use crate::http::error::ApiError;
 use crate::http::json;
 use crate::http::query::Query;
-use crate::http::webhooks::{RedeliverParams, RedeliverWebhookRequest, STATES, accepted, already_deleted, check_state, unknown, unknown_delivery};
+use crate::http::webhooks::{
+    RedeliverParams, RedeliverWebhookRequest, STATES, accepted, already_deleted, check_state, unknown, unknown_delivery,
+};
 
 pub(super) async fn get_webhooks(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["wallet", "limit", "starting_after"])?;

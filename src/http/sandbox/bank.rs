@@ -234,7 +234,11 @@ async fn post_bank_deposits(State(desk): Shared, body: Body) -> Result<Response,
     };
     let kept = match returns {
         None => desk.bank.deposit(account, amount, (sender, reference.clone())).await,
-        Some(transfer) => desk.bank.return_transfer(transfer, account, amount, reference.clone()).await,
+        Some(transfer) => {
+            desk.bank
+                .return_transfer(transfer, account, amount, reference.clone())
+                .await
+        }
     };
     match kept {
         Ok(()) => Ok(json::ok(&BankDepositResponse { reference })),

@@ -13,9 +13,9 @@ use utoipa::{OpenApi, ToSchema};
 
 use super::super::error::ApiError;
 use super::super::json;
-use crate::provider::sandbox::card_balances::SandboxCardBalances;
 use crate::provider::sandbox::bridge::SandboxBridge;
-use crate::provider::sandbox::bridge::faults::{BridgeFault, BridgeLeg, BridgeFaultRule};
+use crate::provider::sandbox::bridge::faults::{BridgeFault, BridgeFaultRule, BridgeLeg};
+use crate::provider::sandbox::card_balances::SandboxCardBalances;
 
 /// Longest delay that can be asked for, in milliseconds.
 const LONGEST_MS: u64 = 600_000;

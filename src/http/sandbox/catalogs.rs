@@ -12,7 +12,9 @@ use utoipa::OpenApi;
 
 use crate::http::error::ApiError;
 use crate::http::json;
-use crate::sandbox::control::catalogs::{CatalogControl, SandboxCatalogView, GiftCardControlRequest, MerchantFaultRequest, RateRequest};
+use crate::sandbox::control::catalogs::{
+    CatalogControl, GiftCardControlRequest, MerchantFaultRequest, RateRequest, SandboxCatalogView,
+};
 
 /// What these routes need.
 pub struct CatalogControlState {

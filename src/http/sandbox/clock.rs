@@ -16,7 +16,7 @@ use utoipa::{OpenApi, ToSchema};
 
 use crate::http::error::ApiError;
 use crate::http::json;
-use crate::sandbox::clock::{MAX_OFFSET_MS, SandboxClock, AdvanceError};
+use crate::sandbox::clock::{AdvanceError, MAX_OFFSET_MS, SandboxClock};
 
 /// What these routes need.
 pub struct ClockControl {

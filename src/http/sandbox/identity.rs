@@ -16,12 +16,12 @@ use serde::{Deserialize, Serialize};
 use utoipa::{OpenApi, ToSchema};
 
 use super::super::error::ApiError;
-use super::super::sandbox_identity_page;
 use super::super::json;
 use super::super::query::Query;
-use crate::provider::sandbox::issuer_accounts::{AccountFault, SandboxIssuerAccounts};
-use crate::provider::sandbox::identity_check::{CheckFault, CheckPage, SandboxIdentityCheck};
+use super::super::sandbox_identity_page;
 use crate::provider::sandbox::fault_rules::FaultRule;
+use crate::provider::sandbox::identity_check::{CheckFault, CheckPage, SandboxIdentityCheck};
+use crate::provider::sandbox::issuer_accounts::{AccountFault, SandboxIssuerAccounts};
 
 /// The form of a person's answers.
 const MAX_FORM_BYTES: usize = 4 * 1024;
@@ -99,7 +99,11 @@ async fn get_check(State(people): State<IdentityPages>, RawQuery(query): RawQuer
     responses((status = 200, description = "Taken; the verdict follows.", body = String, content_type = "text/html"),
         (status = 400, description = "The form again, with what is wrong.", body = String, content_type = "text/html"),
         (status = 404, description = "Nobody's.")))]
-async fn post_check(State(people): State<IdentityPages>, RawQuery(query): RawQuery, body: Body) -> Result<Response, ApiError> {
+async fn post_check(
+    State(people): State<IdentityPages>,
+    RawQuery(query): RawQuery,
+    body: Body,
+) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["token"])?;
     let token = query.required("token")?;
     people.identity.page(token).ok_or_else(unknown)?;

@@ -81,7 +81,10 @@ struct IdentityResultResponse {
 #[utoipa::path(post, path = "/sandbox/identity-result", tag = "Sandbox", request_body = inline(IdentityResultRequest),
     responses((status = 200, description = "Decided.", body = inline(IdentityResultResponse)),
         (status = 409, description = "No check of this wallet waits for an answer, or its provider is elsewhere.")))]
-async fn post_identity_result(State(desk): State<Arc<IdentityResultControl>>, body: Body) -> Result<Response, ApiError> {
+async fn post_identity_result(
+    State(desk): State<Arc<IdentityResultControl>>,
+    body: Body,
+) -> Result<Response, ApiError> {
     let wanted: IdentityResultRequest = json::read(body, desk.max_body_bytes, desk.body_timeout).await?;
     let wrong = |param, error| ApiError::parameter("parameter_invalid", param, error);
     let wallet: Wallet = wanted.wallet.parse().map_err(|_| wrong("wallet", "not an address"))?;

@@ -12,7 +12,9 @@ use utoipa::OpenApi;
 
 use crate::http::error::ApiError;
 use crate::http::json;
-use crate::sandbox::control::payouts::{BankRecipientResponse, BankRecipientRequest, PayoutControl, PayoutControlRequest, SandboxPayoutView};
+use crate::sandbox::control::payouts::{
+    BankRecipientRequest, BankRecipientResponse, PayoutControl, PayoutControlRequest, SandboxPayoutView,
+};
 
 /// What these routes need.
 pub struct PayoutControlState {

@@ -14,9 +14,9 @@ use utoipa::{OpenApi, ToSchema};
 use crate::http::error::ApiError;
 use crate::http::json;
 use crate::provider::sandbox::card_balances::SandboxCardBalances;
+use crate::provider::sandbox::fault_rules::FaultRule;
 use crate::provider::sandbox::reloadable_cards::SandboxReloadableCards;
 use crate::provider::sandbox::reloadable_cards::faults::ReloadableCardFault;
-use crate::provider::sandbox::fault_rules::FaultRule;
 
 /// Longest delay that can be asked for, in milliseconds.
 const LONGEST_MS: u64 = 600_000;

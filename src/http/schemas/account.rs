@@ -5,7 +5,8 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::{
-    Credentials, ExactDecimal, GiftCard, IntlCard, GiftCardWithDetails, IntlCardWithDetails, ReloadableCardWithDetails, OwnerCaps, ReloadableCard,
+    Credentials, ExactDecimal, GiftCard, GiftCardWithDetails, IntlCard, IntlCardWithDetails, OwnerCaps, ReloadableCard,
+    ReloadableCardWithDetails,
 };
 
 /// A paid call that was settled.

@@ -15,11 +15,11 @@ use super::super::agent_wallet::text;
 use super::super::api_keys::refused;
 use super::super::auth::Authenticator as _;
 use super::super::error::{ApiError, with_prebuilt_body};
-use super::super::sandbox_identity_page::framed;
 use super::super::json;
 use super::super::login::cookie_of;
-use super::super::owner::{accepts, back, owner, refused_page, redirect_or_error, parse_form};
+use super::super::owner::{accepts, back, owner, parse_form, redirect_or_error, refused_page};
 use super::super::query::Query;
+use super::super::sandbox_identity_page::framed;
 use super::{Shared, SignupState, expired};
 use crate::identity::api_key::Signup;
 

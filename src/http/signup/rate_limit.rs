@@ -6,7 +6,7 @@ use http::HeaderMap;
 use purser_actors::port::Timestamp;
 
 use super::super::headers::write_budget;
-use super::super::rate_limit::{RateLimitStatus, RateLimitKey, RateLimiter};
+use super::super::rate_limit::{RateLimitKey, RateLimitStatus, RateLimiter};
 use crate::config::Limits;
 
 /// Both ceilings.

@@ -6,7 +6,7 @@ use axum::response::Response;
 use purser_actors::engine::OperationError;
 use purser_actors::engine::webhooks::DeliveryQuery;
 use purser_actors::id::{WebhookDeliveryId, WebhookId};
-use purser_actors::kernel::idempotency::{IdempotencySlot, CommandResult};
+use purser_actors::kernel::idempotency::{CommandResult, IdempotencySlot};
 use purser_actors::kernel::{Entity, JsonObject};
 use purser_actors::port::Timestamp;
 use purser_actors::webhook::{self, WebhookEndpoint};
@@ -14,11 +14,11 @@ use purser_actors::webhook_delivery::WebhookDelivery;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{Shared, WebhookState, may_change, already_deleted, check_state};
+use super::{Shared, WebhookState, already_deleted, check_state, may_change};
 use crate::http::account::{BearerClaims, authenticated_account};
 use crate::http::auth::AuthClaims;
 use crate::http::error::ApiError;
-use crate::http::idempotency::{IdempotencyKey, RecordedReply, memo, in_progress_response};
+use crate::http::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, memo};
 use crate::http::query::Query;
 use crate::http::{json, schemas};
 use crate::identity::rfc3339;
@@ -80,7 +80,11 @@ pub(super) async fn get_deliveries(
 
 impl WebhookState {
     /// The delivery of this name, if it is the caller's.
-    async fn own_delivery(&self, claims: &AuthClaims, text: &str) -> Result<(WebhookDeliveryId, WebhookDelivery), ApiError> {
+    async fn own_delivery(
+        &self,
+        claims: &AuthClaims,
+        text: &str,
+    ) -> Result<(WebhookDeliveryId, WebhookDelivery), ApiError> {
         let id: WebhookDeliveryId = text.parse().map_err(|_| unknown_delivery())?;
         let found = self
             .engine
@@ -181,8 +185,9 @@ pub(super) async fn post_redeliver(
                 let endpoint = endpoint.ok_or_else(ApiError::internal)?;
                 may_change(&caller, &endpoint)?;
                 check_state(&endpoint)?;
-                let memo =
-                    place.map(|place| memo::<WebhookDelivery>(place, move |told: CommandResult<'_, WebhookDelivery>| one(to, id, told)));
+                let memo = place.map(|place| {
+                    memo::<WebhookDelivery>(place, move |told: CommandResult<'_, WebhookDelivery>| one(to, id, told))
+                });
                 match room.engine.redeliver_webhook(id, None, memo).await {
                     Ok(()) => Ok(accepted(to, Some(id), None)),
                     Err(OperationError::Rejected(_)) => Err(unknown_delivery()),
@@ -212,7 +217,11 @@ pub(super) async fn post_redeliver(
     }
 }
 
-fn one(to: WebhookId, id: WebhookDeliveryId, told: CommandResult<'_, WebhookDelivery>) -> Result<RecordedReply, ApiError> {
+fn one(
+    to: WebhookId,
+    id: WebhookDeliveryId,
+    told: CommandResult<'_, WebhookDelivery>,
+) -> Result<RecordedReply, ApiError> {
     told.map_err(|_| unknown_delivery())?;
     Ok(accepted(to, Some(id), None))
 }
@@ -223,7 +232,11 @@ fn all(id: WebhookId, since: Timestamp, told: Result<(), webhook::Rejection>) ->
 }
 
 /// The answer, as it is sent and remembered.
-pub(in crate::http) fn accepted(to: WebhookId, id: Option<WebhookDeliveryId>, since: Option<Timestamp>) -> RecordedReply {
+pub(in crate::http) fn accepted(
+    to: WebhookId,
+    id: Option<WebhookDeliveryId>,
+    since: Option<Timestamp>,
+) -> RecordedReply {
     let body = JsonObject::new()
         .boolean("success", true)
         .text("webhook_id", to)

@@ -276,7 +276,10 @@ fn case_43_a_message_of_another_time_is_refused_by_name() {
             Box::new(|p| p.issued_at = "2026-01-15T10:30:00+00:00".to_owned()),
         ),
         (SignInError::IssuedAt, Box::new(|p| p.issued_at.clear())),
-        (SignInError::IssuedInFuture, Box::new(move |p| p.issued_at = later(300_001))),
+        (
+            SignInError::IssuedInFuture,
+            Box::new(move |p| p.issued_at = later(300_001)),
+        ),
         (
             SignInError::IssuedInFuture,
             Box::new(move |p| p.issued_at = later(3_600_000)),
@@ -299,6 +302,9 @@ fn case_43_a_message_of_another_time_is_refused_by_name() {
             Box::new(move |p| p.expiration_time = Some(earlier(0))),
         ),
         (SignInError::NotBefore, Box::new(|p| p.not_before = Some(String::new()))),
-        (SignInError::NotYetValid, Box::new(move |p| p.not_before = Some(later(1)))),
+        (
+            SignInError::NotYetValid,
+            Box::new(move |p| p.not_before = Some(later(1))),
+        ),
     ]);
 }

@@ -18,7 +18,13 @@ fn tokens(keys: &IdentityKeyRing) -> IdTokens {
 }
 
 fn mint(tokens: &IdTokens) -> String {
-    let token = tokens.mint(&WALLET, SessionId(9), TokenAuthMethod::Wallet, NOW, &CountingEntropy::new(77));
+    let token = tokens.mint(
+        &WALLET,
+        SessionId(9),
+        TokenAuthMethod::Wallet,
+        NOW,
+        &CountingEntropy::new(77),
+    );
     token.expose().to_owned()
 }
 
@@ -40,7 +46,11 @@ fn a_minted_token_says_who_and_verifies() {
     let tokens = tokens(&keys);
     for (wallet, method, word) in [
         (WALLET, TokenAuthMethod::Wallet, "wallet"),
-        (Wallet::Evm([0xab; 20]), TokenAuthMethod::Payment(PaymentId(4)), "payment"),
+        (
+            Wallet::Evm([0xab; 20]),
+            TokenAuthMethod::Payment(PaymentId(4)),
+            "payment",
+        ),
     ] {
         let token = tokens.mint(&wallet, SessionId(9), method, NOW, &CountingEntropy::new(5));
         let header: Value = serde_json::from_str(&part(token.expose(), 0)).unwrap();
@@ -174,7 +184,10 @@ fn case_44_tokens_of_other_services_are_refused() {
     let other_audience = IdTokens::new(&keys, ISSUER, "purser-staging", 10);
     assert_eq!(ours.verify(&mint(&other_issuer), NOW), Err(IdTokenError::Issuer));
     assert_eq!(ours.verify(&mint(&other_audience), NOW), Err(IdTokenError::Audience));
-    assert_eq!(ours.verify(&mint(&tokens(&stranger)), NOW), Err(IdTokenError::UnknownKey));
+    assert_eq!(
+        ours.verify(&mint(&tokens(&stranger)), NOW),
+        Err(IdTokenError::UnknownKey)
+    );
 }
 
 /// Aim (case 44): a token ends with its second, on the first look and when it is remembered.

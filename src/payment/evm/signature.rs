@@ -53,6 +53,9 @@ pub(super) fn canonical_v(signature: &[u8; 65]) -> Result<u8, VerificationError>
     match signature[64] {
         v @ (27 | 28) => Ok(v),
         v @ (0 | 1) => Ok(v + 27),
-        _ => Err(VerificationError::new(Reason::EvmSignature, "the signature's v must be 27 or 28")),
+        _ => Err(VerificationError::new(
+            Reason::EvmSignature,
+            "the signature's v must be 27 or 28",
+        )),
     }
 }

@@ -1,18 +1,22 @@
 //! A bank elsewhere.
 
-use purser_actors::port;
 use purser_actors::id::BankAccountId;
 use purser_actors::money::Cents;
-use purser_actors::port::banking::{OpenAccountRequest, IncomingTransfer, BankTransferResult, OpenAccountResult, ReviewDecision, BankDecision};
+use purser_actors::port;
+use purser_actors::port::banking::{
+    BankDecision, BankTransferResult, IncomingTransfer, OpenAccountRequest, OpenAccountResult, ReviewDecision,
+};
 use purser_actors::port::{BoxFuture, ErrorKind, PortError};
 
 use super::{RemoteClient, failed, unreadable};
 use crate::provider::banking::{BankApi, PlainApplication};
 use crate::provider::wire::MalformedResponse;
 use crate::provider::wire::applications::{
-    BankApplication, BankDocumentBytes, BankDocumentReceived, BankReview, ApplicationReview,
+    ApplicationReview, BankApplication, BankDocumentBytes, BankDocumentReceived, BankReview,
 };
-use crate::provider::wire::banking::{BankAccountResponse, OpenBankAccountRequest, BankTransferRequest, BankTransferResponse};
+use crate::provider::wire::banking::{
+    BankAccountResponse, BankTransferRequest, BankTransferResponse, OpenBankAccountRequest,
+};
 use crate::provider::wire::deposits::{BankBalance, BankDepositList};
 
 /// A bank over HTTP.
@@ -48,12 +52,17 @@ impl BankApi for RemoteBank {
             match self.submitted(&application).await? {
                 ApplicationReview::Answered(said) => Ok(said),
                 // Nothing was decided; the next try may find them all.
-                ApplicationReview::DocumentsRequired(_) => Err(failed(ErrorKind::Temporary, CALL, "the bank lost a document")),
+                ApplicationReview::DocumentsRequired(_) => {
+                    Err(failed(ErrorKind::Temporary, CALL, "the bank lost a document"))
+                }
             }
         })
     }
 
-    fn open<'a>(&'a self, order: &'a OpenAccountRequest) -> BoxFuture<'a, Result<BankDecision<OpenAccountResult>, PortError>> {
+    fn open<'a>(
+        &'a self,
+        order: &'a OpenAccountRequest,
+    ) -> BoxFuture<'a, Result<BankDecision<OpenAccountResult>, PortError>> {
         const CALL: &str = "open bank account";
         Box::pin(async move {
             let wanted = OpenBankAccountRequest::from(order);
@@ -62,7 +71,10 @@ impl BankApi for RemoteBank {
         })
     }
 
-    fn transfer<'a>(&'a self, order: &'a port::banking::BankTransferRequest) -> BoxFuture<'a, Result<BankDecision<BankTransferResult>, PortError>> {
+    fn transfer<'a>(
+        &'a self,
+        order: &'a port::banking::BankTransferRequest,
+    ) -> BoxFuture<'a, Result<BankDecision<BankTransferResult>, PortError>> {
         const CALL: &str = "bank transfer";
         Box::pin(async move {
             let wanted = BankTransferRequest::from(order);

@@ -2,15 +2,18 @@
 
 use purser_actors::port;
 use purser_actors::port::{
-    AttestationStatus, AttestedMessage, BoxFuture, Bridge, BridgeTransfer, ChainStatus, MintResult, PortError, SubmitResult,
+    AttestationStatus, AttestedMessage, BoxFuture, Bridge, BridgeTransfer, ChainStatus, MintResult, PortError,
+    SubmitResult,
 };
 use serde_json::json;
 
 use super::{RemoteClient, unreadable};
 use crate::provider::wire::MalformedResponse;
-use crate::provider::wire::bridge::{SignedBurn, SubmitBurnResponse, BridgeTransferRequest, ChainStatusResponse, SignedBurnResponse};
+use crate::provider::wire::bridge::{
+    BridgeTransferRequest, ChainStatusResponse, SignedBurn, SignedBurnResponse, SubmitBurnResponse,
+};
 use crate::provider::wire::bridge_messages::{
-    ReattestResponse, AttestationResponse, BridgeMessage, SignedMint, SignedMintResponse, SubmitMintResponse,
+    AttestationResponse, BridgeMessage, ReattestResponse, SignedMint, SignedMintResponse, SubmitMintResponse,
 };
 
 /// A bridge over HTTP.

@@ -1,13 +1,13 @@
 //! A card issuer elsewhere.
 
-use purser_actors::port;
 use purser_actors::money::Cents;
-use purser_actors::port::{BoxFuture, CardEvent, PortError, CardSnapshot};
+use purser_actors::port;
+use purser_actors::port::{BoxFuture, CardEvent, CardSnapshot, PortError};
 
 use super::{RemoteClient, unreadable};
 use crate::provider::wire::TextValue;
-use crate::provider::wire::cards::{IssueCardResponse, IssueCardRequest, CardReport, CvvResponse};
-use crate::provider::wire::reloadable_cards::{CardEventList, CardActionResponse, CardActionRequest};
+use crate::provider::wire::cards::{CardReport, CvvResponse, IssueCardRequest, IssueCardResponse};
+use crate::provider::wire::reloadable_cards::{CardActionRequest, CardActionResponse, CardEventList};
 use crate::provider::{BillingAddress, CardIssuerApi, PlainIssueResult};
 use crate::secret::Secret;
 

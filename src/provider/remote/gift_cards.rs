@@ -4,16 +4,21 @@ use purser_actors::money::Cents;
 use purser_actors::port::{BoxFuture, PortError};
 
 use super::{RemoteClient, unreadable};
-use crate::provider::gift_cards::{GiftCardOrderStatus, GiftCardApi, GiftCardPage};
-use crate::provider::wire::gift_cards::{GiftCardQuery, GiftCardProductResponse, GiftCardQuote, GiftCardQuoteQuery, GiftCardProduct, GiftCardProductList};
+use crate::provider::gift_cards::{GiftCardApi, GiftCardOrderStatus, GiftCardPage};
 use crate::provider::wire::gift_card_orders::{GiftCardOrderRequest, GiftCardOrderResponse};
-use crate::provider::wire::{DecimalAmount, TextValue, MalformedResponse};
+use crate::provider::wire::gift_cards::{
+    GiftCardProduct, GiftCardProductList, GiftCardProductResponse, GiftCardQuery, GiftCardQuote, GiftCardQuoteQuery,
+};
+use crate::provider::wire::{DecimalAmount, MalformedResponse, TextValue};
 
 /// A catalog over HTTP.
 pub struct RemoteGiftCards(pub RemoteClient);
 
 impl GiftCardApi for RemoteGiftCards {
-    fn search<'a>(&'a self, wanted: &'a crate::provider::gift_cards::GiftCardQuery) -> BoxFuture<'a, Result<Option<GiftCardPage>, PortError>> {
+    fn search<'a>(
+        &'a self,
+        wanted: &'a crate::provider::gift_cards::GiftCardQuery,
+    ) -> BoxFuture<'a, Result<Option<GiftCardPage>, PortError>> {
         const CALL: &str = "search gift cards";
         Box::pin(async move {
             let query = GiftCardQuery::from(wanted.clone());
@@ -22,7 +27,10 @@ impl GiftCardApi for RemoteGiftCards {
         })
     }
 
-    fn product<'a>(&'a self, product_id: &'a str) -> BoxFuture<'a, Result<Option<crate::provider::gift_cards::GiftCardProduct>, PortError>> {
+    fn product<'a>(
+        &'a self,
+        product_id: &'a str,
+    ) -> BoxFuture<'a, Result<Option<crate::provider::gift_cards::GiftCardProduct>, PortError>> {
         const CALL: &str = "gift card product";
         Box::pin(async move {
             let said: GiftCardProductResponse = self.0.get(CALL, &["gift-cards", product_id], &()).await?;
@@ -30,7 +38,10 @@ impl GiftCardApi for RemoteGiftCards {
             if said.product_id != product_id || !said.product.as_ref().is_none_or(is_it) {
                 return Err(unreadable(CALL)(MalformedResponse("it is about another product")));
             }
-            let product = said.product.map(crate::provider::gift_cards::GiftCardProduct::try_from).transpose();
+            let product = said
+                .product
+                .map(crate::provider::gift_cards::GiftCardProduct::try_from)
+                .transpose();
             product.map_err(unreadable(CALL))
         })
     }
@@ -52,7 +63,10 @@ impl GiftCardApi for RemoteGiftCards {
         })
     }
 
-    fn order<'a>(&'a self, order: &'a crate::provider::gift_cards::GiftCardOrderRequest) -> BoxFuture<'a, Result<GiftCardOrderStatus, PortError>> {
+    fn order<'a>(
+        &'a self,
+        order: &'a crate::provider::gift_cards::GiftCardOrderRequest,
+    ) -> BoxFuture<'a, Result<GiftCardOrderStatus, PortError>> {
         const CALL: &str = "order gift card";
         Box::pin(async move {
             let wanted = GiftCardOrderRequest::from(order);

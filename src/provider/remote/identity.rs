@@ -1,15 +1,19 @@
 //! An identity check and holders' accounts elsewhere.
 
-use purser_actors::port;
 use purser_actors::id::Wallet;
 use purser_actors::money::Usdc;
+use purser_actors::port;
 use purser_actors::port::{
-    IssuerAccountResult, StartedCheck, BoxFuture, IssuerAccounts, CardBalances, CheckStatus, CardDeposit, PortError, };
+    BoxFuture, CardBalances, CardDeposit, CheckStatus, IssuerAccountResult, IssuerAccounts, PortError, StartedCheck,
+};
 
 use super::{RemoteClient, unreadable};
 use crate::provider::CardBalanceReader;
-use crate::provider::wire::identity::{IssuerAccountResponse, IssuerAccountRequest, IssuerBalance, IdentityCheck, IdentityCheckResponse, IdentityCheckRequest, IssuerDeposit};
-use crate::provider::wire::{WalletAddress, BaseAddress, UsdcAmount, TextValue, MalformedResponse};
+use crate::provider::wire::identity::{
+    IdentityCheck, IdentityCheckRequest, IdentityCheckResponse, IssuerAccountRequest, IssuerAccountResponse,
+    IssuerBalance, IssuerDeposit,
+};
+use crate::provider::wire::{BaseAddress, MalformedResponse, TextValue, UsdcAmount, WalletAddress};
 
 /// A check over HTTP.
 pub struct RemoteIdentityCheck(pub RemoteClient);

@@ -1,17 +1,19 @@
 //! Payout rails elsewhere.
 
-use purser_actors::port;
 use purser_actors::id::{JobId, PayoutId};
-use purser_actors::port::payouts::{RecallResult, PayoutEvent};
+use purser_actors::port;
+use purser_actors::port::payouts::{PayoutEvent, RecallResult};
 use purser_actors::port::{BoxFuture, ErrorKind, PortError};
 use purser_actors::product::Country;
 use serde_json::json;
 
 use super::{RemoteClient, failed, unreadable};
-use crate::provider::payouts::{PlainPayout, PayoutApi};
-use crate::provider::wire::payout_events::{PayoutLookupResponse, PayoutStatusUpdate, RecallResponse, PayoutEventList, PayoutUpdateBody};
-use crate::provider::wire::payouts::{DebitCardQuery, DebitCardCountryResponse, PayoutRequest};
-use crate::provider::wire::{SecretText, MalformedResponse};
+use crate::provider::payouts::{PayoutApi, PlainPayout};
+use crate::provider::wire::payout_events::{
+    PayoutEventList, PayoutLookupResponse, PayoutStatusUpdate, PayoutUpdateBody, RecallResponse,
+};
+use crate::provider::wire::payouts::{DebitCardCountryResponse, DebitCardQuery, PayoutRequest};
+use crate::provider::wire::{MalformedResponse, SecretText};
 use crate::secret::Secret;
 
 /// Rails over HTTP.

@@ -1,10 +1,10 @@
 //! A list kept elsewhere.
 
-use purser_actors::port::{BoxFuture, ListCursor, ProviderEntry, EntryKey, ListPage, PortError, ProviderList};
+use purser_actors::port::{BoxFuture, EntryKey, ListCursor, ListPage, PortError, ProviderEntry, ProviderList};
 
 use super::{RemoteClient, unreadable};
 use crate::provider::wire::MalformedResponse;
-use crate::provider::wire::reconciliation::{ReconciliationQuery, ReconciliationPage, ReconciliationListName};
+use crate::provider::wire::reconciliation::{ReconciliationListName, ReconciliationPage, ReconciliationQuery};
 
 const CALL: &str = "list";
 
@@ -28,7 +28,11 @@ impl RemoteReconciliationList {
 }
 
 impl ProviderList for RemoteReconciliationList {
-    fn entries<'a>(&'a self, after: Option<&'a ListCursor>, limit: usize) -> BoxFuture<'a, Result<ListPage<ProviderEntry>, PortError>> {
+    fn entries<'a>(
+        &'a self,
+        after: Option<&'a ListCursor>,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<ListPage<ProviderEntry>, PortError>> {
         Box::pin(async move {
             let after = after.map(ListCursor::to_string);
             let asked = ReconciliationQuery {
@@ -49,7 +53,9 @@ impl ProviderList for RemoteReconciliationList {
             };
             let page = self.ask(asked, 1).await?;
             match page.items.into_iter().next() {
-                Some(entry) if entry.name != *name => Err(unreadable(CALL)(MalformedResponse("it is about something else"))),
+                Some(entry) if entry.name != *name => {
+                    Err(unreadable(CALL)(MalformedResponse("it is about something else")))
+                }
                 entry => Ok(entry),
             }
         })

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use purser_actors::port::{BoxFuture, PortError};
 
 use super::{RemoteClient, unreadable};
-use crate::provider::merchants::{MerchantPage, MerchantQuery, MerchantDirectory};
-use crate::provider::rates::{RateTable, RateSource};
+use crate::provider::merchants::{MerchantDirectory, MerchantPage, MerchantQuery};
+use crate::provider::rates::{RateSource, RateTable};
 use crate::provider::wire::reference_data;
 
 /// Exchange rates over HTTP.

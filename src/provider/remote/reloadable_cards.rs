@@ -1,20 +1,20 @@
 //! A card program elsewhere: reloadable cards, and what is set aside of holders' balances.
 
-use purser_actors::port;
 use purser_actors::id::JobId;
 use purser_actors::money::Cents;
-use purser_actors::port::{
-    BoxFuture, CardEvent, OpenCardRequest, PortError, HoldResult, HoldStatus, CardSnapshot, };
+use purser_actors::port;
+use purser_actors::port::{BoxFuture, CardEvent, CardSnapshot, HoldResult, HoldStatus, OpenCardRequest, PortError};
 
 use super::{RemoteClient, unreadable};
 use crate::provider::reloadable_cards::{PlainOpenResult, ReloadableCardApi};
 use crate::provider::wire::TextValue;
+use crate::provider::wire::balance_holds::{
+    HoldLookupResponse, HoldRequest, HoldResponse, SettleHoldRequest, SettleHoldResponse,
+};
 use crate::provider::wire::cards::CvvResponse;
 use crate::provider::wire::reloadable_cards::{
-    CardBalance, CardEventList, OpenReloadableCardResponse, OpenReloadableCardRequest, CardActionResponse, CardActionRequest,
-};
-use crate::provider::wire::balance_holds::{
-    HoldResponse, SettleHoldRequest, SettleHoldResponse, HoldRequest, HoldLookupResponse,
+    CardActionRequest, CardActionResponse, CardBalance, CardEventList, OpenReloadableCardRequest,
+    OpenReloadableCardResponse,
 };
 use crate::secret::Secret;
 
@@ -34,7 +34,10 @@ impl ReloadableCardApi for RemoteReloadableCards {
         })
     }
 
-    fn apply_action<'a>(&'a self, order: &'a port::CardActionRequest) -> BoxFuture<'a, Result<CardSnapshot, PortError>> {
+    fn apply_action<'a>(
+        &'a self,
+        order: &'a port::CardActionRequest,
+    ) -> BoxFuture<'a, Result<CardSnapshot, PortError>> {
         const CALL: &str = "steer card";
         Box::pin(async move {
             let path = [CARDS, &order.issuer_ref, "wishes"];

@@ -7,20 +7,20 @@ use std::sync::Arc;
 use purser_actors::port::{Clock, ProviderList};
 use purser_actors::reconciliation::ReconciliationSource;
 
-use super::issuer_accounts::SandboxIssuerAccounts;
+use super::bank::SandboxBank;
+use super::bank::reconciliation::{BankDepositList, BankTransferList};
+use super::bridge::SandboxBridge;
 use super::card_balances::SandboxCardBalances;
 use super::card_balances::deposit_watcher::DepositSource;
-use super::bank::SandboxBank;
-use super::bank::reconciliation::{BankTransferList, BankDepositList};
-use super::bridge::SandboxBridge;
 use super::gift_cards::{SandboxGiftCardSettings, SandboxGiftCards};
 use super::identity_check::SandboxIdentityCheck;
+use super::issuer_accounts::SandboxIssuerAccounts;
 use super::issuer_reconciliation::Remainders;
 use super::merchants::SandboxMerchants;
 use super::payouts::{SandboxPayoutSettings, SandboxPayouts};
+use super::rates::SandboxRates;
 use super::reloadable_cards::SandboxReloadableCards;
 use super::reloadable_cards::reconciliation::{ReloadableCardBalanceList, ReloadableCardList};
-use super::rates::SandboxRates;
 use super::{IssuerSettings, SandboxIssuer};
 use crate::config::Config;
 use crate::provider::{ProviderLists, Providers};
@@ -85,8 +85,8 @@ impl SandboxProviders {
             .map_err(|e| ("the sandbox's payout rails", e.to_string()))?;
         let identity_check = SandboxIdentityCheck::open(directory, times.identity_check_ms, clock.clone())
             .map_err(|e| ("the sandbox's identity check", e.to_string()))?;
-        let accounts =
-            SandboxIssuerAccounts::open(directory, clock.clone()).map_err(|e| ("the sandbox's accounts", e.to_string()))?;
+        let accounts = SandboxIssuerAccounts::open(directory, clock.clone())
+            .map_err(|e| ("the sandbox's accounts", e.to_string()))?;
         let balances = SandboxCardBalances::open(directory, watched.clone(), clock.clone(), times.credit_ms)
             .map_err(|e| ("the sandbox's card balances", e.to_string()))?;
         let balances = Arc::new(balances);
@@ -116,13 +116,28 @@ impl SandboxProviders {
         let cards: Arc<dyn ProviderList> = self.issuer.clone();
         ProviderLists::from([
             (ReconciliationSource::Cards, cards),
-            (ReconciliationSource::PrepaidRemainders, Arc::new(Remainders(self.issuer.clone()))),
+            (
+                ReconciliationSource::PrepaidRemainders,
+                Arc::new(Remainders(self.issuer.clone())),
+            ),
             (ReconciliationSource::GiftCards, self.gift_cards.clone()),
             (ReconciliationSource::Payouts, self.rails.clone()),
-            (ReconciliationSource::BankTransfers, Arc::new(BankTransferList(self.bank.clone()))),
-            (ReconciliationSource::BankDeposits, Arc::new(BankDepositList(self.bank.clone()))),
-            (ReconciliationSource::ReloadableCards, Arc::new(ReloadableCardList(self.program.clone()))),
-            (ReconciliationSource::CardBalances, Arc::new(ReloadableCardBalanceList(self.program.clone()))),
+            (
+                ReconciliationSource::BankTransfers,
+                Arc::new(BankTransferList(self.bank.clone())),
+            ),
+            (
+                ReconciliationSource::BankDeposits,
+                Arc::new(BankDepositList(self.bank.clone())),
+            ),
+            (
+                ReconciliationSource::ReloadableCards,
+                Arc::new(ReloadableCardList(self.program.clone())),
+            ),
+            (
+                ReconciliationSource::CardBalances,
+                Arc::new(ReloadableCardBalanceList(self.program.clone())),
+            ),
             (ReconciliationSource::Bridge, self.bridge.clone()),
         ])
     }

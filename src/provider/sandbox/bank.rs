@@ -1,10 +1,10 @@
 //! The sandbox's bank: idempotent by key in a file of its own that is synced before it answers, decisions that take their
 //! time, deposits that the desk makes, and faults.
 
-mod records;
 mod decisions;
 pub mod faults;
 pub mod reconciliation;
+mod records;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,11 +13,14 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use purser_actors::id::{BankAccountId, BankTransferId, JobId};
 use purser_actors::money::Cents;
-use purser_actors::port::banking::{OpenAccountRequest, IncomingTransfer, BankTransferRequest, BankTransferResult, OpenAccountResult, AccountType, ReviewDecision, BankDecision};
+use purser_actors::port::banking::{
+    AccountType, BankDecision, BankTransferRequest, BankTransferResult, IncomingTransfer, OpenAccountRequest,
+    OpenAccountResult, ReviewDecision,
+};
 use purser_actors::port::{BoxFuture, Clock, ErrorKind, PortError, Timestamp};
 
-use self::records::{BankRecords, BankRecord};
 use self::faults::{BankCall, BankFault, BankFaultKind};
+use self::records::{BankRecord, BankRecords};
 use super::fault_rules::{FaultRule, FaultRules};
 use crate::provider::banking::{BankApi, PlainApplication};
 use crate::sandbox::archive::{Archive, ArchiveState as _};
@@ -230,7 +233,9 @@ impl SandboxBank {
         match trouble {
             Some(BankFaultKind::Unreachable) => Err(failed(operation, ErrorKind::Temporary, "the bank is unreachable")),
             // Nonsense says nothing about what happened behind it.
-            Some(BankFaultKind::MalformedResponse) => Err(failed(operation, ErrorKind::Unknown, "the answer is no bank's answer")),
+            Some(BankFaultKind::MalformedResponse) => {
+                Err(failed(operation, ErrorKind::Unknown, "the answer is no bank's answer"))
+            }
             Some(BankFaultKind::Stall) => {
                 tokio::time::sleep(Duration::from_millis(TIMEOUT_MS)).await;
                 Err(failed(operation, ErrorKind::Unknown, "no answer in time"))
@@ -321,11 +326,17 @@ impl BankApi for SandboxBank {
         Box::pin(self.decide(application))
     }
 
-    fn open<'a>(&'a self, order: &'a OpenAccountRequest) -> BoxFuture<'a, Result<BankDecision<OpenAccountResult>, PortError>> {
+    fn open<'a>(
+        &'a self,
+        order: &'a OpenAccountRequest,
+    ) -> BoxFuture<'a, Result<BankDecision<OpenAccountResult>, PortError>> {
         Box::pin(self.open_account(order))
     }
 
-    fn transfer<'a>(&'a self, order: &'a BankTransferRequest) -> BoxFuture<'a, Result<BankDecision<BankTransferResult>, PortError>> {
+    fn transfer<'a>(
+        &'a self,
+        order: &'a BankTransferRequest,
+    ) -> BoxFuture<'a, Result<BankDecision<BankTransferResult>, PortError>> {
         Box::pin(self.move_money(order))
     }
 

@@ -4,10 +4,10 @@
 //! Messages have the real layout and are signed; a mint checks the signature, and its nonce makes it once.
 
 mod base;
-mod records;
 pub mod faults;
-mod reconciliation;
 mod message;
+mod reconciliation;
+mod records;
 mod solana;
 
 use std::path::Path;
@@ -18,12 +18,12 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    AttestationStatus, AttestedMessage, BoxFuture, Bridge, Clock, BridgeTransfer, Decline, ErrorKind, ChainStatus, MintResult, PortError,
-    SignedBurn, SignedMint, SubmitResult, Timestamp,
+    AttestationStatus, AttestedMessage, BoxFuture, Bridge, BridgeTransfer, ChainStatus, Clock, Decline, ErrorKind,
+    MintResult, PortError, SignedBurn, SignedMint, SubmitResult, Timestamp,
 };
 
-use self::records::{BridgeRecords, BridgeRecord, SignedBurnRecord, BridgeRecordKind};
-use self::faults::{BridgeFault, BridgeFaults, BridgeLeg, BridgeFaultRule, magic_amounts};
+use self::faults::{BridgeFault, BridgeFaultRule, BridgeFaults, BridgeLeg, magic_amounts};
+use self::records::{BridgeRecord, BridgeRecordKind, BridgeRecords, SignedBurnRecord};
 use crate::sandbox::archive::{Archive, ArchiveState as _};
 use crate::sandbox::keys::bridge_wallet;
 use crate::sandbox::record_log::{DurablePromise, LogError};
@@ -188,7 +188,8 @@ impl Bridge for SandboxBridge {
         Box::pin(async move {
             let burned = self.book.lock().with_nonce(nonce);
             let transaction = burned.ok_or_else(|| failed(ErrorKind::Temporary, "no such message"))?;
-            self.note(&transaction, |_, _| (Some(BridgeRecordKind::Reattested), ())).await
+            self.note(&transaction, |_, _| (Some(BridgeRecordKind::Reattested), ()))
+                .await
         })
     }
 

@@ -2,8 +2,8 @@
 //! counts in that address's balance; the issuer watches the chain as it is asked, and keeps what it saw in a file of its
 //! own, synced before it answers.
 
-mod records;
 pub mod deposit_watcher;
+mod records;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::{Cents, Usdc};
-use purser_actors::port::{BoxFuture, CardBalances, Clock, CardDeposit, ErrorKind, PortError, Timestamp};
+use purser_actors::port::{BoxFuture, CardBalances, CardDeposit, Clock, ErrorKind, PortError, Timestamp};
 
-use self::records::{BalanceRecords, BalanceRecord};
-use self::deposit_watcher::{IncomingUsdc, DepositSource};
+use self::deposit_watcher::{DepositSource, IncomingUsdc};
+use self::records::{BalanceRecord, BalanceRecords};
 use crate::provider::CardBalanceReader;
 use crate::sandbox::archive::{Archive, ArchiveState as _};
 use crate::sandbox::keys::treasury;

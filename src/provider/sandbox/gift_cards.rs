@@ -1,11 +1,11 @@
 //! The sandbox's gift cards: products of its own, orders idempotent by key in a file of their own that is synced before it
 //! answers, stock that sells out, and products that force an outcome.
 
-mod records;
 mod catalog;
 pub mod faults;
-mod reconciliation;
 mod orders;
+mod reconciliation;
+mod records;
 mod redemption;
 
 use std::path::Path;
@@ -17,11 +17,13 @@ use purser_actors::money::Cents;
 use purser_actors::port::{BoxFuture, Clock, ErrorKind, PortError};
 use rust_decimal::Decimal;
 
-use self::records::{GiftCardRecords, GiftCardRecord};
 use self::catalog::Catalog;
 use self::faults::GiftCardFault;
+use self::records::{GiftCardRecord, GiftCardRecords};
 use super::fault_rules::{FaultRule, FaultRules};
-use crate::provider::gift_cards::{GiftCardOrderStatus, GiftCardApi, GiftCardPage, GiftCardProduct, GiftCardQuery, GiftCardQuote, GiftCardOrderRequest};
+use crate::provider::gift_cards::{
+    GiftCardApi, GiftCardOrderRequest, GiftCardOrderStatus, GiftCardPage, GiftCardProduct, GiftCardQuery, GiftCardQuote,
+};
 use crate::sandbox::archive::{Archive, ArchiveState as _};
 use crate::sandbox::record_log::{DurablePromise, LogError};
 

@@ -1,9 +1,9 @@
 //! The sandbox's identity check: a form for the person, a file of its own synced before it answers, a verdict after a
 //! realistic delay, and a signed callback that may be lost, doubled or forged like anybody's.
 
+mod callbacks;
 mod form;
 mod records;
-mod callbacks;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,12 +12,13 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use purser_actors::port::{
-    StartedCheck, BoxFuture, CheckStatus, Clock, ErrorKind, IdentityCheck, PortError, IdentityCheckRequest, Timestamp, Verdict,
+    BoxFuture, CheckStatus, Clock, ErrorKind, IdentityCheck, IdentityCheckRequest, PortError, StartedCheck, Timestamp,
+    Verdict,
 };
 
 use self::form::FormResult;
-pub use self::form::{MAGIC_NAMES, MagicFamilyName, VerdictDelivery, InvalidField};
-use self::records::{CheckSummary, CheckRecords, CheckRecord, reference, token};
+pub use self::form::{InvalidField, MAGIC_NAMES, MagicFamilyName, VerdictDelivery};
+use self::records::{CheckRecord, CheckRecords, CheckSummary, reference, token};
 use super::fault_rules::{FaultRule, FaultRules};
 use crate::provider::callback::CallbackKey;
 use crate::sandbox::archive::Archive;
@@ -183,7 +184,11 @@ impl SandboxIdentityCheck {
     ///
     /// # Errors
     /// What is wrong with the form; nothing is decided then.
-    pub async fn answer(self: &Arc<Self>, token: &str, form: &BTreeMap<String, String>) -> Result<CheckPage, InvalidField> {
+    pub async fn answer(
+        self: &Arc<Self>,
+        token: &str,
+        form: &BTreeMap<String, String>,
+    ) -> Result<CheckPage, InvalidField> {
         let none = InvalidField("There is no such check.");
         let found = |book: &CheckRecords| book.by_token(token).ok_or(none);
         let decided = self.decide(found, |now| form::judge(form, now, self.decides_after_ms));
@@ -333,7 +338,9 @@ impl SandboxIdentityCheck {
     async fn before(&self, fault: Option<CheckFault>, operation: &'static str) -> Result<(), PortError> {
         match fault {
             Some(CheckFault::Unreachable) => Err(failed(ErrorKind::Temporary, operation, "the sandbox is unreachable")),
-            Some(CheckFault::MalformedResponse) => Err(failed(ErrorKind::Unknown, operation, "the answer is no answer")),
+            Some(CheckFault::MalformedResponse) => {
+                Err(failed(ErrorKind::Unknown, operation, "the answer is no answer"))
+            }
             Some(CheckFault::Slow { ms }) => {
                 tokio::time::sleep(Duration::from_millis(ms)).await;
                 Ok(())

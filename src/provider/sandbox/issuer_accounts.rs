@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use purser_actors::id::Wallet;
-use purser_actors::port::{IssuerAccountResult, BoxFuture, IssuerAccounts, Clock, ErrorKind, PortError, Timestamp};
+use purser_actors::port::{BoxFuture, Clock, ErrorKind, IssuerAccountResult, IssuerAccounts, PortError, Timestamp};
 use sha2::{Digest as _, Sha256};
 
 use super::fault_rules::{FaultRule, FaultRules};
-use crate::sandbox::archive::{Archive, ArchiveState, ArchiveRecord, RecordBuffer, name};
+use crate::sandbox::archive::{Archive, ArchiveRecord, ArchiveState, RecordBuffer, name};
 use crate::sandbox::record_log::{DurablePromise, LogError};
 
 const KIND: [u8; 8] = *b"SBXACC01";

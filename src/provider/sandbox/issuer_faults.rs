@@ -66,7 +66,11 @@ pub const fn magic_amounts() -> [(Cents, MagicOutcome, &'static str); 4] {
             MagicOutcome::Declined,
             "the issuer declines the card and the payment becomes a credit",
         ),
-        (Cents::new(777), MagicOutcome::Slow, "the card takes 10 seconds to be ready"),
+        (
+            Cents::new(777),
+            MagicOutcome::Slow,
+            "the card takes 10 seconds to be ready",
+        ),
         (
             Cents::new(888),
             MagicOutcome::TimeoutAfterSuccess,

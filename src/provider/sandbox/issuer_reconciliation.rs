@@ -3,7 +3,9 @@
 
 use std::sync::Arc;
 
-use purser_actors::port::{BoxFuture, ListCursor, ProviderEntry, EntryKey, ErrorKind, ListPage, PortError, ProviderList, Timestamp};
+use purser_actors::port::{
+    BoxFuture, EntryKey, ErrorKind, ListCursor, ListPage, PortError, ProviderEntry, ProviderList, Timestamp,
+};
 use purser_actors::product::Currency;
 use purser_actors::reconciliation::{EntryAmount, EntryStatus};
 
@@ -11,7 +13,7 @@ use super::issuer_records::CardOrderRecord;
 use super::life::{Event, Lives};
 use super::{SandboxIssuer, failed};
 use crate::sandbox::archive::RecordBuffer;
-use crate::sandbox::archive::{ArchiveState, ArchiveRecord};
+use crate::sandbox::archive::{ArchiveRecord, ArchiveState};
 use crate::sandbox::record_log::DurablePromise;
 
 /// The place that a cursor of this sandbox means.
@@ -104,7 +106,11 @@ impl Remainders {
 }
 
 impl ProviderList for Remainders {
-    fn entries<'a>(&'a self, after: Option<&'a ListCursor>, limit: usize) -> BoxFuture<'a, Result<ListPage<ProviderEntry>, PortError>> {
+    fn entries<'a>(
+        &'a self,
+        after: Option<&'a ListCursor>,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<ListPage<ProviderEntry>, PortError>> {
         Box::pin(async move {
             let after = place(after)?;
             let (page, durable) = {
@@ -136,7 +142,11 @@ impl ProviderList for Remainders {
 }
 
 impl ProviderList for SandboxIssuer {
-    fn entries<'a>(&'a self, after: Option<&'a ListCursor>, limit: usize) -> BoxFuture<'a, Result<ListPage<ProviderEntry>, PortError>> {
+    fn entries<'a>(
+        &'a self,
+        after: Option<&'a ListCursor>,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<ListPage<ProviderEntry>, PortError>> {
         Box::pin(async move {
             let after = place(after)?;
             let (page, durable) = {

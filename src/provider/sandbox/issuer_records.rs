@@ -7,7 +7,7 @@ use purser_actors::money::Cents;
 use purser_actors::port::Timestamp;
 
 use super::card_numbers;
-use crate::sandbox::archive::{ArchiveState, ArchiveRecord, RecordBuffer, name};
+use crate::sandbox::archive::{ArchiveRecord, ArchiveState, RecordBuffer, name};
 
 /// What the file holds.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -86,7 +86,9 @@ impl IssuerRecords {
     /// Whether a card has the number with this account part.
     pub(super) fn is_number_used(&self, account_part: u64) -> bool {
         let mut near = self.shelf.find(by_number(account_part)).into_iter();
-        near.any(|order| order.declined.is_none() && card_numbers::account_part(order.key, order.attempt) == account_part)
+        near.any(|order| {
+            order.declined.is_none() && card_numbers::account_part(order.key, order.attempt) == account_part
+        })
     }
 }
 

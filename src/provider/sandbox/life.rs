@@ -3,12 +3,12 @@
 use purser_actors::id::{CardId, JobId};
 use purser_actors::money::Cents;
 use purser_actors::port::{
-    CardActivity, CardState, CardTransaction, CardSnapshot, Timestamp, TransactionStatus, CardAction, month_end,
+    CardAction, CardActivity, CardSnapshot, CardState, CardTransaction, Timestamp, TransactionStatus, month_end,
 };
 
-use super::issuer_records::CardOrderRecord;
 use super::card_numbers;
-use crate::sandbox::archive::{ArchiveState, ArchiveRecord, RecordBuffer, name};
+use super::issuer_records::CardOrderRecord;
+use crate::sandbox::archive::{ArchiveRecord, ArchiveState, RecordBuffer, name};
 
 /// What the file holds.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]

@@ -6,9 +6,9 @@ use std::time::Duration;
 use purser_actors::port::{BoxFuture, ErrorKind, PortError};
 
 use super::fault_rules::{FaultRule, FaultRules};
-use crate::provider::merchants::{Acceptance, CardType, Merchant, MerchantPage, MerchantQuery, MerchantDirectory};
+use crate::provider::merchants::{Acceptance, CardType, Merchant, MerchantDirectory, MerchantPage, MerchantQuery};
 use crate::search::host::{Host, registered};
-use crate::search::{SearchName, SAME, SearchQuery, ranked};
+use crate::search::{SAME, SearchName, SearchQuery, ranked};
 
 const DIRECTORY: &str = include_str!("merchants/directory.txt");
 

@@ -4,10 +4,10 @@
 //! No card or account number is in the file, nor a digest of one.
 
 mod bins;
-mod records;
 pub mod faults;
-mod reconciliation;
 mod orders;
+mod reconciliation;
+mod records;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,14 +15,14 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use purser_actors::id::{JobId, PayoutId};
-use purser_actors::port::payouts::{RecallResult, PayoutStatusUpdate, PayoutEvent};
+use purser_actors::port::payouts::{PayoutEvent, PayoutStatusUpdate, RecallResult};
 use purser_actors::port::{BoxFuture, Clock, ErrorKind, PortError};
 use purser_actors::product::Country;
 
-use self::records::{PayoutRecords, PayoutRecord, PayoutEventRecord};
 use self::faults::PayoutFault;
+use self::records::{PayoutEventRecord, PayoutRecord, PayoutRecords};
 use super::fault_rules::{FaultRule, FaultRules};
-use crate::provider::payouts::{PlainPayout, PayoutApi};
+use crate::provider::payouts::{PayoutApi, PlainPayout};
 use crate::sandbox::archive::{Archive, ArchiveState as _};
 use crate::sandbox::record_log::{DurablePromise, LogError};
 use crate::secret::Secret;
@@ -132,7 +132,12 @@ impl SandboxPayouts {
     ///
     /// # Errors
     /// When the file has stopped.
-    pub async fn emit_event(&self, payout: PayoutId, says: PayoutEventKind, sequence: Option<u64>) -> Result<bool, LogError> {
+    pub async fn emit_event(
+        &self,
+        payout: PayoutId,
+        says: PayoutEventKind,
+        sequence: Option<u64>,
+    ) -> Result<bool, LogError> {
         let durable = {
             let mut book = self.book.lock();
             drop(self.speak(&mut book));
@@ -193,7 +198,8 @@ impl SandboxPayouts {
 
     async fn read(&self, after: u64, limit: usize) -> Result<Vec<PayoutEvent>, PortError> {
         const CALL: &str = "told";
-        self.before(CALL, self.faults.take(PayoutFault::meets_listening)).await?;
+        self.before(CALL, self.faults.take(PayoutFault::meets_listening))
+            .await?;
         let (told, durable) = {
             let mut book = self.book.lock();
             let durable = self.speak(&mut book);

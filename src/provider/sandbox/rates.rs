@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use purser_actors::port::{BoxFuture, Clock, ErrorKind, PortError};
 use rust_decimal::Decimal;
 
-use crate::provider::rates::{RateTable, RateSource};
+use crate::provider::rates::{RateSource, RateTable};
 
 /// A simulated source of rates.
 pub struct SandboxRates {

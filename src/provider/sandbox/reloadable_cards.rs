@@ -3,10 +3,10 @@
 //! Everything is judged and written down under one lock: what reached the account only grows, so it is read first; what was
 //! taken from it is summed where the next order is added to it. Two orders never share a cent.
 
-mod records;
 pub mod faults;
-pub mod reconciliation;
 mod holds;
+pub mod reconciliation;
+mod records;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,12 +15,12 @@ use parking_lot::Mutex;
 use purser_actors::id::{CardId, JobId};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::{
-    BoxFuture, CardState, CardTransaction, CardEvent, Clock, ErrorKind, OpenCardRequest, PortError, HoldResult,
-    HoldRequest, HoldStatus, CardSnapshot, CardActionRequest, Timestamp, TransactionStatus, CardAction,
+    BoxFuture, CardAction, CardActionRequest, CardEvent, CardSnapshot, CardState, CardTransaction, Clock, ErrorKind,
+    HoldRequest, HoldResult, HoldStatus, OpenCardRequest, PortError, Timestamp, TransactionStatus,
 };
 
-use self::records::{CardLedger, ReloadableCardRecord, OpenedCard, ReloadableCardRecords};
 use self::faults::{ReloadableCardFault, failed};
+use self::records::{CardLedger, OpenedCard, ReloadableCardRecord, ReloadableCardRecords};
 use super::fault_rules::{FaultRule, FaultRules};
 use super::{Sale, card_numbers};
 use crate::provider::reloadable_cards::{PlainOpenResult, ReloadableCardApi};
@@ -157,10 +157,14 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
         let (answer, durable) = {
             let mut book = self.book.lock();
             match book.under(order.key).first() {
-                Some(ReloadableCardRecord::Opened(known)) if known.card == order.card && known.amount == order.amount => {
+                Some(ReloadableCardRecord::Opened(known))
+                    if known.card == order.card && known.amount == order.amount =>
+                {
                     (PlainOpenResult::Open(plain(known)), self.archive.barrier())
                 }
-                Some(ReloadableCardRecord::Refused { reason, .. }) => (declined(reason.clone()), self.archive.barrier()),
+                Some(ReloadableCardRecord::Refused { reason, .. }) => {
+                    (declined(reason.clone()), self.archive.barrier())
+                }
                 Some(_) => return Err(another_content(CALL)),
                 None => {
                     let (answer, entry) = self.judge(&book, order, fault, counted);
@@ -209,7 +213,10 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
             at,
             attempt,
         };
-        (PlainOpenResult::Open(plain(&opened)), ReloadableCardRecord::Opened(opened))
+        (
+            PlainOpenResult::Open(plain(&opened)),
+            ReloadableCardRecord::Opened(opened),
+        )
     }
 
     async fn steered(&self, order: &CardActionRequest) -> Result<CardSnapshot, PortError> {
@@ -262,7 +269,12 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
 
 const ATOMIC_PER_CENT: u64 = 10_000;
 
-fn moved(file: &CardLedger, key: Option<JobId>, (state, back): (CardState, Cents), at: Timestamp) -> ReloadableCardRecord {
+fn moved(
+    file: &CardLedger,
+    key: Option<JobId>,
+    (state, back): (CardState, Cents),
+    at: Timestamp,
+) -> ReloadableCardRecord {
     ReloadableCardRecord::Moved {
         card: file.opened.card,
         account: file.opened.account,

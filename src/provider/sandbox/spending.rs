@@ -1,7 +1,9 @@
 //! What is bought with the sandbox's prepaid cards, and what their holders want of them.
 
 use purser_actors::money::Cents;
-use purser_actors::port::{CardTransaction, CardEvent, ErrorKind, PortError, CardSnapshot, CardActionRequest, TransactionStatus};
+use purser_actors::port::{
+    CardActionRequest, CardEvent, CardSnapshot, CardTransaction, ErrorKind, PortError, TransactionStatus,
+};
 
 use super::SandboxIssuer;
 use super::issuer_records::CardOrderRecord;

@@ -235,7 +235,10 @@ async fn case_70_the_engine_sees_a_sealed_number() {
     let vault = Arc::new(Vault::from_file(&house.dir.path().join("keys"), true, entropy).unwrap());
     let vaulted = SealingIssuer::new(Arc::clone(&house.issuer), Arc::clone(&vault));
     let order = order(1, 500);
-    assert!(matches!(vaulted.issue(&order).await.unwrap(), IssueResult::Pending { .. }));
+    assert!(matches!(
+        vaulted.issue(&order).await.unwrap(),
+        IssueResult::Pending { .. }
+    ));
     house.pass(2_000);
     let IssueResult::Ready(issued) = vaulted.issue(&order).await.unwrap() else {
         panic!("not ready")

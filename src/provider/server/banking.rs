@@ -12,13 +12,18 @@ use purser_actors::port::banking::BankDecision;
 use utoipa::OpenApi;
 use zeroize::Zeroizing;
 
-use super::{ProtocolResult, ProtocolBody, IdempotencyKeyHeader, MAX_EVENTS_PER_PAGE, ProtocolQuery, ProtocolErrorResponse, AfterParam, answered, not_found};
+use super::{
+    AfterParam, IdempotencyKeyHeader, MAX_EVENTS_PER_PAGE, ProtocolBody, ProtocolErrorResponse, ProtocolQuery,
+    ProtocolResult, answered, not_found,
+};
 use crate::provider::Providers;
 use crate::provider::banking::BankApi;
 use crate::provider::wire::applications::{BankApplication, BankDocumentBytes, BankDocumentReceived, BankReview};
-use crate::provider::wire::banking::{BankAccountResponse, OpenBankAccountRequest, BankTransferRequest, BankTransferResponse};
+use crate::provider::wire::banking::{
+    BankAccountResponse, BankTransferRequest, BankTransferResponse, OpenBankAccountRequest,
+};
 use crate::provider::wire::deposits::{BankBalance, BankDepositList};
-use crate::provider::wire::{DecimalAmount, ErrorCode, TextValue, MalformedResponse};
+use crate::provider::wire::{DecimalAmount, ErrorCode, MalformedResponse, TextValue};
 
 /// The longest document, a third longer in Base64.
 const MAX_DOCUMENT_BYTES: usize = 16 * 1024 * 1024;
@@ -162,7 +167,10 @@ async fn bank_transfer(
 /// What came into on-ramps since
 #[utoipa::path(get, path = "/v1/bank-deposits", tag = "banking", params(AfterParam),
     responses((status = 200, description = "Deposits in the order in which the bank counted them.", body = BankDepositList)))]
-async fn bank_deposits(State(bank): ServerState, ProtocolQuery(since): ProtocolQuery<AfterParam>) -> ProtocolResult<BankDepositList> {
+async fn bank_deposits(
+    State(bank): ServerState,
+    ProtocolQuery(since): ProtocolQuery<AfterParam>,
+) -> ProtocolResult<BankDepositList> {
     let told = bank.incoming(since.after, since.limit.min(MAX_EVENTS_PER_PAGE)).await?;
     answered(BankDepositList::of(told))
 }

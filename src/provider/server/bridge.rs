@@ -8,12 +8,14 @@ use axum::routing::post;
 use purser_actors::port::Bridge;
 use utoipa::OpenApi;
 
-use super::{ProtocolResult, ProtocolBody, answered};
+use super::{ProtocolBody, ProtocolResult, answered};
 use crate::provider::Providers;
 use crate::provider::wire::MalformedResponse;
-use crate::provider::wire::bridge::{SignedBurn, SubmitBurnResponse, BridgeTransferRequest, ChainStatusResponse, SignedBurnResponse};
+use crate::provider::wire::bridge::{
+    BridgeTransferRequest, ChainStatusResponse, SignedBurn, SignedBurnResponse, SubmitBurnResponse,
+};
 use crate::provider::wire::bridge_messages::{
-    ReattestResponse, AttestationResponse, BridgeMessage, SignedMint, SignedMintResponse, SubmitMintResponse,
+    AttestationResponse, BridgeMessage, ReattestResponse, SignedMint, SignedMintResponse, SubmitMintResponse,
 };
 
 type ServerState = State<Arc<dyn Bridge>>;
@@ -50,7 +52,10 @@ pub(super) fn document() -> utoipa::openapi::OpenApi {
 /// Signs a burn out of the service's treasury; sends nothing
 #[utoipa::path(post, path = "/v1/bridge-crossings", tag = "bridge", request_body = BridgeTransferRequest,
     responses((status = 200, description = "What is to be sent.", body = SignedBurnResponse)))]
-async fn sign_burn(State(bridge): ServerState, ProtocolBody(crossing): ProtocolBody<BridgeTransferRequest>) -> ProtocolResult<SignedBurnResponse> {
+async fn sign_burn(
+    State(bridge): ServerState,
+    ProtocolBody(crossing): ProtocolBody<BridgeTransferRequest>,
+) -> ProtocolResult<SignedBurnResponse> {
     let burn = SignedBurn::from(&bridge.sign_burn(&crossing.read()?).await?);
     answered(SignedBurnResponse { crossing, burn })
 }
@@ -58,7 +63,10 @@ async fn sign_burn(State(bridge): ServerState, ProtocolBody(crossing): ProtocolB
 /// Sends a burn; the same one sent again burns nothing more
 #[utoipa::path(post, path = "/v1/bridge-burns", tag = "bridge", request_body = SignedBurn,
     responses((status = 200, description = "What Solana said.", body = SubmitBurnResponse)))]
-async fn send_burn(State(bridge): ServerState, ProtocolBody(burn): ProtocolBody<SignedBurn>) -> ProtocolResult<SubmitBurnResponse> {
+async fn send_burn(
+    State(bridge): ServerState,
+    ProtocolBody(burn): ProtocolBody<SignedBurn>,
+) -> ProtocolResult<SubmitBurnResponse> {
     let burn = burn.read()?;
     let said = bridge.burn(&burn).await?;
     answered(SubmitBurnResponse::of(&burn, said))
@@ -67,7 +75,10 @@ async fn send_burn(State(bridge): ServerState, ProtocolBody(burn): ProtocolBody<
 /// What Solana shows of a burn
 #[utoipa::path(post, path = "/v1/bridge-burns/find", tag = "bridge", request_body = SignedBurn,
     responses((status = 200, description = "What is there.", body = ChainStatusResponse)))]
-async fn find_burn(State(bridge): ServerState, ProtocolBody(burn): ProtocolBody<SignedBurn>) -> ProtocolResult<ChainStatusResponse> {
+async fn find_burn(
+    State(bridge): ServerState,
+    ProtocolBody(burn): ProtocolBody<SignedBurn>,
+) -> ProtocolResult<ChainStatusResponse> {
     let burn = burn.read()?;
     let said = bridge.find_burn(&burn).await?;
     answered(ChainStatusResponse::of(burn.transaction, said))
@@ -76,7 +87,10 @@ async fn find_burn(State(bridge): ServerState, ProtocolBody(burn): ProtocolBody<
 /// What the attesters say of a burn; they are asked by its transaction alone
 #[utoipa::path(post, path = "/v1/bridge-burns/attestation", tag = "bridge", request_body = SignedBurn,
     responses((status = 200, description = "Their word.", body = AttestationResponse)))]
-async fn burn_attestation(State(bridge): ServerState, ProtocolBody(burn): ProtocolBody<SignedBurn>) -> ProtocolResult<AttestationResponse> {
+async fn burn_attestation(
+    State(bridge): ServerState,
+    ProtocolBody(burn): ProtocolBody<SignedBurn>,
+) -> ProtocolResult<AttestationResponse> {
     let burn = burn.read()?;
     let said = bridge.attestation(&burn).await?;
     answered(AttestationResponse::of(burn.transaction, said))
@@ -96,7 +110,10 @@ async fn attest_again(State(bridge): ServerState, Path(nonce): Path<String>) -> 
 /// Signs a mint; sends nothing
 #[utoipa::path(post, path = "/v1/bridge-messages/mint", tag = "bridge", request_body = BridgeMessage,
     responses((status = 200, description = "What is to be sent.", body = SignedMintResponse)))]
-async fn sign_mint(State(bridge): ServerState, ProtocolBody(message): ProtocolBody<BridgeMessage>) -> ProtocolResult<SignedMintResponse> {
+async fn sign_mint(
+    State(bridge): ServerState,
+    ProtocolBody(message): ProtocolBody<BridgeMessage>,
+) -> ProtocolResult<SignedMintResponse> {
     let mint = SignedMint::from(&bridge.sign_mint(&message.read()?).await?);
     let nonce = message.nonce;
     answered(SignedMintResponse { nonce, mint })
@@ -105,7 +122,10 @@ async fn sign_mint(State(bridge): ServerState, ProtocolBody(message): ProtocolBo
 /// Sends a mint; a nonce mints once
 #[utoipa::path(post, path = "/v1/bridge-mints", tag = "bridge", request_body = SignedMint,
     responses((status = 200, description = "What Base said.", body = SubmitMintResponse)))]
-async fn send_mint(State(bridge): ServerState, ProtocolBody(mint): ProtocolBody<SignedMint>) -> ProtocolResult<SubmitMintResponse> {
+async fn send_mint(
+    State(bridge): ServerState,
+    ProtocolBody(mint): ProtocolBody<SignedMint>,
+) -> ProtocolResult<SubmitMintResponse> {
     let mint = mint.read()?;
     let said = bridge.mint(&mint).await?;
     answered(SubmitMintResponse::of(&mint, said))
@@ -114,7 +134,10 @@ async fn send_mint(State(bridge): ServerState, ProtocolBody(mint): ProtocolBody<
 /// What Base shows of a message's mint, whoever minted
 #[utoipa::path(post, path = "/v1/bridge-mints/find", tag = "bridge", request_body = BridgeMessage,
     responses((status = 200, description = "What is there.", body = ChainStatusResponse)))]
-async fn find_mint(State(bridge): ServerState, ProtocolBody(message): ProtocolBody<BridgeMessage>) -> ProtocolResult<ChainStatusResponse> {
+async fn find_mint(
+    State(bridge): ServerState,
+    ProtocolBody(message): ProtocolBody<BridgeMessage>,
+) -> ProtocolResult<ChainStatusResponse> {
     let said = bridge.find_mint(&message.read()?).await?;
     answered(ChainStatusResponse::of(message.nonce, said))
 }

@@ -8,10 +8,13 @@ use axum::extract::{Path, State};
 use axum::routing::{get, post};
 use utoipa::OpenApi;
 
-use super::{ProtocolResult, ProtocolBody, IdempotencyKeyHeader, MAX_EVENTS_PER_PAGE, ProtocolQuery, AfterParam, answered, not_found};
+use super::{
+    AfterParam, IdempotencyKeyHeader, MAX_EVENTS_PER_PAGE, ProtocolBody, ProtocolQuery, ProtocolResult, answered,
+    not_found,
+};
 use crate::provider::wire::SecretText;
-use crate::provider::wire::cards::{BillingAddress, IssueCardResponse, IssueCardRequest, CardReport, CvvResponse};
-use crate::provider::wire::reloadable_cards::{CardSnapshot, CardEventList, CardActionResponse, CardActionRequest};
+use crate::provider::wire::cards::{BillingAddress, CardReport, CvvResponse, IssueCardRequest, IssueCardResponse};
+use crate::provider::wire::reloadable_cards::{CardActionRequest, CardActionResponse, CardEventList, CardSnapshot};
 use crate::provider::{CardIssuerApi, Providers};
 
 type ServerState = State<Arc<dyn CardIssuerApi>>;
@@ -45,7 +48,11 @@ pub(super) fn document() -> utoipa::openapi::OpenApi {
 #[utoipa::path(post, path = "/v1/cards", tag = "cards", request_body = IssueCardRequest,
     params(("Idempotency-Key" = String, Header, description = "The same key never makes a second card.")),
     responses((status = 200, description = "What became of the order.", body = IssueCardResponse)))]
-async fn order_card(State(issuer): ServerState, IdempotencyKeyHeader(key): IdempotencyKeyHeader, ProtocolBody(order): ProtocolBody<IssueCardRequest>) -> ProtocolResult<IssueCardResponse> {
+async fn order_card(
+    State(issuer): ServerState,
+    IdempotencyKeyHeader(key): IdempotencyKeyHeader,
+    ProtocolBody(order): ProtocolBody<IssueCardRequest>,
+) -> ProtocolResult<IssueCardResponse> {
     let order = port::IssueCardRequest {
         key,
         card: order.card_id.0,
@@ -91,7 +98,10 @@ async fn wish_of_prepaid_card(
 /// What became of any prepaid card since: charges come when nobody asks, and so does what is given back of one that has ended
 #[utoipa::path(get, path = "/v1/prepaid-card-words", tag = "cards", params(AfterParam),
     responses((status = 200, description = "Words in the order in which they were told.", body = CardEventList)))]
-async fn prepaid_card_words(State(issuer): ServerState, ProtocolQuery(since): ProtocolQuery<AfterParam>) -> ProtocolResult<CardEventList> {
+async fn prepaid_card_words(
+    State(issuer): ServerState,
+    ProtocolQuery(since): ProtocolQuery<AfterParam>,
+) -> ProtocolResult<CardEventList> {
     let told = issuer.told(since.after, since.limit.min(MAX_EVENTS_PER_PAGE)).await?;
     answered(CardEventList::of(told))
 }

@@ -7,11 +7,13 @@ use axum::extract::{Path, State};
 use axum::routing::{get, post};
 use utoipa::OpenApi;
 
-use super::{ProtocolResult, ProtocolBody, IdempotencyKeyHeader, ProtocolQuery, answered};
+use super::{IdempotencyKeyHeader, ProtocolBody, ProtocolQuery, ProtocolResult, answered};
 use crate::provider::Providers;
 use crate::provider::gift_cards::GiftCardApi;
-use crate::provider::wire::gift_cards::{GiftCardQuery, GiftCardProductResponse, GiftCardQuote, GiftCardQuoteQuery, GiftCardProductList};
 use crate::provider::wire::gift_card_orders::{GiftCardOrderRequest, GiftCardOrderResponse};
+use crate::provider::wire::gift_cards::{
+    GiftCardProductList, GiftCardProductResponse, GiftCardQuery, GiftCardQuote, GiftCardQuoteQuery,
+};
 
 type ServerState = State<Arc<dyn GiftCardApi>>;
 
@@ -34,7 +36,10 @@ pub(super) fn document() -> utoipa::openapi::OpenApi {
 /// A page of what is offered now
 #[utoipa::path(get, path = "/v1/gift-cards", tag = "gift cards", params(GiftCardQuery),
     responses((status = 200, description = "A page.", body = GiftCardProductList)))]
-async fn search_gift_cards(State(catalog): ServerState, ProtocolQuery(query): ProtocolQuery<GiftCardQuery>) -> ProtocolResult<GiftCardProductList> {
+async fn search_gift_cards(
+    State(catalog): ServerState,
+    ProtocolQuery(query): ProtocolQuery<GiftCardQuery>,
+) -> ProtocolResult<GiftCardProductList> {
     answered(GiftCardProductList::of(catalog.search(&query.into()).await?))
 }
 
@@ -42,7 +47,10 @@ async fn search_gift_cards(State(catalog): ServerState, ProtocolQuery(query): Pr
 #[utoipa::path(get, path = "/v1/gift-cards/{product_id}", tag = "gift cards",
     params(("product_id" = String, Path, description = "The catalog's name of it.")),
     responses((status = 200, description = "It, or none.", body = GiftCardProductResponse)))]
-async fn gift_card_product(State(catalog): ServerState, Path(product_id): Path<String>) -> ProtocolResult<GiftCardProductResponse> {
+async fn gift_card_product(
+    State(catalog): ServerState,
+    Path(product_id): Path<String>,
+) -> ProtocolResult<GiftCardProductResponse> {
     let product = catalog.product(&product_id).await?.map(Into::into);
     answered(GiftCardProductResponse { product_id, product })
 }

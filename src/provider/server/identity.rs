@@ -6,13 +6,18 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::{Path, State};
 use axum::routing::{get, post};
-use purser_actors::port::{IssuerAccounts, CardBalances, CardDeposit};
+use purser_actors::port::{CardBalances, CardDeposit, IssuerAccounts};
 use serde::Deserialize;
 use utoipa::{IntoParams, OpenApi};
 
-use super::{ProtocolResult, ProtocolBody, IdempotencyKeyHeader, ProtocolQuery, ProtocolErrorResponse, answered, not_found};
-use crate::provider::wire::identity::{IssuerAccountResponse, IssuerAccountRequest, IssuerBalance, IdentityCheck, IdentityCheckResponse, IdentityCheckRequest, IssuerDeposit};
-use crate::provider::wire::{BaseAddress, ErrorCode, UsdcAmount, TextValue};
+use super::{
+    IdempotencyKeyHeader, ProtocolBody, ProtocolErrorResponse, ProtocolQuery, ProtocolResult, answered, not_found,
+};
+use crate::provider::wire::identity::{
+    IdentityCheck, IdentityCheckRequest, IdentityCheckResponse, IssuerAccountRequest, IssuerAccountResponse,
+    IssuerBalance, IssuerDeposit,
+};
+use crate::provider::wire::{BaseAddress, ErrorCode, TextValue, UsdcAmount};
 use crate::provider::{CardBalanceReader, Providers};
 
 #[derive(Clone)]
@@ -49,9 +54,16 @@ pub(super) fn document() -> utoipa::openapi::OpenApi {
 #[utoipa::path(post, path = "/v1/identity-checks", tag = "people", request_body = IdentityCheckRequest,
     params(("Idempotency-Key" = String, Header, description = "The same key never begins a second check.")),
     responses((status = 200, description = "Where the person answers.", body = IdentityCheck)))]
-async fn begin_check(State(people): State<IdentityServerState>, IdempotencyKeyHeader(key): IdempotencyKeyHeader, ProtocolBody(order): ProtocolBody<IdentityCheckRequest>) -> ProtocolResult<IdentityCheck> {
+async fn begin_check(
+    State(people): State<IdentityServerState>,
+    IdempotencyKeyHeader(key): IdempotencyKeyHeader,
+    ProtocolBody(order): ProtocolBody<IdentityCheckRequest>,
+) -> ProtocolResult<IdentityCheck> {
     let wallet = order.wallet.0.0;
-    let begun = people.identity_check.start(&port::IdentityCheckRequest { key, wallet }).await?;
+    let begun = people
+        .identity_check
+        .start(&port::IdentityCheckRequest { key, wallet })
+        .await?;
     answered(IdentityCheck::of(wallet, begun))
 }
 
@@ -59,7 +71,10 @@ async fn begin_check(State(people): State<IdentityServerState>, IdempotencyKeyHe
 #[utoipa::path(get, path = "/v1/identity-checks/{reference}", tag = "people",
     params(("reference" = String, Path, description = "The provider's name of it.")),
     responses((status = 200, description = "Pending, passed or failed.", body = IdentityCheckResponse)))]
-async fn check_status(State(people): State<IdentityServerState>, Path(reference): Path<String>) -> ProtocolResult<IdentityCheckResponse> {
+async fn check_status(
+    State(people): State<IdentityServerState>,
+    Path(reference): Path<String>,
+) -> ProtocolResult<IdentityCheckResponse> {
     let said = people.identity_check.status(&reference).await.map_err(not_found)?;
     answered(IdentityCheckResponse::of(&reference, said))
 }
@@ -67,7 +82,10 @@ async fn check_status(State(people): State<IdentityServerState>, Path(reference)
 /// Opens a holder's account at the issuer, or finds it
 #[utoipa::path(post, path = "/v1/card-accounts", tag = "people", request_body = IssuerAccountRequest,
     responses((status = 200, description = "What became of it.", body = IssuerAccountResponse)))]
-async fn open_account(State(people): State<IdentityServerState>, ProtocolBody(order): ProtocolBody<IssuerAccountRequest>) -> ProtocolResult<IssuerAccountResponse> {
+async fn open_account(
+    State(people): State<IdentityServerState>,
+    ProtocolBody(order): ProtocolBody<IssuerAccountRequest>,
+) -> ProtocolResult<IssuerAccountResponse> {
     let holder = order.holder.0.0;
     let said = people.accounts.open(&holder).await?;
     answered(IssuerAccountResponse::of(holder, said))
@@ -77,7 +95,10 @@ async fn open_account(State(people): State<IdentityServerState>, ProtocolBody(or
 #[utoipa::path(get, path = "/v1/card-accounts/{address}", tag = "people",
     params(("address" = String, Path, description = "The deposit address on Base.")),
     responses((status = 200, description = "The balance.", body = IssuerBalance)))]
-async fn account_balance(State(people): State<IdentityServerState>, Path(address): Path<String>) -> ProtocolResult<IssuerBalance> {
+async fn account_balance(
+    State(people): State<IdentityServerState>,
+    Path(address): Path<String>,
+) -> ProtocolResult<IssuerBalance> {
     let address = read_address(&address)?;
     let balance = people.balances.balance(&address.0).await?;
     answered(IssuerBalance {

@@ -8,12 +8,17 @@ use axum::routing::{get, post};
 use purser_actors::id::PayoutId;
 use utoipa::OpenApi;
 
-use super::{ProtocolResult, ProtocolBody, IdempotencyKeyHeader, MAX_EVENTS_PER_PAGE, ProtocolQuery, ProtocolErrorResponse, AfterParam, answered};
+use super::{
+    AfterParam, IdempotencyKeyHeader, MAX_EVENTS_PER_PAGE, ProtocolBody, ProtocolErrorResponse, ProtocolQuery,
+    ProtocolResult, answered,
+};
 use crate::provider::Providers;
 use crate::provider::payouts::PayoutApi;
-use crate::provider::wire::payout_events::{PayoutLookupResponse, PayoutStatusUpdate, RecallResponse, PayoutEventList, PayoutUpdateBody};
-use crate::provider::wire::payouts::{DebitCardQuery, DebitCardCountryResponse, PayoutRequest};
-use crate::provider::wire::{ErrorCode, TextValue, MalformedResponse};
+use crate::provider::wire::payout_events::{
+    PayoutEventList, PayoutLookupResponse, PayoutStatusUpdate, PayoutUpdateBody, RecallResponse,
+};
+use crate::provider::wire::payouts::{DebitCardCountryResponse, DebitCardQuery, PayoutRequest};
+use crate::provider::wire::{ErrorCode, MalformedResponse, TextValue};
 
 type ServerState = State<Arc<dyn PayoutApi>>;
 
@@ -38,7 +43,11 @@ pub(super) fn document() -> utoipa::openapi::OpenApi {
 #[utoipa::path(post, path = "/v1/payouts", tag = "payouts", request_body = PayoutRequest,
     params(("Idempotency-Key" = String, Header, description = "The same key never pays twice.")),
     responses((status = 200, description = "The newest word about it.", body = PayoutStatusUpdate)))]
-async fn order_payout(State(rails): ServerState, IdempotencyKeyHeader(key): IdempotencyKeyHeader, ProtocolBody(order): ProtocolBody<PayoutRequest>) -> ProtocolResult<PayoutStatusUpdate> {
+async fn order_payout(
+    State(rails): ServerState,
+    IdempotencyKeyHeader(key): IdempotencyKeyHeader,
+    ProtocolBody(order): ProtocolBody<PayoutRequest>,
+) -> ProtocolResult<PayoutStatusUpdate> {
     let order = order.read(key)?;
     let payout = order.payout;
     let said = rails.send(order).await?;
@@ -50,7 +59,11 @@ async fn order_payout(State(rails): ServerState, IdempotencyKeyHeader(key): Idem
     params(("payout_id" = String, Path, description = "Which."),
         ("Idempotency-Key" = String, Header, description = "The key of the order that is to be taken back.")),
     responses((status = 200, description = "Whether the recipient has the money.", body = RecallResponse)))]
-async fn recall_payout(State(rails): ServerState, Path(payout): Path<String>, IdempotencyKeyHeader(key): IdempotencyKeyHeader) -> ProtocolResult<RecallResponse> {
+async fn recall_payout(
+    State(rails): ServerState,
+    Path(payout): Path<String>,
+    IdempotencyKeyHeader(key): IdempotencyKeyHeader,
+) -> ProtocolResult<RecallResponse> {
     let payout: PayoutId = payout
         .parse()
         .map_err(|_| ProtocolErrorResponse::new(ErrorCode::NotFound, "there is no such payout"))?;
@@ -72,15 +85,23 @@ async fn payout_order(State(rails): ServerState, Path(key): Path<String>) -> Pro
 /// What was told of any payout since: returns come days later, when nobody asks any more
 #[utoipa::path(get, path = "/v1/payout-reports", tag = "payouts", params(AfterParam),
     responses((status = 200, description = "Words in the order in which they were told.", body = PayoutEventList)))]
-async fn payout_reports(State(rails): ServerState, ProtocolQuery(since): ProtocolQuery<AfterParam>) -> ProtocolResult<PayoutEventList> {
-    let told = rails.events_after(since.after, since.limit.min(MAX_EVENTS_PER_PAGE)).await?;
+async fn payout_reports(
+    State(rails): ServerState,
+    ProtocolQuery(since): ProtocolQuery<AfterParam>,
+) -> ProtocolResult<PayoutEventList> {
+    let told = rails
+        .events_after(since.after, since.limit.min(MAX_EVENTS_PER_PAGE))
+        .await?;
     answered(PayoutEventList::of(told))
 }
 
 /// Where the bank of a debit card is
 #[utoipa::path(post, path = "/v1/debit-card-country", tag = "payouts", request_body = DebitCardQuery,
     responses((status = 200, description = "Its country, if a rail pays to it.", body = DebitCardCountryResponse)))]
-async fn debit_card_country(State(rails): ServerState, ProtocolBody(card): ProtocolBody<DebitCardQuery>) -> ProtocolResult<DebitCardCountryResponse> {
+async fn debit_card_country(
+    State(rails): ServerState,
+    ProtocolBody(card): ProtocolBody<DebitCardQuery>,
+) -> ProtocolResult<DebitCardCountryResponse> {
     let country = rails.card_country(&card.number.0).await?.map(TextValue);
     answered(DebitCardCountryResponse { country })
 }

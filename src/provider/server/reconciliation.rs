@@ -3,12 +3,12 @@
 use axum::Router;
 use axum::extract::{Path, State};
 use axum::routing::get;
-use purser_actors::port::{ListCursor, EntryKey, ListPage};
+use purser_actors::port::{EntryKey, ListCursor, ListPage};
 use serde::Deserialize;
 use utoipa::{IntoParams, OpenApi};
 
-use super::{ProtocolResult, ProtocolQuery, ProtocolErrorResponse, answered};
-use crate::provider::wire::reconciliation::{ReconciliationQuery, ReconciliationPage, ReconciliationListName};
+use super::{ProtocolErrorResponse, ProtocolQuery, ProtocolResult, answered};
+use crate::provider::wire::reconciliation::{ReconciliationListName, ReconciliationPage, ReconciliationQuery};
 use crate::provider::wire::{ErrorCode, MalformedResponse};
 use crate::provider::{ProviderLists, Providers};
 

@@ -6,7 +6,7 @@ use axum::routing::get;
 use std::sync::Arc;
 use utoipa::OpenApi;
 
-use super::{ProtocolResult, ProtocolQuery, answered};
+use super::{ProtocolQuery, ProtocolResult, answered};
 use crate::provider::Providers;
 use crate::provider::merchants::MerchantDirectory;
 use crate::provider::rates::RateSource;

@@ -9,15 +9,19 @@ use axum::routing::{get, post};
 use purser_actors::id::JobId;
 use utoipa::OpenApi;
 
-use super::{ProtocolResult, ProtocolBody, IdempotencyKeyHeader, MAX_EVENTS_PER_PAGE, ProtocolQuery, ProtocolErrorResponse, AfterParam, answered, not_found};
+use super::{
+    AfterParam, IdempotencyKeyHeader, MAX_EVENTS_PER_PAGE, ProtocolBody, ProtocolErrorResponse, ProtocolQuery,
+    ProtocolResult, answered, not_found,
+};
 use crate::provider::Providers;
 use crate::provider::reloadable_cards::ReloadableCardApi;
+use crate::provider::wire::balance_holds::{
+    HoldLookupResponse, HoldRequest, HoldResponse, SettleHoldRequest, SettleHoldResponse,
+};
 use crate::provider::wire::cards::CvvResponse;
 use crate::provider::wire::reloadable_cards::{
-    CardBalance, CardSnapshot, CardEventList, OpenReloadableCardResponse, OpenReloadableCardRequest, CardActionResponse, CardActionRequest,
-};
-use crate::provider::wire::balance_holds::{
-    HoldResponse, SettleHoldRequest, SettleHoldResponse, HoldRequest, HoldLookupResponse,
+    CardActionRequest, CardActionResponse, CardBalance, CardEventList, CardSnapshot, OpenReloadableCardRequest,
+    OpenReloadableCardResponse,
 };
 use crate::provider::wire::{DecimalAmount, ErrorCode, SecretText, TextValue};
 
@@ -79,7 +83,10 @@ async fn reloadable_card(State(program): ServerState, Path(reference): Path<Stri
 #[utoipa::path(get, path = "/v1/reloadable-cards/{reference}/cvv", tag = "reloadable cards",
     params(("reference" = String, Path, description = "The issuer's name of the card.")),
     responses((status = 200, description = "The code.", body = CvvResponse)))]
-async fn reloadable_card_cvv(State(program): ServerState, Path(reference): Path<String>) -> ProtocolResult<CvvResponse> {
+async fn reloadable_card_cvv(
+    State(program): ServerState,
+    Path(reference): Path<String>,
+) -> ProtocolResult<CvvResponse> {
     let cvv = program.cvv(&reference).await.map_err(not_found)?;
     answered(CvvResponse { cvv: SecretText(cvv) })
 }
@@ -111,8 +118,13 @@ async fn apply_card_action(
 /// What became of any card since: charges come when nobody asks
 #[utoipa::path(get, path = "/v1/card-words", tag = "reloadable cards", params(AfterParam),
     responses((status = 200, description = "Words in the order in which they were told.", body = CardEventList)))]
-async fn list_card_events(State(program): ServerState, ProtocolQuery(since): ProtocolQuery<AfterParam>) -> ProtocolResult<CardEventList> {
-    let told = program.events_after(since.after, since.limit.min(MAX_EVENTS_PER_PAGE)).await?;
+async fn list_card_events(
+    State(program): ServerState,
+    ProtocolQuery(since): ProtocolQuery<AfterParam>,
+) -> ProtocolResult<CardEventList> {
+    let told = program
+        .events_after(since.after, since.limit.min(MAX_EVENTS_PER_PAGE))
+        .await?;
     answered(CardEventList::of(told))
 }
 
@@ -133,7 +145,10 @@ async fn reserve_balance(
 #[utoipa::path(get, path = "/v1/balance-reservations/{key}", tag = "reloadable cards",
     params(("key" = String, Path, description = "The key that the reservation was made with.")),
     responses((status = 200, description = "How it stands; `never` is as final as any no.", body = HoldLookupResponse)))]
-async fn balance_reservation(State(program): ServerState, Path(name): Path<String>) -> ProtocolResult<HoldLookupResponse> {
+async fn balance_reservation(
+    State(program): ServerState,
+    Path(name): Path<String>,
+) -> ProtocolResult<HoldLookupResponse> {
     let malformed = |_| ProtocolErrorResponse::new(ErrorCode::InvalidRequest, "the path names no key");
     let key: JobId = name.parse().map_err(malformed)?;
     answered(HoldLookupResponse::of(key, program.hold_status(key).await?))
@@ -151,7 +166,10 @@ async fn end_reservation(
     ProtocolBody(end): ProtocolBody<SettleHoldRequest>,
 ) -> ProtocolResult<SettleHoldResponse> {
     if name != key.to_string() {
-        return Err(ProtocolErrorResponse::new(ErrorCode::InvalidRequest, "the path names another reservation"));
+        return Err(ProtocolErrorResponse::new(
+            ErrorCode::InvalidRequest,
+            "the path names another reservation",
+        ));
     }
     program.settle_hold(key, end.paid).await?;
     let paid = end.paid;

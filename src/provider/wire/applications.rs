@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use purser_actors::id::{BankingApplicationId, DocumentId, JobId};
-use purser_actors::port::banking::{ReviewDecision, BankDecision};
+use purser_actors::port::banking::{BankDecision, ReviewDecision};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use zeroize::Zeroizing;
 
-use super::{WalletAddress, SecretText, TextValue, MalformedResponse, name};
+use super::{MalformedResponse, SecretText, TextValue, WalletAddress, name};
 use crate::provider::banking::{PlainApplication, PlainDocument};
 use crate::secret::Secret;
 
@@ -225,7 +225,9 @@ impl BankReview {
         }
         Ok(ApplicationReview::Answered(match self.state {
             BankReviewStatus::DocumentsRequired { document_ids } => {
-                return Ok(ApplicationReview::DocumentsRequired(document_ids.into_iter().map(|id| id.0).collect()));
+                return Ok(ApplicationReview::DocumentsRequired(
+                    document_ids.into_iter().map(|id| id.0).collect(),
+                ));
             }
             BankReviewStatus::Pending { retry_after_ms } => BankDecision::Pending { retry_after_ms },
             BankReviewStatus::Approved { customer } => BankDecision::Final(ReviewDecision::Approved {

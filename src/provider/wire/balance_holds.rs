@@ -1,12 +1,12 @@
 //! What is set aside of holders' balances, on the wire: `POST /v1/balance-reservations`,
 //! `GET /v1/balance-reservations/{key}` and `POST /v1/balance-reservations/{key}/end`.
 
-use purser_actors::port;
 use purser_actors::id::{JobId, WithdrawalId};
+use purser_actors::port;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{DecimalAmount, BaseAddress, TextValue, MalformedResponse};
+use super::{BaseAddress, DecimalAmount, MalformedResponse, TextValue};
 
 /// Part of a balance that is to be set aside, so that nothing else can spend it.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]

@@ -1,11 +1,13 @@
 //! A bank's accounts and moves on the wire: `POST /v1/bank-accounts`, `POST /v1/bank-transfers`.
 
 use purser_actors::id::{BankAccountId, BankTransferId, JobId};
-use purser_actors::port::banking::{self as port, AccountNumbers, BankTransferResult, OpenAccountResult, AccountType, BankDecision};
+use purser_actors::port::banking::{
+    self as port, AccountNumbers, AccountType, BankDecision, BankTransferResult, OpenAccountResult,
+};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{DecimalAmount, TextValue, MalformedResponse, name};
+use super::{DecimalAmount, MalformedResponse, TextValue, name};
 
 /// What an account is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -247,7 +249,9 @@ impl BankTransferResponse {
             amount: TextValue(DecimalAmount(order.amount)),
             state: match said {
                 BankDecision::Pending { retry_after_ms } => BankTransferStatus::Pending { retry_after_ms },
-                BankDecision::Final(BankTransferResult::Complete { reference }) => BankTransferStatus::Complete { reference },
+                BankDecision::Final(BankTransferResult::Complete { reference }) => {
+                    BankTransferStatus::Complete { reference }
+                }
                 BankDecision::Final(BankTransferResult::Failed { reason }) => BankTransferStatus::Failed { reason },
             },
         }
@@ -257,7 +261,10 @@ impl BankTransferResponse {
     ///
     /// # Errors
     /// When it is about another order.
-    pub fn read(self, order: &port::BankTransferRequest) -> Result<BankDecision<BankTransferResult>, MalformedResponse> {
+    pub fn read(
+        self,
+        order: &port::BankTransferRequest,
+    ) -> Result<BankDecision<BankTransferResult>, MalformedResponse> {
         if self.transfer_id.0 != order.transfer || self.amount.0.0 != order.amount {
             return Err(MalformedResponse("it is about another order"));
         }

@@ -1,14 +1,14 @@
 //! The bridge's burns on the wire: `POST /v1/bridge-crossings`, `POST /v1/bridge-burns` and what is asked of one. None of them
 //! has an Idempotency-Key: what is signed moves nothing, and what is sent is the same transaction on every try.
 
-use purser_actors::port;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
+use purser_actors::port;
 use purser_actors::port::{BridgeTransfer, Decline, Finality, SubmitResult};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{BaseAddress, UsdcAmount, TextValue, MalformedResponse, name};
+use super::{BaseAddress, MalformedResponse, TextValue, UsdcAmount, name};
 
 /// The longest transaction or message, in bytes.
 const LONGEST: usize = 4 * 1024;

@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 use utoipa::ToSchema;
 
 use super::bridge::{bytes_of, text_of, thirty_two};
-use super::{BaseAddress, UsdcAmount, TextValue, MalformedResponse, name};
+use super::{BaseAddress, MalformedResponse, TextValue, UsdcAmount, name};
 
 /// A message that the attesters signed, with what it says in plain.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]

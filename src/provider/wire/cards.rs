@@ -1,15 +1,13 @@
 //! Cards on the wire: `POST /v1/cards`, `GET /v1/cards/{reference}`, `GET /v1/cards/{reference}/cvv`,
 //! `POST /v1/cards/{reference}/wishes`, `GET /v1/prepaid-card-words`, `GET /v1/billing-address`.
 
-use purser_actors::port;
 use purser_actors::id::CardId;
-use purser_actors::port::{
-    CardActivity, CardState, CardSnapshot, Timestamp, TransactionStatus,
-};
+use purser_actors::port;
+use purser_actors::port::{CardActivity, CardSnapshot, CardState, Timestamp, TransactionStatus};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{DecimalAmount, SecretText, TextValue, MalformedResponse};
+use super::{DecimalAmount, MalformedResponse, SecretText, TextValue};
 use crate::provider::{PlainCard, PlainIssueResult};
 
 /// An order of one card.

@@ -7,7 +7,7 @@ use purser_actors::port::banking::IncomingTransfer;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{DecimalAmount, TextValue, MalformedResponse};
+use super::{DecimalAmount, MalformedResponse, TextValue};
 
 /// Money that came into on-ramps, and what comes back of transfers to accounts, in the order in which the bank counted it.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]

@@ -4,8 +4,8 @@ use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{DecimalAmount, SecretText, TextValue, MalformedResponse};
-use crate::provider::gift_cards::{RedemptionDetails};
+use super::{DecimalAmount, MalformedResponse, SecretText, TextValue};
+use crate::provider::gift_cards::RedemptionDetails;
 
 /// An order for one gift card.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -94,8 +94,12 @@ impl GiftCardOrderResponse {
     /// As the catalog says it.
     pub fn of(order: GiftCardOrderRequest, said: crate::provider::gift_cards::GiftCardOrderStatus) -> Self {
         let state = match said {
-            crate::provider::gift_cards::GiftCardOrderStatus::Accepted { retry_after_ms } => GiftCardOrderStatus::Accepted { retry_after_ms },
-            crate::provider::gift_cards::GiftCardOrderStatus::Pending { retry_after_ms } => GiftCardOrderStatus::Pending { retry_after_ms },
+            crate::provider::gift_cards::GiftCardOrderStatus::Accepted { retry_after_ms } => {
+                GiftCardOrderStatus::Accepted { retry_after_ms }
+            }
+            crate::provider::gift_cards::GiftCardOrderStatus::Pending { retry_after_ms } => {
+                GiftCardOrderStatus::Pending { retry_after_ms }
+            }
             crate::provider::gift_cards::GiftCardOrderStatus::Ready(redemption) => GiftCardOrderStatus::Ready {
                 redemption_url: redemption.redemption_url.map(SecretText),
                 redemption_code: redemption.redemption_code.map(SecretText),
@@ -112,13 +116,20 @@ impl GiftCardOrderResponse {
     ///
     /// # Errors
     /// When it is about another order, or is ready with nothing to redeem.
-    pub fn read(self, order: &GiftCardOrderRequest) -> Result<crate::provider::gift_cards::GiftCardOrderStatus, MalformedResponse> {
+    pub fn read(
+        self,
+        order: &GiftCardOrderRequest,
+    ) -> Result<crate::provider::gift_cards::GiftCardOrderStatus, MalformedResponse> {
         if self.order != *order {
             return Err(MalformedResponse("it is about another order"));
         }
         Ok(match self.state {
-            GiftCardOrderStatus::Accepted { retry_after_ms } => crate::provider::gift_cards::GiftCardOrderStatus::Accepted { retry_after_ms },
-            GiftCardOrderStatus::Pending { retry_after_ms } => crate::provider::gift_cards::GiftCardOrderStatus::Pending { retry_after_ms },
+            GiftCardOrderStatus::Accepted { retry_after_ms } => {
+                crate::provider::gift_cards::GiftCardOrderStatus::Accepted { retry_after_ms }
+            }
+            GiftCardOrderStatus::Pending { retry_after_ms } => {
+                crate::provider::gift_cards::GiftCardOrderStatus::Pending { retry_after_ms }
+            }
             GiftCardOrderStatus::Ready {
                 redemption_url: None,
                 redemption_code: None,
@@ -133,7 +144,9 @@ impl GiftCardOrderResponse {
                 redemption_code: redemption_code.map(|hidden| hidden.0),
                 pin_code: pin_code.map(|hidden| hidden.0),
             }),
-            GiftCardOrderStatus::Declined { reason } => crate::provider::gift_cards::GiftCardOrderStatus::Declined { reason: reason.into() },
+            GiftCardOrderStatus::Declined { reason } => {
+                crate::provider::gift_cards::GiftCardOrderStatus::Declined { reason: reason.into() }
+            }
         })
     }
 }

@@ -7,7 +7,7 @@ use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::{DecimalAmount, TextValue, MalformedResponse};
+use super::{DecimalAmount, MalformedResponse, TextValue};
 use crate::provider::gift_cards::{GiftCardFacets, GiftCardPage, Redeemability};
 
 /// What is looked for.
@@ -190,7 +190,11 @@ impl TryFrom<Denominations> for crate::provider::gift_cards::Denominations {
             Self::Fixed(amounts) => amounts.windows(2).all(|pair| pair[0] < pair[1]),
             Self::Range { least, most, step } => least <= most && step.get() > 0,
         };
-        if sound { Ok(values) } else { Err(MalformedResponse("amounts")) }
+        if sound {
+            Ok(values)
+        } else {
+            Err(MalformedResponse("amounts"))
+        }
     }
 }
 
@@ -224,7 +228,9 @@ impl TryFrom<GiftCardProduct> for crate::provider::gift_cards::GiftCardProduct {
             name: product.name,
             brand: product.brand,
             category: product.category,
-            reach: product.countries.map_or(Redeemability::Worldwide, Redeemability::Countries),
+            reach: product
+                .countries
+                .map_or(Redeemability::Worldwide, Redeemability::Countries),
             currency: product.currency,
             values: product.values.try_into()?,
             fee_rate: rate(product.fee_rate)?,
@@ -323,7 +329,9 @@ impl From<crate::provider::gift_cards::GiftCardQuote> for GiftCardQuote {
             },
             crate::provider::gift_cards::GiftCardQuote::UnknownProduct => Self::UnknownProduct,
             crate::provider::gift_cards::GiftCardQuote::NotInCountry => Self::NotInCountry,
-            crate::provider::gift_cards::GiftCardQuote::InvalidAmount(values) => Self::NotThisAmount { values: values.into() },
+            crate::provider::gift_cards::GiftCardQuote::InvalidAmount(values) => {
+                Self::NotThisAmount { values: values.into() }
+            }
             crate::provider::gift_cards::GiftCardQuote::OutOfStock => Self::OutOfStock,
         }
     }

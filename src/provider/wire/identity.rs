@@ -1,11 +1,11 @@
 //! People on the wire: `POST /v1/identity-checks`, `GET /v1/identity-checks/{reference}`, `POST /v1/card-accounts`,
 //! `GET /v1/card-accounts/{address}`, `GET /v1/card-accounts/{address}/deposits/{transaction}`.
 
-use purser_actors::port::{IssuerAccountResult, StartedCheck, CheckStatus, Verdict};
+use purser_actors::port::{CheckStatus, IssuerAccountResult, StartedCheck, Verdict};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{WalletAddress, BaseAddress, UsdcAmount, TextValue, MalformedResponse};
+use super::{BaseAddress, MalformedResponse, TextValue, UsdcAmount, WalletAddress};
 
 /// A check to be begun.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]

@@ -1,13 +1,13 @@
 //! What becomes of payouts, on the wire: answers of `POST /v1/payouts`, `GET /v1/payout-orders/{key}`,
 //! `POST /v1/payouts/{payout_id}/recall` and `GET /v1/payout-reports`.
 
-use purser_actors::port;
 use purser_actors::id::PayoutId;
+use purser_actors::port;
 use purser_actors::port::payouts::{PayoutRailStatus, RecallResult};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{TextValue, MalformedResponse};
+use super::{MalformedResponse, TextValue};
 
 /// A word about one payout.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]

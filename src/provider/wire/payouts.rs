@@ -1,11 +1,11 @@
 //! Orders of payouts on the wire: `POST /v1/payouts`, `POST /v1/debit-card-country`.
 
 use purser_actors::id::PayoutId;
-use purser_actors::product::{AppPayee, Country, Currency, ProductLine, Platform};
+use purser_actors::product::{AppPayee, Country, Currency, Platform, ProductLine};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{DecimalAmount, SecretText, TextValue, MalformedResponse};
+use super::{DecimalAmount, MalformedResponse, SecretText, TextValue};
 use crate::provider::payouts::{PlainPayee, PlainPayout};
 use crate::vault::CardNumberRecord;
 

@@ -2,13 +2,13 @@
 
 use purser_actors::id::BankTransferId;
 use purser_actors::money::{Cents, Usdc};
-use purser_actors::port::{ListCursor, ProviderEntry, EntryKey, GiftTerms, ListPage, Timestamp};
+use purser_actors::port::{EntryKey, GiftTerms, ListCursor, ListPage, ProviderEntry, Timestamp};
 use purser_actors::reconciliation::{self, EntryAmount, ReconciliationSource};
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{DecimalAmount, UsdcAmount, TextValue, MalformedResponse};
+use super::{DecimalAmount, MalformedResponse, TextValue, UsdcAmount};
 
 /// Which of a provider's lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -166,7 +166,9 @@ impl ReconciliationPage {
             country: entry.terms.as_ref().map(|terms| terms.country.as_str().to_owned()),
             fee_rate: entry.terms.and_then(|terms| terms.fee_rate.parse().ok()).map(TextValue),
             status: match entry.standing {
-                reconciliation::EntryStatus::NotSubmitted | reconciliation::EntryStatus::Pending => EntryStatus::Pending,
+                reconciliation::EntryStatus::NotSubmitted | reconciliation::EntryStatus::Pending => {
+                    EntryStatus::Pending
+                }
                 reconciliation::EntryStatus::Held => EntryStatus::Held,
                 reconciliation::EntryStatus::Completed => EntryStatus::Completed,
                 reconciliation::EntryStatus::Declined => EntryStatus::Declined,
@@ -202,7 +204,8 @@ impl ReconciliationPage {
         if asked.key.is_none() && next.is_none() != self.entries.is_empty() {
             return Err(MalformedResponse("a page leads on as long as it has entries"));
         }
-        let items: Result<Vec<ProviderEntry>, MalformedResponse> = self.entries.into_iter().map(ReconciliationEntry::read).collect();
+        let items: Result<Vec<ProviderEntry>, MalformedResponse> =
+            self.entries.into_iter().map(ReconciliationEntry::read).collect();
         Ok(ListPage { items: items?, next })
     }
 }
@@ -261,7 +264,12 @@ mod tests {
         let entry = json!({"key": format!("eff_{:032x}", 1), "product": "card", "amount": "5", "currency": "USD",
             "returned_transfer_id": null, "status": "done", "at_ms": 1});
         let page = json!({"list": "cards", "after": "b", "key": null, "entries": [entry], "next": "c"});
-        let read = |page: Value| serde_json::from_value::<ReconciliationPage>(page).ok()?.read(asked).ok();
+        let read = |page: Value| {
+            serde_json::from_value::<ReconciliationPage>(page)
+                .ok()?
+                .read(asked)
+                .ok()
+        };
         assert_eq!(read(page.clone()).unwrap().items.len(), 1);
         for (member, value) in [("next", json!("b")), ("next", Value::Null), ("after", json!("a"))] {
             let mut wrong = page.clone();
@@ -281,7 +289,11 @@ mod tests {
         let mut carried = page.clone();
         (carried["entries"][0]["amount"], carried["entries"][0]["currency"]) = (json!("5.000001"), json!("USDC"));
         let money = read(carried).unwrap().items[0].money;
-        assert_eq!(money, EntryAmount::Usdc(Usdc::from_atomic(5_000_001)), "USDC has six places");
+        assert_eq!(
+            money,
+            EntryAmount::Usdc(Usdc::from_atomic(5_000_001)),
+            "USDC has six places"
+        );
         for member in ["next", "after", "key"] {
             let mut lacking = page.clone();
             lacking.as_object_mut().unwrap().remove(member);

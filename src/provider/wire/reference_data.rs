@@ -7,7 +7,7 @@ use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::{TextValue, MalformedResponse};
+use super::{MalformedResponse, TextValue};
 use crate::provider::merchants::{self, Acceptance, CardType, MerchantPage};
 use crate::provider::rates::RateTable;
 

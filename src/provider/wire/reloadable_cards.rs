@@ -1,15 +1,15 @@
 //! Reloadable cards on the wire: `POST /v1/reloadable-cards`, `POST /v1/reloadable-cards/{reference}/wishes`,
 //! `GET /v1/reloadable-cards/{reference}`, `GET /v1/reloadable-cards/{reference}/cvv`, `GET /v1/card-words`.
 
-use purser_actors::port;
 use purser_actors::id::{CardId, JobId};
 use purser_actors::money::Cents;
-use purser_actors::port::{OpenCardRequest};
+use purser_actors::port;
+use purser_actors::port::OpenCardRequest;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::cards::{Card, CardStatus, CardReport, CardTransaction};
-use super::{DecimalAmount, BaseAddress, SecretText, TextValue, MalformedResponse};
+use super::cards::{Card, CardReport, CardStatus, CardTransaction};
+use super::{BaseAddress, DecimalAmount, MalformedResponse, SecretText, TextValue};
 use crate::provider::PlainCard;
 use crate::provider::reloadable_cards::PlainOpenResult;
 

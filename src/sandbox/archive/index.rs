@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use parking_lot::{Condvar, Mutex};
 
 use super::ArchiveRecord;
-use super::run::{SortedRun, RunHeader, entries};
-use crate::sandbox::record_log::{IndexKey, LogFile, LogPosition, LogSnapshot, FlushedRange, frame_in};
+use super::run::{RunHeader, SortedRun, entries};
+use crate::sandbox::record_log::{FlushedRange, IndexKey, LogFile, LogPosition, LogSnapshot, frame_in};
 
 /// The second: gift cards were not numbered in the first.
 const MAGIC: [u8; 8] = *b"SBXIDX02";
@@ -312,7 +312,9 @@ impl IndexWriter {
     }
 }
 
-fn smallest(inputs: &mut [std::iter::Peekable<impl Iterator<Item = io::Result<IndexKey>>>]) -> Option<io::Result<IndexKey>> {
+fn smallest(
+    inputs: &mut [std::iter::Peekable<impl Iterator<Item = io::Result<IndexKey>>>],
+) -> Option<io::Result<IndexKey>> {
     let mut least: Option<(usize, IndexKey)> = None;
     for (place, input) in inputs.iter_mut().enumerate() {
         match input.peek() {

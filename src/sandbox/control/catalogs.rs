@@ -273,8 +273,13 @@ impl CatalogControl {
     ///
     /// # Errors
     /// [`DeskError::Invalid`] for a field that is wrong or does not belong to the fault; nothing changes then.
-    pub async fn update_gift_cards(&self, request: &GiftCardControlRequest) -> Result<SandboxCatalogView, ControlError> {
-        use GiftCardControlParam::{Clear, Decline, MalformedResponse, OutOfStock, Price, Slow, Stock, Timeout, Duplicate, Unreachable};
+    pub async fn update_gift_cards(
+        &self,
+        request: &GiftCardControlRequest,
+    ) -> Result<SandboxCatalogView, ControlError> {
+        use GiftCardControlParam::{
+            Clear, Decline, Duplicate, MalformedResponse, OutOfStock, Price, Slow, Stock, Timeout, Unreachable,
+        };
         let ms = delay(request.ms)?;
         let of_product = matches!(request.fault, Stock | Price);
         for (param, given, belongs) in [

@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use purser_actors::bank_destination::{BankRecipient, BankDestination, DestinationType};
+use purser_actors::bank_destination::{BankDestination, BankRecipient, DestinationType};
 use purser_actors::engine::Engine;
-use purser_actors::id::{BankRecipientId, BankDestinationId, PayoutId};
+use purser_actors::id::{BankDestinationId, BankRecipientId, PayoutId};
 use purser_actors::payout::BankDetails;
 use purser_actors::port::{Entropy, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ use super::{ControlError, PendingFault, RULES_LIMIT, delay, invalid, times, wall
 use crate::bank_account_number;
 use crate::provider::payouts::seal_account;
 use crate::provider::sandbox::payouts::faults::{PayoutFault, magic_amounts};
-use crate::provider::sandbox::payouts::{SandboxPayouts, PayoutEventKind};
+use crate::provider::sandbox::payouts::{PayoutEventKind, SandboxPayouts};
 use crate::secret::Secret;
 use crate::vault::Vault;
 
@@ -187,10 +187,12 @@ impl PayoutControl {
             wallet: None,
             remaining: rule.remaining,
         });
-        let magic = magic_amounts().into_iter().map(|(amount, _, effect)| MagicPayoutAmount {
-            amount: format!("{:.2}", amount.decimal()),
-            effect,
-        });
+        let magic = magic_amounts()
+            .into_iter()
+            .map(|(amount, _, effect)| MagicPayoutAmount {
+                amount: format!("{:.2}", amount.decimal()),
+                effect,
+            });
         Ok(SandboxPayoutView {
             sandbox: true,
             orders: state.orders,

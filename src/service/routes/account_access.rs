@@ -7,7 +7,7 @@ use axum::Router;
 
 use super::super::ServiceError;
 use super::super::product_routes::callables;
-use super::{AuthContext, AppState};
+use super::{AppState, AuthContext};
 use crate::http::login_page::LoginPage;
 use crate::http::{api_keys, callbacks, kyc, login, owner, signup};
 use crate::provider::connect::callback_keys;

@@ -2,7 +2,8 @@
 
 use purser_actors::id::Wallet;
 use purser_actors::port::{
-    Authorization, BoxFuture, Decline, ErrorKind, ChainStatus, PortError, Preparation, Settlement as _, Timestamp, OutgoingTransferRequest,
+    Authorization, BoxFuture, ChainStatus, Decline, ErrorKind, OutgoingTransferRequest, PortError, Preparation,
+    Settlement as _, Timestamp,
 };
 use purser_chains::solana::Pubkey;
 use serde_json::Value;

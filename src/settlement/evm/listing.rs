@@ -2,7 +2,9 @@
 
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
-use purser_actors::port::{BoxFuture, ListCursor, OutgoingTransfer, Finality, ChainMovement, ListPage, PortError, Timestamp, TreasuryList};
+use purser_actors::port::{
+    BoxFuture, ChainMovement, Finality, ListCursor, ListPage, OutgoingTransfer, PortError, Timestamp, TreasuryList,
+};
 use purser_storage::codec;
 
 use super::BaseSettlement;

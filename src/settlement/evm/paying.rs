@@ -6,8 +6,9 @@ use std::time::Duration;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, BoxFuture, ChainStanding, Decline, OutgoingTransfer, ErrorKind, EvmAuthorization, EvmSignature, Finality,
-    ChainStatus, PortError, Preparation, PreparedTransaction, Settlement, SubmitResult, Timestamp, OutgoingTransferRequest,
+    Authorization, BoxFuture, ChainStanding, ChainStatus, Decline, ErrorKind, EvmAuthorization, EvmSignature, Finality,
+    OutgoingTransfer, OutgoingTransferRequest, PortError, Preparation, PreparedTransaction, Settlement, SubmitResult,
+    Timestamp,
 };
 use purser_chains::evm::Address;
 use purser_chains::evm::node::{BlockTag, Held};
@@ -344,7 +345,11 @@ impl Settlement for BaseSettlement {
         })
     }
 
-    fn sent_by<'a>(&'a self, from: &'a Wallet, since: Timestamp) -> BoxFuture<'a, Result<Vec<OutgoingTransfer>, PortError>> {
+    fn sent_by<'a>(
+        &'a self,
+        from: &'a Wallet,
+        since: Timestamp,
+    ) -> BoxFuture<'a, Result<Vec<OutgoingTransfer>, PortError>> {
         Box::pin(async move {
             match from {
                 Wallet::Evm(from) => self.left(*from, since, Timestamp(u64::MAX)).await,
@@ -353,7 +358,11 @@ impl Settlement for BaseSettlement {
         })
     }
 
-    fn departures(&self, since: Timestamp, until: Timestamp) -> BoxFuture<'_, Result<Vec<OutgoingTransfer>, PortError>> {
+    fn departures(
+        &self,
+        since: Timestamp,
+        until: Timestamp,
+    ) -> BoxFuture<'_, Result<Vec<OutgoingTransfer>, PortError>> {
         Box::pin(async move { self.left(self.core.treasury(), since, until).await })
     }
 }

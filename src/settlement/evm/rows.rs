@@ -5,7 +5,7 @@ use std::sync::Arc;
 use purser_actors::id::Wallet;
 use purser_actors::kernel::table;
 use purser_actors::money::Usdc;
-use purser_actors::port::{OutgoingTransfer, ChainMovement, Timestamp};
+use purser_actors::port::{ChainMovement, OutgoingTransfer, Timestamp};
 use purser_chains::evm::blocks::Header;
 use purser_chains::evm::contract_wallet::is_wrapped;
 use purser_chains::evm::usdc::{Authorization, TransferRef};

@@ -12,8 +12,9 @@ use parking_lot::Mutex;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, BoxFuture, ChainStanding, Clock, ListCursor, Decline, OutgoingTransfer, ErrorKind, Finality, ChainStatus, ChainMovement,
-    ListPage, PortError, Preparation, PreparedTransaction, Settlement, SubmitResult, Timestamp, OutgoingTransferRequest, TreasuryList,
+    Authorization, BoxFuture, ChainMovement, ChainStanding, ChainStatus, Clock, Decline, ErrorKind, Finality,
+    ListCursor, ListPage, OutgoingTransfer, OutgoingTransferRequest, PortError, Preparation, PreparedTransaction,
+    Settlement, SubmitResult, Timestamp, TreasuryList,
 };
 
 use super::list::{List, Member};
@@ -203,7 +204,11 @@ impl<C: ChainReader> Facilitated<C> {
         Ok(handed.map_err(unread(operation))?.and_then(|handed| handed.transaction))
     }
 
-    async fn look_up(&self, authorization: &Authorization, prepared: Option<&PreparedTransaction>) -> Result<ChainStatus, PortError> {
+    async fn look_up(
+        &self,
+        authorization: &Authorization,
+        prepared: Option<&PreparedTransaction>,
+    ) -> Result<ChainStatus, PortError> {
         let named = self.named("lookup", authorization).await?;
         let by_us = prepared.is_some_and(|prepared| !prepared.transaction.is_empty());
         if named.is_none() && (by_us || self.chain.sends_itself(authorization)) {
@@ -294,11 +299,19 @@ impl<C: ChainReader> Settlement for Facilitated<C> {
         self.chain.treasury_holds(network)
     }
 
-    fn sent_by<'a>(&'a self, from: &'a Wallet, since: Timestamp) -> BoxFuture<'a, Result<Vec<OutgoingTransfer>, PortError>> {
+    fn sent_by<'a>(
+        &'a self,
+        from: &'a Wallet,
+        since: Timestamp,
+    ) -> BoxFuture<'a, Result<Vec<OutgoingTransfer>, PortError>> {
         self.chain.sent_by(from, since)
     }
 
-    fn departures(&self, since: Timestamp, until: Timestamp) -> BoxFuture<'_, Result<Vec<OutgoingTransfer>, PortError>> {
+    fn departures(
+        &self,
+        since: Timestamp,
+        until: Timestamp,
+    ) -> BoxFuture<'_, Result<Vec<OutgoingTransfer>, PortError>> {
         self.chain.departures(since, until)
     }
 }

@@ -1,6 +1,8 @@
 //! What a facilitated payment needs of its chain's own port: nothing here needs a gas key.
 
-use purser_actors::port::{Authorization, BoxFuture, Decline, ChainStatus, PortError, Timestamp, OutgoingTransferRequest};
+use purser_actors::port::{
+    Authorization, BoxFuture, ChainStatus, Decline, OutgoingTransferRequest, PortError, Timestamp,
+};
 use purser_chains::solana::Pubkey;
 use serde_json::Value;
 

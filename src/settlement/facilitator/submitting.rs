@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use purser_actors::port::{Authorization, Decline, ErrorKind, ChainStatus, PortError, PreparedTransaction, SubmitResult};
+use purser_actors::port::{
+    Authorization, ChainStatus, Decline, ErrorKind, PortError, PreparedTransaction, SubmitResult,
+};
 use serde_json::Value;
 
 use super::answer::{Settled, Verified};
@@ -114,7 +116,9 @@ impl<C: ChainReader> Facilitated<C> {
                     let other = self.list.choose().map(|next| next.client.name());
                     let is_bound = self.chain.fee_payer(authorization).is_some();
                     if is_bound || other.is_none_or(|name| name == member.client.name()) || self.list.all_paused() {
-                        return Ok(Verification::Ended(Ok(SubmitResult::Declined(unreached(member, &lost)))));
+                        return Ok(Verification::Ended(Ok(SubmitResult::Declined(unreached(
+                            member, &lost,
+                        )))));
                     }
                     let next = self.in_hand(SUBMIT, authorization, None).await?;
                     if !self.take_unsent(&mark) || !next.new {
@@ -192,7 +196,12 @@ impl<C: ChainReader> Facilitated<C> {
     }
 
     /// Until the chain shows how the payment has ended.
-    async fn landed(&self, authorization: &Authorization, handed: &Handed, how: Look) -> Result<SubmitResult, PortError> {
+    async fn landed(
+        &self,
+        authorization: &Authorization,
+        handed: &Handed,
+        how: Look,
+    ) -> Result<SubmitResult, PortError> {
         let transaction = handed.transaction.as_deref();
         loop {
             let look = self.chain.look(authorization, transaction, how).await;

@@ -13,10 +13,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use purser_actors::money::Usdc;
-use purser_actors::port::{Authorization, EvmAuthorization, Preparation, PreparedTransaction, Settlement as _, SubmitResult};
+use purser_actors::port::{
+    Authorization, EvmAuthorization, Preparation, PreparedTransaction, Settlement as _, SubmitResult,
+};
 use purser_chains::rpc::{BoxFuture, Clock};
 use purser_chains::solana::address::base58;
-use purser_storage::{JournalStore, StoreLimits, StoreOptions, Store};
+use purser_storage::{JournalStore, Store, StoreLimits, StoreOptions};
 use serde_json::json;
 use tempfile::TempDir;
 

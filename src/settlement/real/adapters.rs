@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
-use purser_actors::port::{BoxFuture, ErrorKind, ChainMovement, PortError, Timestamp};
+use purser_actors::port::{BoxFuture, ChainMovement, ErrorKind, PortError, Timestamp};
 use purser_chains::solana::status::Commitment;
 
 use crate::payment::solana::address::Pubkey;

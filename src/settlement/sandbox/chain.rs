@@ -17,8 +17,8 @@ use self::empty::EmptyWallets;
 pub(crate) use self::together::Plain;
 use self::together::Together;
 use super::evm;
-use super::faults::{ChainFault, ChainFaults, ChainCall, magic_amounts};
-use super::ledger::{ReplayKey, ChainLedger, ScheduledEvent, LedgerRecord, ChainTransfer, decline};
+use super::faults::{ChainCall, ChainFault, ChainFaults, magic_amounts};
+use super::ledger::{ChainLedger, ChainTransfer, LedgerRecord, ReplayKey, ScheduledEvent, decline};
 use super::svm::{Blockhashes, SLOT_MS};
 use crate::sandbox::archive::{Archive, ArchiveState as _};
 use crate::sandbox::keys::treasury;
@@ -144,7 +144,10 @@ impl SandboxChain {
 
     /// Runs a decision at the chain's present: what came due first, then `decide`, whose records are applied and queued
     /// before anybody else sees the state. The result must not be told before the second value is waited for.
-    pub(crate) fn transact<R>(&self, decide: impl FnOnce(&ChainState, Timestamp) -> (Vec<LedgerRecord>, R)) -> (R, DurablePromise) {
+    pub(crate) fn transact<R>(
+        &self,
+        decide: impl FnOnce(&ChainState, Timestamp) -> (Vec<LedgerRecord>, R),
+    ) -> (R, DurablePromise) {
         let mut state = self.state.lock();
         let now = state.ledger.tick(self.clock.now());
         let mut all = Vec::new();
@@ -208,7 +211,9 @@ impl SandboxChain {
     /// caller goes away, as a broadcast transaction would.
     pub(crate) async fn submit(self: Arc<Self>, intent: TransferIntent) -> Result<SubmitResult, PortError> {
         let running = tokio::spawn(async move { self.run(intent).await });
-        running.await.unwrap_or_else(|_| Err(response_lost("the sandbox chain stopped")))
+        running
+            .await
+            .unwrap_or_else(|_| Err(response_lost("the sandbox chain stopped")))
     }
 
     async fn run(&self, intent: TransferIntent) -> Result<SubmitResult, PortError> {
@@ -227,7 +232,9 @@ impl SandboxChain {
         let (executed, durable) = self.transact(|state, now| self.execute(state, now, &intent, fault.as_ref()));
         durable.wait().await.map_err(|e| response_lost(&e.to_string()))?;
         match executed {
-            ExecutionResult::Moved(..) if fault == Some(ChainFault::LoseResponse) => Err(response_lost("the answer was lost")),
+            ExecutionResult::Moved(..) if fault == Some(ChainFault::LoseResponse) => {
+                Err(response_lost("the answer was lost"))
+            }
             ExecutionResult::AlreadyExecuted(..) if fault == Some(ChainFault::LoseResponse) && !magic => {
                 Err(response_lost("the answer was lost"))
             }
@@ -270,7 +277,10 @@ impl SandboxChain {
             // Somebody else may have submitted it first: the same transfer is this payment, another is not.
             return if landed.to == to && landed.amount == intent.amount {
                 let finality = state.finality(now, &landed);
-                Ok((Vec::new(), ExecutionResult::AlreadyExecuted(landed.transaction, finality)))
+                Ok((
+                    Vec::new(),
+                    ExecutionResult::AlreadyExecuted(landed.transaction, finality),
+                ))
             } else {
                 Err(decline(
                     "invalid_exact_evm_nonce_already_used",

@@ -75,7 +75,12 @@ impl SandboxSettlement {
     ///
     /// # Errors
     /// When the chain's file has stopped.
-    pub async fn transfers(&self, network: Network, after: u64, limit: usize) -> Result<Vec<SandboxTransfer>, LogError> {
+    pub async fn transfers(
+        &self,
+        network: Network,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<SandboxTransfer>, LogError> {
         self.chain(network)
             .read(|state, _| {
                 let page = state.ledger.history(after, limit).into_iter();

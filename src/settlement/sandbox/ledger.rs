@@ -4,8 +4,8 @@
 //! Test dollars appear by grant (a wallet's first sight) or by the faucet and are never destroyed, so the sum of
 //! all balances is always what was made.
 
-mod history;
 mod archive;
+mod history;
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -171,7 +171,10 @@ impl ChainLedger {
     /// What a wallet can spend. A wallet never seen has its grant already.
     pub(crate) fn balance(&self, wallet: &Wallet) -> Usdc {
         let account = self.accounts.get(wallet).copied().unwrap_or_default();
-        account.balance.checked_add(self.grant_due(wallet)).unwrap_or(account.balance)
+        account
+            .balance
+            .checked_add(self.grant_due(wallet))
+            .unwrap_or(account.balance)
     }
 
     fn grant_due(&self, wallet: &Wallet) -> Usdc {
@@ -294,7 +297,9 @@ impl ChainLedger {
             ScheduledEvent::Settle(transfer) if self.find(key).is_none() => self.transfer(transfer).unwrap_or(lapsed),
             ScheduledEvent::Settle(_) => lapsed,
             // The money may have moved on; a chain would drop what follows too, the sandbox keeps both.
-            ScheduledEvent::Reorg(_) | ScheduledEvent::DropFinal(_) if self.find(key).is_some_and(|t| self.balance(&t.to) >= t.amount) => {
+            ScheduledEvent::Reorg(_) | ScheduledEvent::DropFinal(_)
+                if self.find(key).is_some_and(|t| self.balance(&t.to) >= t.amount) =>
+            {
                 vec![LedgerRecord::Reorged { key: *key, at: *due }]
             }
             ScheduledEvent::Reorg(_) | ScheduledEvent::DropFinal(_) => lapsed,

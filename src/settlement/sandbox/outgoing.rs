@@ -1,6 +1,6 @@
 //! Transfers out of the sandbox's treasury, signed with its published keys as any payer signs.
 
-use purser_actors::port::{Authorization, ErrorKind, PortError, OutgoingTransferRequest};
+use purser_actors::port::{Authorization, ErrorKind, OutgoingTransferRequest, PortError};
 
 use super::SandboxSettlement;
 use super::svm::{BLOCKHASH_LIFE, FINALIZED, SLOT_MS};

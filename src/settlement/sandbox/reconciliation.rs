@@ -1,9 +1,9 @@
 //! What the chains show of the treasury, page by page, for reconciliation.
 
 use purser_actors::id::{Network, Wallet};
-use purser_actors::port::{BoxFuture, ListCursor, Finality, ChainMovement, ListPage, PortError, TreasuryList};
+use purser_actors::port::{BoxFuture, ChainMovement, Finality, ListCursor, ListPage, PortError, TreasuryList};
 
-use super::ledger::{SettledTransfer, ChainTransfer};
+use super::ledger::{ChainTransfer, SettledTransfer};
 use super::{LogError, SandboxSettlement, temporary};
 use crate::sandbox::keys::treasury;
 

@@ -9,8 +9,8 @@ use bincode::{Decode, Encode};
 use purser_actors::id::Wallet;
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, BoxFuture, Decline, ErrorKind, Finality, ChainStatus, PortError, Preparation, PreparedTransaction, Settlement as _,
-    SubmitResult, OutgoingTransferRequest,
+    Authorization, BoxFuture, ChainStatus, Decline, ErrorKind, Finality, OutgoingTransferRequest, PortError,
+    Preparation, PreparedTransaction, Settlement as _, SubmitResult,
 };
 use reqwest::{Client, Url};
 use serde::{Deserialize, Serialize};
@@ -107,7 +107,11 @@ impl dyn ChainRpc {
     ///
     /// # Errors
     /// As it has.
-    pub async fn submit(&self, authorization: &Authorization, prepared: &PreparedTransaction) -> Result<SubmitResult, PortError> {
+    pub async fn submit(
+        &self,
+        authorization: &Authorization,
+        prepared: &PreparedTransaction,
+    ) -> Result<SubmitResult, PortError> {
         let asked = ChainRequest::Submit(authorization.clone(), prepared.clone());
         match self.call(asked).await? {
             ChainResponse::Settled(transaction, finality) => Ok(SubmitResult::Settled { transaction, finality }),
@@ -181,17 +185,23 @@ impl SandboxSettlement {
                 SubmitResult::Settled { transaction, finality } => ChainResponse::Settled(transaction, finality),
                 SubmitResult::Declined(decline) => ChainResponse::Declined(decline),
             },
-            ChainRequest::Lookup(authorization, prepared) => match self.lookup(&authorization, prepared.as_ref()).await? {
-                ChainStatus::Landed { transaction, finality } => ChainResponse::Landed(transaction, finality),
-                ChainStatus::Pending => ChainResponse::Pending,
-                ChainStatus::Impossible => ChainResponse::Impossible,
-            },
-            ChainRequest::Balance(wallet) => ChainResponse::Amount(self.balance(&wallet).await.map_err(stopped)?.atomic()),
+            ChainRequest::Lookup(authorization, prepared) => {
+                match self.lookup(&authorization, prepared.as_ref()).await? {
+                    ChainStatus::Landed { transaction, finality } => ChainResponse::Landed(transaction, finality),
+                    ChainStatus::Pending => ChainResponse::Pending,
+                    ChainStatus::Impossible => ChainResponse::Impossible,
+                }
+            }
+            ChainRequest::Balance(wallet) => {
+                ChainResponse::Amount(self.balance(&wallet).await.map_err(stopped)?.atomic())
+            }
             ChainRequest::Fund(wallet, atomic) => {
                 let funded = self.fund(wallet, Usdc::from_atomic(atomic)).await;
                 ChainResponse::Boolean(funded.map_err(stopped)?.is_ok())
             }
-            ChainRequest::HasLeft(transaction) => ChainResponse::Boolean(self.has_left(&transaction).await.map_err(stopped)?),
+            ChainRequest::HasLeft(transaction) => {
+                ChainResponse::Boolean(self.has_left(&transaction).await.map_err(stopped)?)
+            }
         })
     }
 }
@@ -275,7 +285,10 @@ impl RemoteChains {
             };
             failed(kind, &e.without_url().to_string())
         };
-        let request = self.http.post(self.settlement.clone()).json(&ChainRpcRequest::of(&asked));
+        let request = self
+            .http
+            .post(self.settlement.clone())
+            .json(&ChainRpcRequest::of(&asked));
         let answer = request.send().await.map_err(lost)?;
         let mut answer = answer.error_for_status().map_err(lost)?;
         let mut body = Vec::new();

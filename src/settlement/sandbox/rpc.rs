@@ -10,7 +10,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use purser_actors::port::{Decline, Finality, Timestamp};
 use serde_json::{Value, json};
 
-use super::chain::{ExecutionResult, ChainState};
+use super::chain::{ChainState, ExecutionResult};
 use super::svm::{self, InstructionError, SLOT_MS, TransactionError};
 use super::wire::{MAX_WIRE, Transaction};
 use super::{SandboxSettlement, solana_intent};

@@ -331,7 +331,10 @@ async fn case_10_a_used_nonce_is_not_another_payment() {
         declined(house.pay(&other).await),
         "invalid_exact_evm_nonce_already_used"
     );
-    assert_eq!(house.chains.lookup(&other, None).await.unwrap(), ChainStatus::Impossible);
+    assert_eq!(
+        house.chains.lookup(&other, None).await.unwrap(),
+        ChainStatus::Impossible
+    );
     assert_eq!(house.received().await, 5_000_000);
 }
 

@@ -7,8 +7,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use purser_actors::id::Wallet;
 use purser_actors::port::{
-    Authorization, BoxFuture, Decline, ErrorKind, ChainStatus, PortError, PreparedTransaction, Settlement as _, SolanaTransfer,
-    Timestamp, OutgoingTransferRequest,
+    Authorization, BoxFuture, ChainStatus, Decline, ErrorKind, OutgoingTransferRequest, PortError, PreparedTransaction,
+    Settlement as _, SolanaTransfer, Timestamp,
 };
 use purser_chains::solana::Pubkey;
 use purser_chains::solana::address::parse_base58;
@@ -102,7 +102,11 @@ impl SolanaSettlement {
 
     /// By the transaction that was named, else by the payer's token account. A proof needs both: the facilitator may have signed
     /// the same message twice.
-    async fn find_transfer(&self, transfer: &SolanaTransfer, transaction: Option<&str>) -> Result<ChainStatus, PortError> {
+    async fn find_transfer(
+        &self,
+        transfer: &SolanaTransfer,
+        transaction: Option<&str>,
+    ) -> Result<ChainStatus, PortError> {
         let Some(transaction) = transaction else {
             return self.look_up(transfer, None).await;
         };

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
-use purser_actors::port::{BoxFuture, ListCursor, OutgoingTransfer, Finality, ChainMovement, ListPage, PortError, Timestamp, TreasuryList};
+use purser_actors::port::{
+    BoxFuture, ChainMovement, Finality, ListCursor, ListPage, OutgoingTransfer, PortError, Timestamp, TreasuryList,
+};
 use purser_chains::solana::address::{base58, parse_base58};
 
 use super::SolanaSettlement;
@@ -54,7 +56,11 @@ impl SolanaSettlement {
     }
 
     /// See [`purser_actors::port::Settlement::departures`].
-    pub(super) async fn departed(&self, since: Timestamp, until: Timestamp) -> Result<Vec<OutgoingTransfer>, PortError> {
+    pub(super) async fn departed(
+        &self,
+        since: Timestamp,
+        until: Timestamp,
+    ) -> Result<Vec<OutgoingTransfer>, PortError> {
         const DEPARTURES: &str = "departures";
         self.covers(until, DEPARTURES).await?;
         // Read first: what becomes final in between is in both.

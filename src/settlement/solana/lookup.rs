@@ -1,7 +1,9 @@
 //! What became of a payment, from what is known here.
 
 use purser_actors::money::Usdc;
-use purser_actors::port::{ChainStanding, ErrorKind, Finality, ChainStatus, PortError, PreparedTransaction, SolanaTransfer, SubmitResult};
+use purser_actors::port::{
+    ChainStanding, ChainStatus, ErrorKind, Finality, PortError, PreparedTransaction, SolanaTransfer, SubmitResult,
+};
 use purser_chains::solana::Signature;
 use purser_chains::solana::address::{base58, parse_base58};
 use purser_chains::solana::life::Stage;

@@ -3,7 +3,7 @@
 use futures_util::future::{join, join_all};
 use purser_actors::id::Wallet;
 use purser_actors::money::Usdc;
-use purser_actors::port::{Authorization, ErrorKind, PortError, SolanaTransfer, OutgoingTransferRequest};
+use purser_actors::port::{Authorization, ErrorKind, OutgoingTransferRequest, PortError, SolanaTransfer};
 use purser_chains::solana::Pubkey;
 use purser_chains::solana::address::{SYSTEM, is_on_curve};
 use purser_chains::solana::draft::Draft;

@@ -3,8 +3,9 @@
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, BoxFuture, ChainStanding, Decline, OutgoingTransfer, ErrorKind, ChainStatus, PortError, Preparation, PreparedTransaction,
-    Settlement, SolanaTransfer, SubmitResult, Timestamp, OutgoingTransferRequest,
+    Authorization, BoxFuture, ChainStanding, ChainStatus, Decline, ErrorKind, OutgoingTransfer,
+    OutgoingTransferRequest, PortError, Preparation, PreparedTransaction, Settlement, SolanaTransfer, SubmitResult,
+    Timestamp,
 };
 
 use super::SolanaSettlement;
@@ -78,11 +79,19 @@ impl Settlement for SolanaSettlement {
         })
     }
 
-    fn sent_by<'a>(&'a self, from: &'a Wallet, since: Timestamp) -> BoxFuture<'a, Result<Vec<OutgoingTransfer>, PortError>> {
+    fn sent_by<'a>(
+        &'a self,
+        from: &'a Wallet,
+        since: Timestamp,
+    ) -> BoxFuture<'a, Result<Vec<OutgoingTransfer>, PortError>> {
         Box::pin(self.sent(from, since))
     }
 
-    fn departures(&self, since: Timestamp, until: Timestamp) -> BoxFuture<'_, Result<Vec<OutgoingTransfer>, PortError>> {
+    fn departures(
+        &self,
+        since: Timestamp,
+        until: Timestamp,
+    ) -> BoxFuture<'_, Result<Vec<OutgoingTransfer>, PortError>> {
         Box::pin(self.departed(since, until))
     }
 }

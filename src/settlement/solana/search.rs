@@ -6,7 +6,7 @@ mod bounds;
 
 use purser_actors::id::Wallet;
 use purser_actors::money::Usdc;
-use purser_actors::port::{ChainStanding, OutgoingTransfer, ChainStatus, PortError, SolanaTransfer, Timestamp};
+use purser_actors::port::{ChainStanding, ChainStatus, OutgoingTransfer, PortError, SolanaTransfer, Timestamp};
 use purser_chains::solana::address::{associated_token_account, base58};
 use purser_chains::solana::follow::{Entry, PAGE_LIMIT, PageRequest};
 use purser_chains::solana::life::{EXPIRY_PROOF_ENDPOINTS, Evidence};
@@ -257,7 +257,11 @@ impl SolanaSettlement {
 
     /// What left a wallet that is not the treasury, final, oldest first: read from the chain, alike from two endpoints where there
     /// are two.
-    pub(super) async fn sent_by_other(&self, from: &Pubkey, since: Timestamp) -> Result<Vec<OutgoingTransfer>, PortError> {
+    pub(super) async fn sent_by_other(
+        &self,
+        from: &Pubkey,
+        since: Timestamp,
+    ) -> Result<Vec<OutgoingTransfer>, PortError> {
         const SENT: &str = "sent by";
         let account = self.token_account_of(from, SENT)?;
         let until = self.shared_finalized().await.map_err(|e| temporary(SENT, e))?;

@@ -2,7 +2,7 @@
 
 use purser_actors::kernel::EntityKind;
 
-use super::super::{StoreContents, discrepancies, incoming, late_returns, reloadable_cards, refunds};
+use super::super::{StoreContents, discrepancies, incoming, late_returns, refunds, reloadable_cards};
 use super::Snapshots;
 
 impl Snapshots<'_> {
@@ -62,7 +62,11 @@ impl Snapshots<'_> {
             self.hold(kind, &key, &name, *revision, status, "", |_| String::new());
         }
         for (id, (asked, revision)) in &contents.program.withdrawals {
-            let (key, name, status) = (id.0.to_be_bytes(), id.to_string(), reloadable_cards::withdrawal_status(asked));
+            let (key, name, status) = (
+                id.0.to_be_bytes(),
+                id.to_string(),
+                reloadable_cards::withdrawal_status(asked),
+            );
             let kind = EntityKind::CardWithdrawal as u8;
             self.hold(kind, &key, &name, *revision, status, "", |_| String::new());
         }

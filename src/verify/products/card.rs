@@ -10,7 +10,7 @@ use purser_actors::product::PurchasedProduct;
 use purser_storage::Row;
 use purser_storage::codec::{self, DecodeError};
 
-use super::{RowExpectation, ExpectedRows, MoneyOutcome, SoldProduct, Usable, remainder};
+use super::{ExpectedRows, MoneyOutcome, RowExpectation, SoldProduct, Usable, remainder};
 
 /// USDC has six decimals, money on a card two.
 const ATOMIC_PER_CENT: i128 = 10_000;

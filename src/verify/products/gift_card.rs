@@ -7,7 +7,7 @@ use purser_actors::product::PurchasedProduct;
 use purser_storage::Row;
 use purser_storage::codec::{self, DecodeError};
 
-use super::{RowExpectation, ExpectedRows, MoneyOutcome, SoldProduct, Usable, priced};
+use super::{ExpectedRows, MoneyOutcome, RowExpectation, SoldProduct, Usable, priced};
 
 pub(super) fn read(id: CardId, row: &Row) -> Result<SoldProduct, DecodeError> {
     let gift: GiftCard = codec::decode(&row.value)?;

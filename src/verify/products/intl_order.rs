@@ -10,7 +10,7 @@ use purser_actors::product::PurchasedProduct;
 use purser_storage::Row;
 use purser_storage::codec::{self, DecodeError};
 
-use super::{RowExpectation, ExpectedRows, MoneyOutcome, SoldProduct, Usable, remainder};
+use super::{ExpectedRows, MoneyOutcome, RowExpectation, SoldProduct, Usable, remainder};
 use crate::verify::{StoreContents, VerifyReport};
 
 /// USDC has six decimals, money on a card two.
@@ -104,7 +104,9 @@ pub(super) fn fold(event: &[u8]) -> Result<Option<&'static str>, DecodeError> {
 /// The operators' list of wishes holds what holders want and nothing else.
 pub(super) fn wishes(contents: &StoreContents, report: &mut VerifyReport) {
     for ((_, id), sold) in &contents.sold {
-        if matches!(sold.product, PurchasedProduct::IntlOrder(_)) && sold.keeps.wish != contents.card_wishes.contains(id) {
+        if matches!(sold.product, PurchasedProduct::IntlOrder(_))
+            && sold.keeps.wish != contents.card_wishes.contains(id)
+        {
             let detail = format!("{}, and in the list of wishes: {}", sold.status, !sold.keeps.wish);
             report.find("card_wish.row", CardId(*id), detail);
         }

@@ -3,12 +3,12 @@
 use purser_actors::id::PayoutId;
 use purser_actors::kernel::job::Job;
 use purser_actors::ledger::LedgerProvider;
-use purser_actors::payout::{Event, Payout, Status, PayoutTarget};
+use purser_actors::payout::{Event, Payout, PayoutTarget, Status};
 use purser_actors::product::PurchasedProduct;
 use purser_storage::Row;
 use purser_storage::codec::{self, DecodeError};
 
-use super::{RowExpectation, ExpectedRows, MoneyOutcome, SoldProduct, Usable, priced};
+use super::{ExpectedRows, MoneyOutcome, RowExpectation, SoldProduct, Usable, priced};
 
 pub(super) fn read(id: PayoutId, row: &Row) -> Result<SoldProduct, DecodeError> {
     let payout: Payout = codec::decode(&row.value)?;
@@ -96,6 +96,9 @@ pub(super) fn fold(event: &[u8]) -> Result<Option<&'static str>, DecodeError> {
         Event::Cancelled(..) => "cancelled",
         Event::Expired(_) => "expired",
         Event::Returned(..) => "returned",
-        Event::RailSequenceAdvanced(_) | Event::PaidAfterCredit(_) | Event::RecallCompleted(_) | Event::ReturnedLate => return Ok(None),
+        Event::RailSequenceAdvanced(_)
+        | Event::PaidAfterCredit(_)
+        | Event::RecallCompleted(_)
+        | Event::ReturnedLate => return Ok(None),
     }))
 }

@@ -25,7 +25,10 @@ fn what_left_is_nobodys_unless_it_is_exactly_what_was_signed() {
         atomic: 7,
         mark: None,
     };
-    let (burn, transfer) = (left(TransferMatch::As("burn".into())), left(TransferMatch::For(Wallet::Evm([2; 20]))));
+    let (burn, transfer) = (
+        left(TransferMatch::As("burn".into())),
+        left(TransferMatch::For(Wallet::Evm([2; 20]))),
+    );
     for (left, transaction, to, atomic, own) in [
         (&burn, "burn", 9, 7, true),
         (&burn, "burn", 9, 8, false),

@@ -7,7 +7,7 @@ use purser_actors::top_up::{Event, FirstLeg, LegKind, Status, TopUp};
 use purser_storage::Row;
 use purser_storage::codec::{self, DecodeError};
 
-use super::{ExpectedRows, OutgoingTransfer, MoneyOutcome, TransferMatch, SoldProduct, Usable};
+use super::{ExpectedRows, MoneyOutcome, OutgoingTransfer, SoldProduct, TransferMatch, Usable};
 
 /// USDC has six decimals, what is bought two.
 const ATOMIC_PER_CENT: u64 = 10_000;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::format::{ExportReader, ExportWriter};
 use super::{ExportInfo, export_name, io};
 use crate::disk::{Disk, DiskFile};
-use crate::journal::{StoreCore, Segment, WriteRecord, visit_frame, scan_segment};
+use crate::journal::{Segment, StoreCore, WriteRecord, scan_segment, visit_frame};
 use crate::{Row, RowKey, Seq, StoreError};
 
 type Changes = BTreeMap<RowKey, Option<Row>>;

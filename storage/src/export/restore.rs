@@ -75,7 +75,12 @@ pub(crate) fn restore(path: &Path, dir: &Path, now_ms: u64) -> Result<RestoreMar
 }
 
 /// See [`crate::JournalStore::restore_on`].
-pub(crate) fn restore_on(from: &dyn Disk, name: &str, disk: &dyn Disk, now_ms: u64) -> Result<RestoreMarker, StoreError> {
+pub(crate) fn restore_on(
+    from: &dyn Disk,
+    name: &str,
+    disk: &dyn Disk,
+    now_ms: u64,
+) -> Result<RestoreMarker, StoreError> {
     if !disk.list().map_err(io)?.is_empty() {
         return Err(StoreError::Io("the disk is not empty".into()));
     }

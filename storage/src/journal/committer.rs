@@ -6,15 +6,15 @@ use std::sync::atomic::Ordering;
 
 use parking_lot::RwLock;
 
-use super::core::{StoreCore, QueuedBatch};
+use super::core::{QueuedBatch, StoreCore};
 use super::frame::{self, FramePosition};
-use super::index::{SegmentIndex, MemoryIndex, hash_of};
+use super::index::{MemoryIndex, SegmentIndex, hash_of};
 use super::overlay::{OverlayEntry, Staged};
 use super::segment::{DurableExtent, SEGMENT_HEADER, Segment, SegmentHeader, SpareSegment, preallocate};
 use crate::mutants::{self, Mutant};
 use crate::{
-    Batch, CommitError, Committed, Condition, Cursor, CommitCallback, Event, MAX_VALUE_BYTES, Row, Seq, StoreError, StoredEvent,
-    Write,
+    Batch, CommitCallback, CommitError, Committed, Condition, Cursor, Event, MAX_VALUE_BYTES, Row, Seq, StoreError,
+    StoredEvent, Write,
 };
 
 /// Longest key of a row and longest subject of an event, in bytes.

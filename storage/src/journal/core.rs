@@ -16,7 +16,7 @@ use crate::disk::Disk;
 use crate::export::ExportInfo;
 use crate::snapshot::SnapshotStore;
 use crate::stats::CommitStats;
-use crate::{Batch, CommitError, CommitCallback, EventSink, Row, RowKey, Seq, StoreError};
+use crate::{Batch, CommitCallback, CommitError, EventSink, Row, RowKey, Seq, StoreError};
 
 pub(crate) struct QueuedBatch {
     pub(crate) batch: Batch,

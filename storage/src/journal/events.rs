@@ -7,7 +7,7 @@ use super::core::StoreCore;
 use super::frame::{self, FrameHeader};
 use super::index::SegmentIndex;
 use super::sealing::rebuild_index;
-use super::segment::{FrameLookup, SEGMENT_HEADER, Segment, ReadWindow, frame_at};
+use super::segment::{FrameLookup, ReadWindow, SEGMENT_HEADER, Segment, frame_at};
 use crate::mutants::{self, Mutant};
 use crate::{Cursor, Seq, Span, StoreError, StoredEvent};
 

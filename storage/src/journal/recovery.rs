@@ -8,17 +8,17 @@ use std::io;
 use std::sync::Arc;
 
 use super::committer::{Committer, empty_segment};
-use super::core::{StoreCore, Recovered};
+use super::core::{Recovered, StoreCore};
 use super::frame::{self, FrameHeader, WriteRecord};
-use super::index::{FileIndex, SegmentIndex, MemoryIndex};
-use super::overlay::{OverlayEntry, Overlay, Staged};
+use super::index::{FileIndex, MemoryIndex, SegmentIndex};
+use super::overlay::{Overlay, OverlayEntry, Staged};
 use super::rebuild::{JournalRange, open_snapshots};
 use super::sealing::{ScanEnd, index_frame, scan_segment};
 use super::segment::{
-    BLANK_HEADER, SegmentIdentity, TailState, SEGMENT_HEADER, Segment, SegmentHeader, SpareSegment, classify_blank, classify_tail, number_of,
-    preallocate, segment_name, wipe,
+    BLANK_HEADER, SEGMENT_HEADER, Segment, SegmentHeader, SegmentIdentity, SpareSegment, TailState, classify_blank,
+    classify_tail, number_of, preallocate, segment_name, wipe,
 };
-use super::{Clock, StoreLimits, OpenError};
+use super::{Clock, OpenError, StoreLimits};
 use crate::disk::{Disk, DiskFile};
 use crate::export::{ExportInfo, RestoreMarker, export_name, export_seq, read_marker};
 use crate::mutants::{self, Mutant};
@@ -122,7 +122,12 @@ pub(crate) fn recover(
 }
 
 /// The smallest cursor that is free. A new journal begins behind every one that was handed out before the restore.
-fn next_cursor(last: Option<&FoundSegment>, end: Option<ScanEnd>, mark: Option<RestoreMarker>, clock: &Clock) -> Cursor {
+fn next_cursor(
+    last: Option<&FoundSegment>,
+    end: Option<ScanEnd>,
+    mark: Option<RestoreMarker>,
+    clock: &Clock,
+) -> Cursor {
     if let (Some(last), Some(end)) = (last, end) {
         return end.next_cursor.max(last.head.first_cursor);
     }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::core::StoreCore;
 use super::frame::{self, FrameHeader};
-use super::index::{FileIndex, SegmentIndex, MemoryIndex, hash_of};
-use super::segment::{FrameLookup, SegmentIdentity, SEGMENT_HEADER, Segment, ReadWindow, frame_at};
+use super::index::{FileIndex, MemoryIndex, SegmentIndex, hash_of};
+use super::segment::{FrameLookup, ReadWindow, SEGMENT_HEADER, Segment, SegmentIdentity, frame_at};
 use crate::disk::DiskFile;
 use crate::{Cursor, Seq};
 

@@ -19,7 +19,7 @@ use std::sync::mpsc::channel;
 use std::task::{Context, Poll, Waker};
 
 use purser_storage::sim_disk::SeededRng;
-use purser_storage::{Batch, BoxFuture, Event, JournalStore, StoreLimits, StoreOptions, Store, StoreError, Write};
+use purser_storage::{Batch, BoxFuture, Event, JournalStore, Store, StoreError, StoreLimits, StoreOptions, Write};
 
 const DIR: &str = "PURSER_CHILD_DIR";
 const ACKED: &str = "PURSER_CHILD_ACKED";

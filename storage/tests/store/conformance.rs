@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use purser_storage::sim_disk::{FaultSchedule, SimDisk};
 use purser_storage::snapshot::MemorySource;
-use purser_storage::{CommitError, JournalStore, StoreLimits, OpenError, StoreOptions, Store};
+use purser_storage::{CommitError, JournalStore, OpenError, Store, StoreLimits, StoreOptions};
 
 use crate::suite::{self, batch, commit, enqueue, event, payloads, put, value};
 
@@ -88,8 +88,14 @@ fn case_65_an_io_error_stops_the_store() {
     ] {
         let disk = SimDisk::new();
         let source = MemorySource::default();
-        let store =
-            JournalStore::open_on(Arc::new(disk.clone()), &source, StoreLimits::test(), Arc::new(|| 5), false).unwrap();
+        let store = JournalStore::open_on(
+            Arc::new(disk.clone()),
+            &source,
+            StoreLimits::test(),
+            Arc::new(|| 5),
+            false,
+        )
+        .unwrap();
         let told = Arc::new(AtomicU64::new(0));
         let tell = Arc::clone(&told);
         store.on_fatal(Box::new(move |reason| {
@@ -153,8 +159,14 @@ fn case_65_a_full_disk_refuses_cleanly_and_recovers() {
 #[test]
 fn headroom_counts_what_is_not_applied() {
     let source = MemorySource::default();
-    let store =
-        JournalStore::open_on(Arc::new(SimDisk::new()), &source, StoreLimits::test(), Arc::new(|| 5), false).unwrap();
+    let store = JournalStore::open_on(
+        Arc::new(SimDisk::new()),
+        &source,
+        StoreLimits::test(),
+        Arc::new(|| 5),
+        false,
+    )
+    .unwrap();
     assert_eq!(store.headroom().lag_bytes, 0);
     let answer = enqueue(&*store, batch(vec![put("a", 1, &"x".repeat(1000))], vec![]));
     assert_eq!(store.headroom().queued, 1);
@@ -172,8 +184,14 @@ fn headroom_counts_what_is_not_applied() {
 #[test]
 fn short_lived_rows_are_not_applied() {
     let source = MemorySource::default();
-    let store =
-        JournalStore::open_on(Arc::new(SimDisk::new()), &source, StoreLimits::test(), Arc::new(|| 5), false).unwrap();
+    let store = JournalStore::open_on(
+        Arc::new(SimDisk::new()),
+        &source,
+        StoreLimits::test(),
+        Arc::new(|| 5),
+        false,
+    )
+    .unwrap();
     let absent = |key: &str| purser_storage::Condition::Absent(key.as_bytes().into());
     enqueue(&*store, suite::on(absent("stays"), vec![put("stays", 1, "x")]));
     enqueue(&*store, suite::on(absent("goes"), vec![put("goes", 1, "x")]));
@@ -213,7 +231,14 @@ fn limits_are_checked() {
 #[test]
 fn a_panic_in_a_callback_stops_the_store_and_answers_everybody() {
     let source = MemorySource::default();
-    let store = JournalStore::open_on(Arc::new(SimDisk::new()), &source, StoreLimits::test(), Arc::new(|| 5), true).unwrap();
+    let store = JournalStore::open_on(
+        Arc::new(SimDisk::new()),
+        &source,
+        StoreLimits::test(),
+        Arc::new(|| 5),
+        true,
+    )
+    .unwrap();
     let answers: Vec<_> = (0..10)
         .map(|i| {
             if i == 5 {

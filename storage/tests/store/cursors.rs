@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use purser_storage::sim_disk::SimDisk;
 use purser_storage::snapshot::MemorySource;
-use purser_storage::{JournalStore, StoreLimits, Span, Store, StoreError, StoredEvent};
+use purser_storage::{JournalStore, Span, Store, StoreError, StoreLimits, StoredEvent};
 
 use crate::conformance::options;
 use crate::suite::{batch, commit, enqueue, event, put, wait};

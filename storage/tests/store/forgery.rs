@@ -54,7 +54,9 @@ fn torn_behind_forged_heads(rig: &StoreHarness, salt: impl FnOnce(&[u8]) -> Vec<
     answer.recv().unwrap().unwrap();
     drop(store);
     let sector_end = (start / SECTOR + 1) * SECTOR;
-    rig.disk.corrupt(FIRST, |bytes| bytes[start..sector_end].fill(0)).unwrap();
+    rig.disk
+        .corrupt(FIRST, |bytes| bytes[start..sector_end].fill(0))
+        .unwrap();
     start
 }
 

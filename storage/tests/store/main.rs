@@ -2,15 +2,15 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-mod conformance;
 mod codec;
-mod stats;
+mod conformance;
 mod cursors;
 mod forgery;
-mod permissions;
 mod mutation;
+mod permissions;
 mod reads;
 mod rebuild;
 mod recovery;
 mod simulation;
+mod stats;
 mod suite;

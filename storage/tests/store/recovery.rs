@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use purser_storage::sim_disk::SimDisk;
 use purser_storage::snapshot::{MemoryRows, MemorySource};
-use purser_storage::{JournalStore, StoreLimits, OpenError, Store};
+use purser_storage::{JournalStore, OpenError, Store, StoreLimits};
 
 use crate::suite::{batch, enqueue, event, expired, keys, payloads, put, value};
 

@@ -9,7 +9,7 @@ use std::sync::mpsc::Receiver;
 
 use purser_storage::sim_disk::{FaultSchedule, SeededRng, SimDisk};
 use purser_storage::snapshot::{MemoryRows, MemorySource};
-use purser_storage::{Batch, CommitError, Committed, Condition, JournalStore, StoreLimits, OpenError, Store, Write};
+use purser_storage::{Batch, CommitError, Committed, Condition, JournalStore, OpenError, Store, StoreLimits, Write};
 
 use crate::suite::{delete, enqueue, event, expired, payloads, put, wait};
 
@@ -191,7 +191,12 @@ impl Simulation {
             (vec![put(&name, self.revision, &text)], vec![(name, Some(text))])
         };
         let events: Vec<(String, String)> = (0..self.seeded.next_below(3))
-            .map(|i| (format!("s{}", self.seeded.next_below(3)), format!("{}.{i}", self.revision)))
+            .map(|i| {
+                (
+                    format!("s{}", self.seeded.next_below(3)),
+                    format!("{}.{i}", self.revision),
+                )
+            })
             .collect();
         let batch = self.batch(condition, writes, &events);
         let answer = enqueue(store, batch);
@@ -253,7 +258,9 @@ impl Simulation {
             self.source.die_after(Some(self.seeded.next_below(200) as usize));
         }
         for _ in 0..200 {
-            let answers: Vec<_> = (0..=self.seeded.next_below(6)).map(|_| self.enqueue_one(&store)).collect();
+            let answers: Vec<_> = (0..=self.seeded.next_below(6))
+                .map(|_| self.enqueue_one(&store))
+                .collect();
             while store.step_commit() {}
             for (answer, expected) in answers {
                 match (answer.recv().unwrap(), expected) {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use purser_storage::sim_disk::SimDisk;
 use purser_storage::snapshot::MemorySource;
-use purser_storage::{Condition, JournalStore, StoreLimits, Store};
+use purser_storage::{Condition, JournalStore, Store, StoreLimits};
 
 use crate::suite::{batch, enqueue, event, on, put};
 

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 
 use purser_storage::{
-    Batch, BoxFuture, CommitError, Committed, Condition, Event, EventSink, WriteSession, MAX_VALUE_BYTES, RowKey, Store,
-    StoreError, StoredEvent, Write,
+    Batch, BoxFuture, CommitError, Committed, Condition, Event, EventSink, MAX_VALUE_BYTES, RowKey, Store, StoreError,
+    StoredEvent, Write, WriteSession,
 };
 
 type Outcome = Result<Committed, CommitError>;

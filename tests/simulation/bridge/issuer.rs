@@ -4,9 +4,9 @@ use purser_actors::id::{TopUpId, Wallet};
 use purser_actors::port::{BoxFuture, CardBalances, CardDeposit, PortError};
 
 use super::{SimBridge, mint_name};
+use crate::environment::Environment;
 use crate::fault_plan::{Leg, LegBehavior};
 use crate::top_ups::{bought_by, forwards};
-use crate::environment::Environment;
 
 /// The top-up that brought exactly this to exactly this address.
 pub(crate) fn delivered(world: &Environment, deposit: &CardDeposit) -> Option<TopUpId> {

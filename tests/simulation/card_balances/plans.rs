@@ -3,9 +3,9 @@
 use purser_actors::port::CardAction;
 use purser_storage::sim_disk::SeededRng;
 
-use super::{HOLDERS, CardBalanceStep};
-use crate::withdrawal_operators::OperatorStep;
+use super::{CardBalanceStep, HOLDERS};
 use crate::plan::{Plan, Step, pick};
+use crate::withdrawal_operators::OperatorStep;
 
 /// Adds what is done with balances to a plan by chance of its own, so that all else in it stays as it was.
 pub(crate) fn add(plan: &mut Plan) {
@@ -56,7 +56,10 @@ fn does(chance: &mut SeededRng) -> Vec<CardBalanceStep> {
         0..5 => vec![CardBalanceStep::Orders(nth)],
         5 | 6 => vec![CardBalanceStep::Steers(known, CardAction::Pause)],
         7 | 8 => vec![CardBalanceStep::Steers(known, CardAction::Resume)],
-        9 => vec![CardBalanceStep::Steers(known, CardAction::Pause), CardBalanceStep::Steers(known, CardAction::Close)],
+        9 => vec![
+            CardBalanceStep::Steers(known, CardAction::Pause),
+            CardBalanceStep::Steers(known, CardAction::Close),
+        ],
         10 => vec![CardBalanceStep::Steers(nth, CardAction::Close)],
         11..14 => vec![CardBalanceStep::IsCharged(known, cents)],
         14 => vec![CardBalanceStep::Ends(nth)],
@@ -75,9 +78,21 @@ fn operators(chance: &mut SeededRng, nth: u32) -> Vec<CardBalanceStep> {
     let asked = vec![CardBalanceStep::TakesBack(nth), CardBalanceStep::Passes(700)];
     let does = match chance.next_below(9) {
         0 | 1 => vec![by(who, OperatorStep::Pay)],
-        2 => vec![by(who, OperatorStep::Claim), CardBalanceStep::Passes(100), by(who, OperatorStep::Finish)],
-        3 => vec![by(who, OperatorStep::Claim), CardBalanceStep::Passes(300), by(who, OperatorStep::Release)],
-        4 => vec![by(who, OperatorStep::Claim), CardBalanceStep::Passes(100), by(who, OperatorStep::Reject)],
+        2 => vec![
+            by(who, OperatorStep::Claim),
+            CardBalanceStep::Passes(100),
+            by(who, OperatorStep::Finish),
+        ],
+        3 => vec![
+            by(who, OperatorStep::Claim),
+            CardBalanceStep::Passes(300),
+            by(who, OperatorStep::Release),
+        ],
+        4 => vec![
+            by(who, OperatorStep::Claim),
+            CardBalanceStep::Passes(100),
+            by(who, OperatorStep::Reject),
+        ],
         5 => vec![by(who, OperatorStep::RejectUnclaimed)],
         // A lease that ends, and is followed by another's.
         6 => vec![

@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 
 use purser::verify::{ChainList, ChainTransfer};
-use purser_actors::id::{WalletPaymentId, Wallet};
+use purser_actors::id::{Wallet, WalletPaymentId};
 use purser_actors::money::Usdc;
 use purser_actors::port::{Authorization, OutgoingTransfer, Timestamp};
 
 use super::Ledger;
+use crate::environment::Environment;
 use crate::own;
 use crate::seller::SPEND;
 use crate::top_ups::FORWARD;
 use crate::withdrawals::OUT;
-use crate::environment::Environment;
 
 /// Whom an authorization pays. The transactions of this Solana are an address, or a payment to us.
 pub(super) fn paid_to(authorization: &Authorization) -> Wallet {

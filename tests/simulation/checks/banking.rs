@@ -36,8 +36,15 @@ pub(super) fn judge(world: &Environment, stock: &StoreContents) -> Result<(), Vi
 }
 
 /// What happened to an application, each of the bank's words where it belongs.
-fn story(stock: &StoreContents, application: &BankingApplication, reviews: &mut BTreeMap<JobId, ReviewDecision>) -> Result<(), Violation> {
-    let own = stock.records.iter().filter(|r| r.kind == EntityKind::BankingApplication as u8);
+fn story(
+    stock: &StoreContents,
+    application: &BankingApplication,
+    reviews: &mut BTreeMap<JobId, ReviewDecision>,
+) -> Result<(), Violation> {
+    let own = stock
+        .records
+        .iter()
+        .filter(|r| r.kind == EntityKind::BankingApplication as u8);
     let own = own.filter(|r| r.id == application.owner.key());
     let (mut said, mut tries) = (None, 0);
     let mut last = ReviewDecision::InformationRequested { what: String::new() };

@@ -12,11 +12,11 @@ use purser_actors::reloadable_card::{Event, ReloadableCard};
 use purser_storage::codec;
 
 use super::{StoreContents, Violation, decode, rows, wrong};
-use crate::withdrawal_operators::paid;
 use crate::card_balances::all;
-use crate::reloadable_cards::IssuerLedger;
-use crate::withdrawals::outlives_keys;
 use crate::environment::Environment;
+use crate::reloadable_cards::IssuerLedger;
+use crate::withdrawal_operators::paid;
+use crate::withdrawals::outlives_keys;
 
 pub(super) fn judge(world: &Environment, stock: &StoreContents) -> Result<(), Violation> {
     let cards: BTreeMap<CardId, ReloadableCard> = of(world, EntityKind::ReloadableCard, CardId);
@@ -88,7 +88,10 @@ fn card(issuer: &IssuerLedger, id: CardId, card: &ReloadableCard) -> Result<(), 
 /// Its events tell how it came to stand as it does: each move from where the last one led, each wish answered once by an
 /// issuer that was asked for it once.
 fn story(stock: &StoreContents, issuer: &IssuerLedger, id: CardId) -> Result<(), Violation> {
-    let own = stock.records.iter().filter(|r| r.kind == EntityKind::ReloadableCard as u8);
+    let own = stock
+        .records
+        .iter()
+        .filter(|r| r.kind == EntityKind::ReloadableCard as u8);
     let own = own.filter(|r| r.id == id.0.to_be_bytes());
     let (mut stands, mut wishes, mut answers, mut sequence) = ("-", 0, 0, 0);
     // One word may tell of several charges, and of where the card stands besides.
@@ -129,7 +132,12 @@ fn story(stock: &StoreContents, issuer: &IssuerLedger, id: CardId) -> Result<(),
 }
 
 /// What was set aside for it is where its state says, and an operator paid it exactly if it is complete.
-fn withdrawal(world: &Environment, issuer: &IssuerLedger, id: WithdrawalId, asked: &CardWithdrawal) -> Result<(), Violation> {
+fn withdrawal(
+    world: &Environment,
+    issuer: &IssuerLedger,
+    id: WithdrawalId,
+    asked: &CardWithdrawal,
+) -> Result<(), Violation> {
     use card_withdrawal::Status;
     let aside: Vec<_> = issuer
         .aside
@@ -226,7 +234,11 @@ fn keys(
 }
 
 /// As many acts of operators are written down as have happened.
-fn audited(world: &Environment, stock: &StoreContents, asked: &BTreeMap<WithdrawalId, CardWithdrawal>) -> Result<(), Violation> {
+fn audited(
+    world: &Environment,
+    stock: &StoreContents,
+    asked: &BTreeMap<WithdrawalId, CardWithdrawal>,
+) -> Result<(), Violation> {
     type Which = fn(&card_withdrawal::Event) -> bool;
     let acts: [(&str, Which); 4] = [
         ("card_withdrawal.claim", |e| {
@@ -249,14 +261,19 @@ fn audited(world: &Environment, stock: &StoreContents, asked: &BTreeMap<Withdraw
             .collect()
     };
     for id in asked.keys() {
-        let own = stock.records.iter().filter(|r| r.kind == EntityKind::CardWithdrawal as u8);
+        let own = stock
+            .records
+            .iter()
+            .filter(|r| r.kind == EntityKind::CardWithdrawal as u8);
         let own: Vec<_> = own
             .filter(|r| r.id == id.0.to_be_bytes())
             .map(|r| codec::decode::<card_withdrawal::Event>(&r.event).unwrap())
             .collect();
         for (what, which) in acts {
             let done = own.iter().filter(|event| which(event)).count();
-            let kept = audits.iter().filter(|a| a.subject == id.to_string() && a.action == what);
+            let kept = audits
+                .iter()
+                .filter(|a| a.subject == id.to_string() && a.action == what);
             let kept = kept.count();
             if kept != done {
                 return wrong(

@@ -46,7 +46,10 @@ pub(super) fn orders(world: &Environment, stock: &StoreContents) -> Result<(), V
         if order.is_open() && late && !order.overdue {
             return wrong("order.overdue", format!("{id} is a day old and nobody was told"));
         }
-        if order.lease_holder().is_some_and(|holder| holder.until.0 + LONG_MS < now) {
+        if order
+            .lease_holder()
+            .is_some_and(|holder| holder.until.0 + LONG_MS < now)
+        {
             return wrong("lease.endless", format!("{id}: {:?}", order.status));
         }
     }

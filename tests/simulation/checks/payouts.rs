@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use purser_actors::id::{CardId, LateReturnId, PaymentId, PayoutId, PaymentRecipientId};
+use purser_actors::id::{CardId, LateReturnId, PaymentId, PaymentRecipientId, PayoutId};
 use purser_actors::kernel::job::Job;
 use purser_actors::kernel::{Entity, EntityKind, table};
 use purser_actors::payout::{Payout, PayoutTarget};
@@ -10,9 +10,9 @@ use purser_actors::port::payouts::PayoutRailStatus;
 
 use super::{StoreContents, Violation, decode, number, rows, wrong};
 use crate::clients::wallet;
-use crate::recipients::{destination, recipients};
-use crate::plan::WALLETS;
 use crate::environment::Environment;
+use crate::plan::WALLETS;
+use crate::recipients::{destination, recipients};
 
 const ATOMIC_PER_CENT: u64 = 10_000;
 
@@ -51,7 +51,9 @@ pub(super) fn judge(world: &Environment, stock: &StoreContents) -> Result<(), Vi
             );
         }
         match &payout.plan.target {
-            PayoutTarget::Bank(to, _) if !(0..WALLETS as u8).any(|n| destination(n) == *to && wallet(n) == payout.owner) => {
+            PayoutTarget::Bank(to, _)
+                if !(0..WALLETS as u8).any(|n| destination(n) == *to && wallet(n) == payout.owner) =>
+            {
                 return wrong("destination.owner", format!("{id} went to {to}"));
             }
             PayoutTarget::App(recipient, ..) => {
@@ -130,7 +132,12 @@ fn one(world: &Environment, stock: &StoreContents, id: PayoutId, payout: &Payout
 }
 
 /// What came back after the window is a late return that was credited once, and nothing else is one.
-fn late_return(stock: &StoreContents, id: PayoutId, payout: &Payout, (money, less): (MoneyLocation, u64)) -> Result<bool, Violation> {
+fn late_return(
+    stock: &StoreContents,
+    id: PayoutId,
+    payout: &Payout,
+    (money, less): (MoneyLocation, u64),
+) -> Result<bool, Violation> {
     let name = LateReturnId::of(id);
     let credited = stock.credits.get(&name.to_string()).copied().unwrap_or(0);
     let Some(late) = stock.late.get(&name) else {

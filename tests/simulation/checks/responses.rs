@@ -12,8 +12,8 @@ use purser_storage::codec;
 use super::restored::taken;
 use super::{StoreContents, Violation, wrong};
 use crate::clients::{Call, ClientLog, payer, product, request, wallet};
-use crate::products::thing;
 use crate::environment::Environment;
+use crate::products::thing;
 
 /// Whether another presentation of the payment could have changed what a call was told.
 fn presented_again(calls: &[Call], n: usize) -> bool {
@@ -64,7 +64,8 @@ pub(super) fn answers(world: &Environment, stock: &StoreContents) -> Result<(), 
             // Refused, each and every one of them: then nothing was claimed.
             Err(_) => {
                 let mut others = notes.calls.iter().filter(|c| c.payment == call.payment);
-                let refused = |c: &Call| matches!(&c.told, Some((_, Err(e))) if !matches!(e, ClaimError::OutcomeUnknown(_)));
+                let refused =
+                    |c: &Call| matches!(&c.told, Some((_, Err(e))) if !matches!(e, ClaimError::OutcomeUnknown(_)));
                 (payment.is_some() && others.all(refused)).then_some("answer.claimed")
             }
         };

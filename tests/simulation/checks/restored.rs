@@ -10,10 +10,10 @@ use purser_actors::kernel::{EntityKind, table};
 use super::{StoreContents, Violation, decode, rows, wrong};
 use crate::chain::received;
 use crate::clients::{payer, wallet};
-use crate::providers::Order;
-use crate::own::canonical;
-use crate::restores::left_open;
 use crate::environment::Environment;
+use crate::own::canonical;
+use crate::providers::Order;
+use crate::restores::left_open;
 
 /// Transfers that were taken in without a payment, by transaction, as credits name them.
 pub(crate) fn taken(world: &Environment) -> BTreeMap<String, (String, Incoming)> {

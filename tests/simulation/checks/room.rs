@@ -12,7 +12,10 @@ pub(super) fn judge(world: &Environment, engine: &Engine, tasks: usize) -> Resul
         return wrong("rest.room", format!("{census:?}"));
     }
     if census.resident != 0 || !engine.is_healthy() {
-        return wrong("rest.resident", format!("{census:?}: {:?}", engine.entity_supervisors()));
+        return wrong(
+            "rest.resident",
+            format!("{census:?}: {:?}", engine.entity_supervisors()),
+        );
     }
     if tasks > standing_tasks(world) {
         return wrong("rest.tasks", format!("{tasks} tasks are alive"));

@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 
 use purser_actors::id::{TopUpId, Wallet};
-use purser_actors::kernel::{Entity, EntityKind, table};
 use purser_actors::issuer_link;
+use purser_actors::kernel::{Entity, EntityKind, table};
 use purser_actors::top_up::{Event, LegKind, TopUp};
 use purser_storage::codec;
 
 use super::{StoreContents, Violation, decode, number, rows, wrong};
 use crate::bridge::{Burn, mint_name};
+use crate::environment::Environment;
 use crate::identity::address;
 use crate::top_ups::forwards;
-use crate::environment::Environment;
 
 /// Everything on the chains that is of one top-up.
 #[derive(Default)]
@@ -113,7 +113,10 @@ fn one(stock: &StoreContents, (id, top_up): (TopUpId, &TopUp), outside: &Externa
 
 /// Its events say what happened, each state once and in order.
 fn story(stock: &StoreContents, id: TopUpId, top_up: &TopUp) -> Result<(), Violation> {
-    let own = stock.records.iter().filter(|record| record.kind == EntityKind::TopUp as u8);
+    let own = stock
+        .records
+        .iter()
+        .filter(|record| record.kind == EntityKind::TopUp as u8);
     let own = own.filter(|record| record.id == id.0.to_be_bytes());
     let told: Vec<&str> = own
         .filter_map(|record| record.announcement.as_ref())
@@ -143,7 +146,8 @@ fn links(stock: &StoreContents) -> Result<(), Violation> {
                 _ => {}
             }
         }
-        let signed = record.kind == EntityKind::TopUp as u8 && matches!(codec::decode(&record.event), Ok(Event::Signed(..)));
+        let signed =
+            record.kind == EntityKind::TopUp as u8 && matches!(codec::decode(&record.event), Ok(Event::Signed(..)));
         if signed && linked.get(&record.owner) != Some(&true) {
             return wrong("top_up.unlinked", format!("{} was not linked", record.owner));
         }

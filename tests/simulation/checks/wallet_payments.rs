@@ -6,16 +6,16 @@ use purser::verify::ChainTransfer;
 use purser_actors::agent_wallet::{AgentWallet, Event, WalletCaps};
 use purser_actors::id::WalletPaymentId;
 use purser_actors::kernel::{Entity as _, EntityKind, table};
-use purser_actors::wallet_payment::{self, WalletPayment, Status};
+use purser_actors::wallet_payment::{self, Status, WalletPayment};
 use purser_storage::codec;
 
 use super::{StoreContents, Violation, decode, rows, wrong};
 use crate::agents::allows;
-use crate::chain::spent;
 use crate::card_balances::all;
+use crate::chain::spent;
+use crate::environment::Environment;
 use crate::seller::SPEND;
 use crate::withdrawals::{EACH, outlives_keys};
-use crate::environment::Environment;
 
 const ATOMIC_PER_CENT: u64 = 10_000;
 
@@ -57,7 +57,12 @@ pub(super) fn judge(world: &Environment, stock: &StoreContents) -> Result<(), Vi
 }
 
 /// It ended as the chain shows: once on it, exactly as it was ordered, or never.
-fn one(world: &Environment, id: WalletPaymentId, spend: &WalletPayment, left: &[ChainTransfer]) -> Result<(), Violation> {
+fn one(
+    world: &Environment,
+    id: WalletPaymentId,
+    spend: &WalletPayment,
+    left: &[ChainTransfer],
+) -> Result<(), Violation> {
     let ordered =
         |t: &ChainTransfer| (t.from, t.to, t.atomic) == (spend.from, spend.order.to, spend.order.amount.atomic());
     let good = match (&spend.status, left) {
@@ -81,7 +86,12 @@ fn was_restored(world: &Environment) -> bool {
 }
 
 /// Its events tell how it came to that.
-fn story(world: &Environment, stock: &StoreContents, id: WalletPaymentId, spend: &WalletPayment) -> Result<(), Violation> {
+fn story(
+    world: &Environment,
+    stock: &StoreContents,
+    id: WalletPaymentId,
+    spend: &WalletPayment,
+) -> Result<(), Violation> {
     let own = stock
         .records
         .iter()
@@ -112,7 +122,11 @@ fn story(world: &Environment, stock: &StoreContents, id: WalletPaymentId, spend:
 
 /// No limit was ever passed, by the limits of that moment and by days that are over for good once a later one has begun; and
 /// every reservation ended once, by what became of its spend.
-fn caps(stock: &StoreContents, wallet: &AgentWallet, spends: &BTreeMap<WalletPaymentId, WalletPayment>) -> Result<(), Violation> {
+fn caps(
+    stock: &StoreContents,
+    wallet: &AgentWallet,
+    spends: &BTreeMap<WalletPaymentId, WalletPayment>,
+) -> Result<(), Violation> {
     let own = stock
         .records
         .iter()

@@ -6,8 +6,8 @@ use purser_storage::sim_disk::SeededRng;
 
 use super::{CrashKind, Plan, Step, pick};
 use crate::clients::intl;
-use crate::order_operators::OrderStep;
 use crate::fault_plan::FaultPlan;
+use crate::order_operators::OrderStep;
 
 /// An order is claimed and made more often than not.
 pub(super) fn desk(chance: &mut SeededRng, payments: u32) -> Step {

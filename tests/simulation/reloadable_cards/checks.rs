@@ -23,7 +23,9 @@ impl SimReloadableCards {
         };
         let same = |other: &&IssuerRequest| match (other, errand) {
             (IssuerRequest::Open(other), IssuerRequest::Open(order)) => other.card == order.card,
-            (IssuerRequest::CreateHold(other), IssuerRequest::CreateHold(order)) => other.withdrawal == order.withdrawal,
+            (IssuerRequest::CreateHold(other), IssuerRequest::CreateHold(order)) => {
+                other.withdrawal == order.withdrawal
+            }
             _ => false,
         };
         let keys = issuer.asked.values().filter(same).count();
@@ -41,7 +43,9 @@ impl SimReloadableCards {
 
     fn is_wanted(&self, errand: &IssuerRequest) -> bool {
         let world = &self.0;
-        let card = |id: purser_actors::id::CardId| durable::<ReloadableCard>(world, EntityKind::ReloadableCard, &id.0.to_be_bytes());
+        let card = |id: purser_actors::id::CardId| {
+            durable::<ReloadableCard>(world, EntityKind::ReloadableCard, &id.0.to_be_bytes())
+        };
         match errand {
             IssuerRequest::Open(order) => card(order.card).is_some_and(|card| {
                 let asked = (card.account, card.amount, card.reusable);

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use purser_actors::id::{CardId, JobId};
 use purser_actors::money::Cents;
 use purser_actors::port::{
-    CardActivity, OpenCardResult, CardState, CardTransaction, CardEvent, IssuedCard, OpenCardRequest, HoldResult, HoldRequest,
-    HoldStatus, CardSnapshot, Timestamp, TransactionStatus, CardAction,
+    self, CardAction, CardActivity, CardEvent, CardSnapshot, CardState, CardTransaction, HoldRequest, HoldResult,
+    HoldStatus, OpenCardRequest, OpenCardResult, Timestamp, TransactionStatus,
 };
 
-use super::{IssuerRequest, FAILING, IssuerReply};
+use super::{FAILING, IssuerReply, IssuerRequest};
 use crate::environment::Environment;
 
 /// A card as the issuer knows it.
@@ -213,7 +213,9 @@ impl IssuerLedger {
 
     /// How a card once stood, in place of how it stands.
     pub(super) fn old_word(&self, world: &Environment, errand: &IssuerRequest) -> Option<IssuerReply> {
-        let IssuerRequest::CardAction(order) = errand else { return None };
+        let IssuerRequest::CardAction(order) = errand else {
+            return None;
+        };
         let stood = &self.cards[&order.card].stood;
         let old = stood[world.below(stood.len() as u64) as usize].clone();
         Some(IssuerReply::Card(old))
@@ -265,7 +267,7 @@ impl IssuerLedger {
             };
             self.cards.insert(id, card);
         }
-        OpenCardResult::Open(IssuedCard {
+        OpenCardResult::Open(port::IssuedCard {
             issuer_ref: reference(id),
             last4: format!("{:04}", id.0 % 10_000),
             exp_month: 12,

@@ -1,9 +1,9 @@
 //! The application's state machine.
 
-use super::{BankingApplication, Command, DOCUMENTS_MAX, Document, Event, Rejection, DocumentType, Status};
+use super::{BankingApplication, Command, DOCUMENTS_MAX, Document, DocumentType, Event, Rejection, Status};
 use crate::id::{CardId, JobId, Wallet};
-use crate::kernel::job::Job;
 use crate::kernel::entity::Transition;
+use crate::kernel::job::Job;
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
 use crate::port::Timestamp;
 use crate::port::banking::ReviewDecision;
@@ -57,11 +57,13 @@ impl BankingApplication {
     }
 
     fn reviewed(&self, effect: JobId, review: ReviewDecision, context: &Context) -> Decision<Self> {
-        Decision::answer(()).completes_job(effect).event(match review.shortened() {
-            ReviewDecision::Approved { customer } => Event::Approved(customer, context.now),
-            ReviewDecision::Rejected { reason } => Event::Rejected(reason, context.now),
-            ReviewDecision::InformationRequested { what } => Event::InformationRequested(what, context.now),
-        })
+        Decision::answer(())
+            .completes_job(effect)
+            .event(match review.shortened() {
+                ReviewDecision::Approved { customer } => Event::Approved(customer, context.now),
+                ReviewDecision::Rejected { reason } => Event::Rejected(reason, context.now),
+                ReviewDecision::InformationRequested { what } => Event::InformationRequested(what, context.now),
+            })
     }
 }
 

@@ -12,7 +12,7 @@ use super::digest;
 use crate::engine::Engine;
 use crate::id::{PaymentId, Wallet};
 use crate::kernel::entity::EntityId as _;
-use crate::kernel::idempotency::{RecordedResponse, IdempotencySlot};
+use crate::kernel::idempotency::{IdempotencySlot, RecordedResponse};
 use crate::kernel::{Entity, EntityKind, IdempotencyRecorder};
 use crate::payment::{Payment, Status};
 use crate::port::Authorization;
@@ -36,7 +36,11 @@ impl Engine {
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn payment_by_identifier(&self, account: &Wallet, identifier: &str) -> Result<Option<Payment>, StoreError> {
+    pub async fn payment_by_identifier(
+        &self,
+        account: &Wallet,
+        identifier: &str,
+    ) -> Result<Option<Payment>, StoreError> {
         let (_, payment) = self.identifier_slot(account, identifier, [0; 32]).await?;
         Ok(payment.filter(|payment| !is_refused(payment)))
     }

@@ -2,7 +2,7 @@
 //! something else.
 
 use super::{Lost, corrupt};
-use crate::engine::{Engine, ClaimError};
+use crate::engine::{ClaimError, Engine};
 use crate::id::{DepositId, JobId, PaymentId};
 use crate::incoming::{Incoming, Status, Transfer};
 use crate::kernel::table;

@@ -7,7 +7,7 @@ use crate::engine::giving::Leave;
 use crate::id::{ApprovalId, DepositId, JobId, Wallet};
 use crate::incoming::{Command, Incoming, Rejection, Ruling, Status};
 use crate::kernel::AskError;
-use crate::operator::{OperatorAction, Beside};
+use crate::operator::{Beside, OperatorAction};
 
 /// What an operator wants to become of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,9 +14,9 @@ use crate::engine::reconciler::ReconcilerSettings;
 use crate::engine::{Engine, ReconcilerDeps};
 use crate::id::{DepositId, Network};
 use crate::incoming::{Command, Incoming, Status, Transfer};
-use crate::kernel::{EntityRegistry, AskError, table};
+use crate::kernel::{AskError, EntityRegistry, table};
 use crate::payment::{self, Payment};
-use crate::port::{Clock, Finality, ChainMovement, TreasuryList, claim_key};
+use crate::port::{ChainMovement, Clock, Finality, TreasuryList, claim_key};
 
 /// Before a watcher that failed is replaced, in milliseconds.
 const RESTART_MS: u64 = 1_000;
@@ -197,12 +197,20 @@ impl Watcher {
 
     async fn look(&self, transfer: &Transfer) -> Result<Look, String> {
         let ground = &self.0;
-        let payment = ground.payments.read_or_skip_corrupt(&transfer.payment).await.map_err(told)?;
+        let payment = ground
+            .payments
+            .read_or_skip_corrupt(&transfer.payment)
+            .await
+            .map_err(told)?;
         let settles = payment.map_or(Settles::No, |(payment, _)| settles_by(&payment, transfer));
         if settles == Settles::Yes {
             return Ok(Look::Known);
         }
-        let known = ground.incoming.read_or_skip_corrupt(&transfer.id()).await.map_err(told)?;
+        let known = ground
+            .incoming
+            .read_or_skip_corrupt(&transfer.id())
+            .await
+            .map_err(told)?;
         if known.is_some() && !mutants::is_enabled(Mutant::DepositOfItsReading) {
             return Ok(Look::Known);
         }

@@ -4,15 +4,15 @@
 
 use purser_storage::StoreError;
 
-use super::{ResolveError, JobOutcome, Resolvable, unread};
+use super::{JobOutcome, Resolvable, ResolveError, unread};
 use crate::account;
 use crate::approval::Gift;
 use crate::engine::Engine;
-use crate::engine::operator_actions::AuditEntry;
-use crate::engine::giving::Leave;
-use crate::engine::operators::corrupt;
 use crate::engine::dead_letters::ProviderReport;
+use crate::engine::giving::Leave;
 use crate::engine::jobs::{rests_on_unfinal, taken_back};
+use crate::engine::operator_actions::AuditEntry;
+use crate::engine::operators::corrupt;
 use crate::id::{JobId, PaymentId};
 use crate::kernel::OutboxJob;
 use crate::kernel::job::CreditCause;
@@ -52,13 +52,13 @@ impl Engine {
             ProviderReport::Status(EntryStatus::NotSubmitted) if effect.job.resolvable().is_known_where_asked() => {
                 EntryStatus::NotSubmitted.name()
             }
-            ProviderReport::Status(EntryStatus::NotSubmitted) | ProviderReport::NotQueryable | ProviderReport::NoResponse(_) => {
-                match (effect.job.resolvable(), not_left) {
-                    (Resolvable::Credit(..), _) => "a credit that was not given",
-                    (_, true) => "the operator states that it has not left",
-                    (_, false) => return Err(ResolveError::NotProven),
-                }
-            }
+            ProviderReport::Status(EntryStatus::NotSubmitted)
+            | ProviderReport::NotQueryable
+            | ProviderReport::NoResponse(_) => match (effect.job.resolvable(), not_left) {
+                (Resolvable::Credit(..), _) => "a credit that was not given",
+                (_, true) => "the operator states that it has not left",
+                (_, false) => return Err(ResolveError::NotProven),
+            },
         };
         let words = Some(format!("{evidence} ({proof})"));
         let mut words = AuditEntry::for_job(leave.act(), "effect.credit_back", &effect, words);

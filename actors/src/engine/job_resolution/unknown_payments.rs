@@ -1,12 +1,12 @@
 //! Payments whose outcome is not known.
 
-use super::{ResolveError, JobOutcome, JobResolution};
+use super::{JobOutcome, JobResolution, ResolveError};
 use crate::engine::Engine;
 use crate::engine::dead_letters::ProviderReport;
 use crate::engine::jobs::with_timeout_ms;
 use crate::id::PaymentId;
 use crate::payment::Payment;
-use crate::port::{Authorization, Finality, ChainStatus, ChainMovement, TransferName};
+use crate::port::{Authorization, ChainMovement, ChainStatus, Finality, TransferName};
 use crate::reconciliation::EntryStatus;
 
 /// How long after a signature's own end it is taken for dead where the chain does not answer, in milliseconds: no chain's
@@ -22,7 +22,10 @@ impl Engine {
         resolution: &JobResolution,
         says: &ProviderReport,
     ) -> Result<ChainStatus, ResolveError> {
-        let payment = self.resolve_unknown_payment(id).await?.ok_or(ResolveError::NotDeadLettered)?;
+        let payment = self
+            .resolve_unknown_payment(id)
+            .await?
+            .ok_or(ResolveError::NotDeadLettered)?;
         match resolution.outcome {
             JobOutcome::Done => {
                 let transaction = TransferName::transaction_of(&resolution.reference).to_owned();
@@ -32,7 +35,9 @@ impl Engine {
                 self.0.departures.settles(finality);
                 Ok(ChainStatus::Landed { transaction, finality })
             }
-            JobOutcome::NotDone if *says == ProviderReport::Status(EntryStatus::Declined) || self.is_expired(&payment) => {
+            JobOutcome::NotDone
+                if *says == ProviderReport::Status(EntryStatus::Declined) || self.is_expired(&payment) =>
+            {
                 Ok(ChainStatus::Impossible)
             }
             JobOutcome::NotDone => Err(ResolveError::MayStillSettle),

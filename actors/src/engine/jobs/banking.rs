@@ -4,16 +4,18 @@ use std::time::Duration;
 
 use purser_storage::mutants::{self, Mutant};
 
-use super::{JobHandlers, HandlerResult, ask_entity, load_failed, with_timeout_ms};
+use super::{HandlerResult, JobHandlers, ask_entity, load_failed, with_timeout_ms};
 use crate::banking::application::{self, BankingApplication, Question};
-use crate::banking::profile::{CustomerType, BankingProfile};
+use crate::banking::profile::{BankingProfile, CustomerType};
 use crate::banking::{account, transfer};
 use crate::engine::untracked_transfers::gate::Shut;
 use crate::id::{BankAccountId, BankTransferId, CardId, JobId, PaymentId, Wallet};
-use crate::kernel::{OutboxJob, AttemptFailure, table};
-use crate::port::banking::{OpenAccountRequest, BankApplicationRequest, BankTransferRequest, BankTransferResult, BankDecision, SealedDocument};
+use crate::kernel::{AttemptFailure, OutboxJob, table};
+use crate::port::banking::{
+    BankApplicationRequest, BankDecision, BankTransferRequest, BankTransferResult, OpenAccountRequest, SealedDocument,
+};
 use crate::port::{EntryKey, ErrorKind};
-use crate::reconciliation::{ReconciliationSource, EntryStatus};
+use crate::reconciliation::{EntryStatus, ReconciliationSource};
 
 impl JobHandlers {
     /// Submits an application and asks after it until the bank has decided, which may take days.

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use purser_storage::mutants::{self, Mutant};
 
-use super::{JobHandlers, HandlerResult, ask_entity, load_failed, with_timeout_ms};
+use super::{HandlerResult, JobHandlers, ask_entity, load_failed, with_timeout_ms};
 use crate::card::{self, Card};
 use crate::engine::refunds::refunded_of;
 use crate::id::{CardId, JobId};
-use crate::kernel::{OutboxJob, AttemptFailure};
-use crate::port::{ErrorKind, IssueResult, IssueCardRequest, PortError, CardSnapshot, CardActionRequest};
+use crate::kernel::{AttemptFailure, OutboxJob};
+use crate::port::{CardActionRequest, CardSnapshot, ErrorKind, IssueCardRequest, IssueResult, PortError};
 use crate::refund::Refunded;
 
 impl JobHandlers {
@@ -101,7 +101,9 @@ impl JobHandlers {
         said: Result<CardSnapshot, PortError>,
     ) -> Result<(CardSnapshot, Refunded), AttemptFailure> {
         let standing = said.map_err(|error| self.not_given_up(&error))?;
-        let refunded = refunded_of(&self.families, card, &standing).await.map_err(load_failed)?;
+        let refunded = refunded_of(&self.families, card, &standing)
+            .await
+            .map_err(load_failed)?;
         Ok((standing, refunded))
     }
 

@@ -1,10 +1,10 @@
 //! What payments of a lost history count against daily caps: what they may have bought, until they have settled here.
 
-use super::{JobHandlers, HandlerResult, ask_entity, load_failed};
+use super::{HandlerResult, JobHandlers, ask_entity, load_failed};
 use crate::account;
 use crate::id::{PaymentId, Wallet};
-use crate::kernel::job::{Counted, CapReservation, Job};
-use crate::kernel::{OutboxJob, AttemptFailure};
+use crate::kernel::job::{CapReservation, Counted, Job};
+use crate::kernel::{AttemptFailure, OutboxJob};
 
 impl JobHandlers {
     pub(super) async fn count_lost(&self, effect: &OutboxJob) -> HandlerResult {

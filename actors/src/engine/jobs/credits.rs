@@ -2,14 +2,14 @@
 
 use purser_storage::mutants::{self, Mutant};
 
-use super::{JobHandlers, HandlerResult, ask_entity, load_failed};
+use super::{HandlerResult, JobHandlers, ask_entity, load_failed};
 use crate::account;
-use crate::engine::untracked_transfers::OutgoingTransferGuard;
 use crate::engine::registries::Registries;
+use crate::engine::untracked_transfers::OutgoingTransferGuard;
 use crate::id::{CardId, PaymentId, PayoutId, Wallet};
 use crate::kernel::job::{CreditCause, RetryMode};
 use crate::kernel::registry::LoadError;
-use crate::kernel::{OutboxJob, AttemptFailure};
+use crate::kernel::{AttemptFailure, OutboxJob};
 use crate::money::Usdc;
 use crate::payment::Status;
 use crate::port::ErrorKind;
@@ -25,7 +25,13 @@ fn for_a_person(message: String) -> AttemptFailure {
 
 impl JobHandlers {
     /// Credits a balance, once; what its chain has taken back is not given back a second time, but waits for a person.
-    pub(super) async fn credit(&self, effect: &OutboxJob, account: Wallet, amount: Usdc, cause: CreditCause) -> HandlerResult {
+    pub(super) async fn credit(
+        &self,
+        effect: &OutboxJob,
+        account: Wallet,
+        amount: Usdc,
+        cause: CreditCause,
+    ) -> HandlerResult {
         if let Some(paid) = taken_back(&self.families, cause).await.map_err(load_failed)? {
             let message = format!("{paid}, which paid for it, was taken back by its chain");
             return Err(for_a_person(message));
@@ -75,7 +81,10 @@ pub(in crate::engine) async fn rests_on_unfinal(
 }
 
 /// The payment whose charge a credit gives back, if its chain has taken it back: then the credit is withheld.
-pub(in crate::engine) async fn taken_back(all: &Registries, cause: CreditCause) -> Result<Option<PaymentId>, LoadError> {
+pub(in crate::engine) async fn taken_back(
+    all: &Registries,
+    cause: CreditCause,
+) -> Result<Option<PaymentId>, LoadError> {
     // What was paid out of a balance has no payment.
     let Some(paid) = source_payment(all, cause).await? else {
         return Ok(None);

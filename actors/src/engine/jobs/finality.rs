@@ -1,13 +1,13 @@
 //! Payments that have settled and are not final, and the credits that are held for it: the chain is asked until each is final, or
 //! gone for good.
 
-use super::{JobHandlers, HandlerResult, ask_entity};
+use super::{HandlerResult, JobHandlers, ask_entity};
 use crate::account;
 use crate::id::{PaymentId, Wallet};
 use crate::kernel::job::Job;
-use crate::kernel::{OutboxJob, AttemptFailure};
+use crate::kernel::{AttemptFailure, OutboxJob};
 use crate::payment::{self, Payment, Status};
-use crate::port::{ChainStanding, Finality, ChainStatus};
+use crate::port::{ChainStanding, ChainStatus, Finality};
 
 /// Why what was bought with a payment that is gone for good failed.
 pub(super) const GONE: &str = "payment_reversed";

@@ -2,10 +2,10 @@
 
 use purser_storage::mutants::{self, Mutant};
 
-use super::{JobHandlers, HandlerResult};
+use super::{HandlerResult, JobHandlers};
 use crate::engine::untracked_transfers::gate::Shut;
 use crate::id::{PaymentId, Wallet};
-use crate::kernel::{Entity, AttemptFailure, EntityRegistry};
+use crate::kernel::{AttemptFailure, Entity, EntityRegistry};
 
 /// Something new may leave for an account now. Only the gate gives it, and whatever signs or orders asks for it.
 pub(super) struct Pass(());
@@ -58,7 +58,10 @@ impl JobHandlers {
         match family.ask(id, command).await {
             Ok(_) => Ok(()),
             Err(_) if self.is_barred(owner).await? => Err(self.held()),
-            Err(refusal) => Err(AttemptFailure::temporary(format!("{} {id}: {refusal:?}", E::KIND.name()))),
+            Err(refusal) => Err(AttemptFailure::temporary(format!(
+                "{} {id}: {refusal:?}",
+                E::KIND.name()
+            ))),
         }
     }
 }

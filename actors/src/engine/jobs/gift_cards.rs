@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use super::{JobHandlers, HandlerResult, ask_entity, load_failed, with_timeout_ms};
+use super::{HandlerResult, JobHandlers, ask_entity, load_failed, with_timeout_ms};
 use crate::gift_card::{Command, Status};
 use crate::id::CardId;
-use crate::kernel::{OutboxJob, AttemptFailure};
+use crate::kernel::{AttemptFailure, OutboxJob};
 use crate::port::{GiftCardOrderResult, GiftCardRequest};
 
 impl JobHandlers {

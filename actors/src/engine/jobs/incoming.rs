@@ -4,19 +4,21 @@ use std::time::Duration;
 
 use purser_storage::mutants::{self, Mutant};
 
-use super::{JobHandlers, HandlerResult, ask_entity, load_failed, with_timeout_ms};
+use super::{HandlerResult, JobHandlers, ask_entity, load_failed, with_timeout_ms};
 use crate::account;
-use crate::engine::untracked_transfers::top_ups::MayHavePaid;
 use crate::engine::incoming::{Settles, settles_by};
+use crate::engine::untracked_transfers::top_ups::MayHavePaid;
 use crate::id::{DepositId, JobId, PaymentId, Wallet};
 use crate::incoming::{Command, Made, Status, Transfer, Verdict};
 use crate::kernel::job::Job;
-use crate::kernel::{OutboxJob, AttemptFailure, AskError};
+use crate::kernel::{AskError, AttemptFailure, OutboxJob};
 use crate::payment::{self, Payment};
 use crate::port::payouts::PayoutRailStatus;
-use crate::port::{Authorization, OutgoingTransfer, ProviderEntry, EntryKey, ChainStatus, PortError, ExternalText, Timestamp};
+use crate::port::{
+    Authorization, ChainStatus, EntryKey, ExternalText, OutgoingTransfer, PortError, ProviderEntry, Timestamp,
+};
 use crate::product::{Currency, ProductLine};
-use crate::reconciliation::{ListedEntry, EntryAmount, ReconciliationSource, EntryStatus};
+use crate::reconciliation::{EntryAmount, EntryStatus, ListedEntry, ReconciliationSource};
 
 /// Of what may have paid for an international card: nobody but an operator can know.
 const MADE_BY_HAND: &str = "an operator may have made an international card for it: look first";
@@ -38,7 +40,11 @@ const UNKNOWN: Verdict = Verdict::Wait {
 };
 
 /// The lines whose payouts one list has.
-const PAYOUTS: [ProductLine; 3] = [ProductLine::PushToCard, ProductLine::BankPayment, ProductLine::AppPayment];
+const PAYOUTS: [ProductLine; 3] = [
+    ProductLine::PushToCard,
+    ProductLine::BankPayment,
+    ProductLine::AppPayment,
+];
 
 impl JobHandlers {
     /// Looks into a transfer. Whoever cannot be asked now is asked again: nothing is credited before everybody has answered.
@@ -218,7 +224,9 @@ impl JobHandlers {
         let source = match line {
             ProductLine::UsaCard => ReconciliationSource::Cards,
             ProductLine::GiftCard => ReconciliationSource::GiftCards,
-            ProductLine::PushToCard | ProductLine::BankPayment | ProductLine::AppPayment => return self.paid_out(key).await,
+            ProductLine::PushToCard | ProductLine::BankPayment | ProductLine::AppPayment => {
+                return self.paid_out(key).await;
+            }
             // Operators make it, and no list shows what they made.
             ProductLine::IntlCard => return Ok(Shown::Else(MADE_BY_HAND.into(), vec![line])),
             // What leaves for it is on its chain.
@@ -262,7 +270,11 @@ impl JobHandlers {
     /// What left for a top-up that this may have paid for, and is in no book: whose it was is an operator's to say first. What the
     /// lost history was paid it may have sent on, for as long as that can land; of what came later, found at this time, the chain
     /// need only be asked.
-    fn left_for(&self, paid: &MayHavePaid, later: Option<Timestamp>) -> Result<Option<OutgoingTransfer>, AttemptFailure> {
+    fn left_for(
+        &self,
+        paid: &MayHavePaid,
+        later: Option<Timestamp>,
+    ) -> Result<Option<OutgoingTransfer>, AttemptFailure> {
         // Asked before the list is read: what is known by then is on it.
         let is_known = match later {
             Some(found) => self.departures.is_known_by(found),

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use super::{JobHandlers, HandlerResult, ask_entity, load_failed, with_timeout_ms};
+use super::{HandlerResult, JobHandlers, ask_entity, load_failed, with_timeout_ms};
 use crate::id::Wallet;
 use crate::identity_verification::{self, Status};
-use crate::kernel::{OutboxJob, AttemptFailure};
 use crate::issuer_link;
-use crate::port::{IssuerAccountResult, CheckStatus, ErrorKind, IdentityCheckRequest};
+use crate::kernel::{AttemptFailure, OutboxJob};
+use crate::port::{CheckStatus, ErrorKind, IdentityCheckRequest, IssuerAccountResult};
 
 impl JobHandlers {
     /// Has the check begun, once, and asks after it until it is over. A callback may be quicker; then the effect is gone.
@@ -57,7 +57,10 @@ impl JobHandlers {
             Ok(begun) => {
                 let reference = Some(begun.reference.clone());
                 let effect = effect.id;
-                (identity_verification::Command::RecordStarted { effect, begun }, reference)
+                (
+                    identity_verification::Command::RecordStarted { effect, begun },
+                    reference,
+                )
             }
             Err(error) if error.kind == ErrorKind::Permanent => {
                 let request = effect.request_id;

@@ -5,16 +5,16 @@ use std::time::Duration;
 use purser_storage::mutants::{self, Mutant};
 
 use super::finality::GONE;
-use super::{JobHandlers, HandlerResult, ask_entity, load_failed, with_timeout_ms};
+use super::{HandlerResult, JobHandlers, ask_entity, load_failed, with_timeout_ms};
 use crate::bank_destination;
 use crate::engine::untracked_transfers::gate::shut_for;
-use crate::id::{CardId, BankDestinationId, JobId, LateReturnId, PayoutId};
-use crate::kernel::{OutboxJob, AttemptFailure, EntityKind, table};
+use crate::id::{BankDestinationId, CardId, JobId, LateReturnId, PayoutId};
+use crate::kernel::{AttemptFailure, EntityKind, OutboxJob, table};
 use crate::late_return;
-use crate::payout::{Command, Payout, Status, PayoutTarget};
-use crate::port::ErrorKind;
-use crate::port::payouts::{PayoutDestination, PayoutRequest, PayoutRailStatus, RecallResult, PayoutStatusUpdate};
 use crate::payment_recipient;
+use crate::payout::{Command, Payout, PayoutTarget, Status};
+use crate::port::ErrorKind;
+use crate::port::payouts::{PayoutDestination, PayoutRailStatus, PayoutRequest, PayoutStatusUpdate, RecallResult};
 
 /// A word that was older than what is known: the rail is asked again after this, in milliseconds.
 const STALE_MS: u64 = 1_000;
@@ -57,7 +57,12 @@ impl JobHandlers {
     }
 
     /// What the gate keeps is asked after and not ordered: an earlier try, or a history that was lost, may have.
-    async fn ordered(&self, effect: &OutboxJob, id: PayoutId, payout: &Payout) -> Result<PayoutStatusUpdate, AttemptFailure> {
+    async fn ordered(
+        &self,
+        effect: &OutboxJob,
+        id: PayoutId,
+        payout: &Payout,
+    ) -> Result<PayoutStatusUpdate, AttemptFailure> {
         if payout.seen > 0 {
             return self.sent(effect, id, payout).await;
         }
@@ -77,7 +82,12 @@ impl JobHandlers {
         }
     }
 
-    async fn sent(&self, effect: &OutboxJob, id: PayoutId, payout: &Payout) -> Result<PayoutStatusUpdate, AttemptFailure> {
+    async fn sent(
+        &self,
+        effect: &OutboxJob,
+        id: PayoutId,
+        payout: &Payout,
+    ) -> Result<PayoutStatusUpdate, AttemptFailure> {
         let key = if mutants::is_enabled(Mutant::PayoutKeyPerAttempt) {
             JobId(effect.id.0.wrapping_add(u128::from(effect.attempts)))
         } else {
@@ -93,12 +103,14 @@ impl JobHandlers {
         };
         let timeout = Duration::from_millis(self.settings.payouts.timeout_ms);
         match with_timeout_ms(timeout, self.ports.rails.send(&order), "pay out").await {
-            Err(error) if mutants::is_enabled(Mutant::PayoutTimeoutCredits) && error.kind == ErrorKind::Unknown => Ok(PayoutStatusUpdate {
-                sequence: payout.seen.saturating_add(1),
-                state: PayoutRailStatus::Failed {
-                    reason: error.message.into(),
-                },
-            }),
+            Err(error) if mutants::is_enabled(Mutant::PayoutTimeoutCredits) && error.kind == ErrorKind::Unknown => {
+                Ok(PayoutStatusUpdate {
+                    sequence: payout.seen.saturating_add(1),
+                    state: PayoutRailStatus::Failed {
+                        reason: error.message.into(),
+                    },
+                })
+            }
             report => Ok(report?),
         }
     }
@@ -110,7 +122,9 @@ impl JobHandlers {
         // Without an answer nothing is credited and nothing is given up.
         found.map_err(|error| match error.kind {
             ErrorKind::Permanent => error.into(),
-            ErrorKind::Temporary | ErrorKind::Unknown => AttemptFailure::from(error).retry_every_ms(self.settings.watch_every_ms),
+            ErrorKind::Temporary | ErrorKind::Unknown => {
+                AttemptFailure::from(error).retry_every_ms(self.settings.watch_every_ms)
+            }
         })
     }
 
@@ -239,7 +253,9 @@ impl JobHandlers {
             let rows = self.store.scan(&all, after.as_deref(), PAGE);
             let rows = rows.await.map_err(|e| AttemptFailure::temporary(e.to_string()))?;
             for (key, _) in &rows {
-                let Some((_, payout)) = table::created_and_id(key) else { continue };
+                let Some((_, payout)) = table::created_and_id(key) else {
+                    continue;
+                };
                 let payout = self.payout(PayoutId(payout)).await?;
                 if payout.is_pending() && matches!(payout.plan.target, PayoutTarget::Bank(to, _) if to == id) {
                     return Err(AttemptFailure::defer(IN_USE_MS));

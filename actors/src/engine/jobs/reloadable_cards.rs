@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use purser_storage::mutants::{self, Mutant};
 
-use super::{JobHandlers, HandlerResult, ask_entity, load_failed, with_timeout_ms};
+use super::{HandlerResult, JobHandlers, ask_entity, load_failed, with_timeout_ms};
 use crate::card_withdrawal;
 use crate::id::{CardId, JobId, WithdrawalId};
-use crate::kernel::{OutboxJob, AttemptFailure};
-use crate::port::{OpenCardResult, ErrorKind, OpenCardRequest, PortError, HoldResult, HoldRequest, CardActionRequest};
+use crate::kernel::{AttemptFailure, OutboxJob};
+use crate::port::{CardActionRequest, ErrorKind, HoldRequest, HoldResult, OpenCardRequest, OpenCardResult, PortError};
 use crate::reloadable_card::{self, INSUFFICIENT};
 
 impl JobHandlers {
@@ -66,10 +66,20 @@ impl JobHandlers {
             issuer_ref: details.issuer_ref.clone(),
             wish,
         };
-        let standing = with_timeout_ms(self.retry_after(), self.ports.program.apply_action(&order), "steer card").await;
+        let standing = with_timeout_ms(
+            self.retry_after(),
+            self.ports.program.apply_action(&order),
+            "steer card",
+        )
+        .await;
         let standing = standing.map_err(|error| self.with_fixed_retry(&error))?;
         let effect = effect.id;
-        ask_entity(cards, id, reloadable_card::Command::RecordActionResult { effect, standing }).await
+        ask_entity(
+            cards,
+            id,
+            reloadable_card::Command::RecordActionResult { effect, standing },
+        )
+        .await
     }
 
     /// Has the amount set aside until the issuer says yes or no.

@@ -1,11 +1,11 @@
 //! What becomes of a payment that its chain has taken back: an account that buys nothing more, and a loss in the books.
 
-use super::{JobHandlers, HandlerResult, ask_entity, load_failed};
+use super::{HandlerResult, JobHandlers, ask_entity, load_failed};
 use crate::account;
 use crate::discrepancy::{Command, Status};
 use crate::id::{DiscrepancyId, PaymentId, Wallet};
-use crate::kernel::{OutboxJob, AttemptFailure, audit_log};
-use crate::operator::{OperatorAction, AuditedAction, Role, house};
+use crate::kernel::{AttemptFailure, OutboxJob, audit_log};
+use crate::operator::{AuditedAction, OperatorAction, Role, house};
 use crate::payment::{self, Payment};
 use crate::port::ChainStatus;
 use crate::product::PurchasedProduct;

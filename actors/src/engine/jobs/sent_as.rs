@@ -4,7 +4,7 @@
 use crate::id::Wallet;
 use crate::money::Usdc;
 use crate::port::{OutgoingTransfer, TransferName};
-use crate::wallet_payment::{WalletPayment, Status};
+use crate::wallet_payment::{Status, WalletPayment};
 
 /// By what a spend's transfer is known, the surest first.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]

@@ -1,6 +1,6 @@
 //! What is counted against daily caps, and given back to them.
 
-use super::{JobHandlers, HandlerResult, ask_entity};
+use super::{HandlerResult, JobHandlers, ask_entity};
 use crate::account;
 use crate::id::Wallet;
 use crate::kernel::OutboxJob;
@@ -13,7 +13,12 @@ impl JobHandlers {
         ask_entity(&self.families.accounts, account, command).await
     }
 
-    pub(super) async fn count_share(&self, effect: &OutboxJob, account: Wallet, share: CapReservation) -> HandlerResult {
+    pub(super) async fn count_share(
+        &self,
+        effect: &OutboxJob,
+        account: Wallet,
+        share: CapReservation,
+    ) -> HandlerResult {
         let effect = effect.id;
         let command = account::Command::CountShare { effect, share };
         ask_entity(&self.families.accounts, account, command).await

@@ -13,7 +13,11 @@ use crate::wallet_payment::WalletPayment;
 impl JobHandlers {
     /// What has left a managed wallet on the day of a moment, on both chains, that no spend explains. Only the time that a restore
     /// lost can hold any: on other days no chain is asked.
-    pub(in crate::engine) async fn spent_before(&self, wallet: &AgentWallet, at: Timestamp) -> Result<Usdc, AttemptFailure> {
+    pub(in crate::engine) async fn spent_before(
+        &self,
+        wallet: &AgentWallet,
+        at: Timestamp,
+    ) -> Result<Usdc, AttemptFailure> {
         let of_that_day = |moment: Timestamp| day_of(moment) == day_of(at);
         if self.lost.is_none_or(|lost| day_of(lost.until) < day_of(at)) {
             return Ok(Usdc::ZERO);
@@ -24,7 +28,9 @@ impl JobHandlers {
             let address = wallet.addresses.on(network);
             let asked = self.ports.settlement.sent_by(&address, midnight);
             let left = self.with_timeout(asked, "sent by").await;
-            sent.extend(left.map_err(|error| AttemptFailure::from(error).retry_every_ms(self.settings.watch_every_ms))?);
+            sent.extend(
+                left.map_err(|error| AttemptFailure::from(error).retry_every_ms(self.settings.watch_every_ms))?,
+            );
         }
         sent.retain(|one| of_that_day(one.at));
         if !sent.is_empty() {
@@ -43,7 +49,11 @@ impl JobHandlers {
 
     /// Whether the lost history has spent so much of the day's cap that this spend, which was reserved before that could be seen,
     /// is beyond it.
-    pub(super) async fn is_beyond_cap(&self, id: WalletPaymentId, spend: &WalletPayment) -> Result<bool, AttemptFailure> {
+    pub(super) async fn is_beyond_cap(
+        &self,
+        id: WalletPaymentId,
+        spend: &WalletPayment,
+    ) -> Result<bool, AttemptFailure> {
         if self.lost.is_none_or(|lost| spend.created_at > lost.until) {
             return Ok(false);
         }

@@ -5,16 +5,18 @@ use purser_storage::mutants::{self, Mutant};
 
 use super::finality::GONE;
 use super::gate::Pass;
-use super::{JobHandlers, HandlerResult, ask_entity, load_failed, with_timeout_ms};
+use super::{HandlerResult, JobHandlers, ask_entity, load_failed, with_timeout_ms};
 use crate::engine::untracked_transfers::gate::Shut;
 use crate::id::{Network, TopUpId, Wallet};
 use crate::kernel::job::Leaves;
-use crate::kernel::{OutboxJob, AttemptFailure, table};
+use crate::kernel::{AttemptFailure, OutboxJob, table};
 use crate::port::{
-    AttestationStatus, AttestedMessage, BridgeTransfer, Decline, CardDeposit, ErrorKind, Finality, ChainStatus, MintResult, PortError, Preparation,
-    SignedBurn, SubmitResult, OutgoingTransferRequest,
+    AttestationStatus, AttestedMessage, BridgeTransfer, CardDeposit, ChainStatus, Decline, ErrorKind, Finality,
+    MintResult, OutgoingTransferRequest, PortError, Preparation, SignedBurn, SubmitResult,
 };
-use crate::top_up::{BridgeProgress, Command, FirstLeg, DECLINED, Status, TopUp, UNAVAILABLE, ISSUER_NOT_LINKED, MINT_IMPOSSIBLE};
+use crate::top_up::{
+    BridgeProgress, Command, DECLINED, FirstLeg, ISSUER_NOT_LINKED, MINT_IMPOSSIBLE, Status, TopUp, UNAVAILABLE,
+};
 use crate::withdrawal::SignedTransfer;
 
 /// Tries to sign a first leg before the charge is given back: nothing has left yet.
@@ -123,7 +125,12 @@ impl JobHandlers {
 
     /// Neither a refusal nor silence proves anything: the chain is read. What it says can never land is signed anew,
     /// unless it was `refused` for good.
-    async fn find_first_leg(&self, effect: &OutboxJob, id: TopUpId, (first, refused, round): (&FirstLeg, bool, u8)) -> HandlerResult {
+    async fn find_first_leg(
+        &self,
+        effect: &OutboxJob,
+        id: TopUpId,
+        (first, refused, round): (&FirstLeg, bool, u8),
+    ) -> HandlerResult {
         let every_ms = self.settings.watch_every_ms;
         let lookup = match first {
             FirstLeg::Burn(burn) => self.with_timeout(self.ports.bridge.find_burn(burn), "find burn").await,
@@ -147,20 +154,28 @@ impl JobHandlers {
                     _ => Ok(()),
                 }
             }
-            Ok(ChainStatus::Pending) if mutants::is_enabled(Mutant::SignedLegCredited) => self.fail_top_up(effect, id, DECLINED).await,
+            Ok(ChainStatus::Pending) if mutants::is_enabled(Mutant::SignedLegCredited) => {
+                self.fail_top_up(effect, id, DECLINED).await
+            }
             Ok(ChainStatus::Pending) => Err(AttemptFailure::defer(every_ms)),
             Err(error) => Err(AttemptFailure::from(error).retry_every_ms(every_ms)),
         }
     }
 
     /// On its chain, and for good only once it is final: see a withdrawal.
-    async fn first_leg_confirmed(&self, effect: &OutboxJob, id: TopUpId, (transaction, finality): (String, Finality)) -> HandlerResult {
+    async fn first_leg_confirmed(
+        &self,
+        effect: &OutboxJob,
+        id: TopUpId,
+        (transaction, finality): (String, Finality),
+    ) -> HandlerResult {
         if finality == Finality::Seen {
             self.departures.is_seen_to_leave(Leaves::TopUp(id));
             return Err(AttemptFailure::defer(self.settings.watch_every_ms));
         }
         let effect = effect.id;
-        self.tell_top_up(id, Command::RecordConfirmed { effect, transaction }).await
+        self.tell_top_up(id, Command::RecordConfirmed { effect, transaction })
+            .await
     }
 
     /// Whether the account that the top-up was bought for is still the linked one.
@@ -226,7 +241,8 @@ impl JobHandlers {
             Some(attested) => attested,
             None => {
                 let attested = self.attested(&burn, &crossing).await?;
-                self.tell_top_up(id, Command::RecordAttestation(attested.clone())).await?;
+                self.tell_top_up(id, Command::RecordAttestation(attested.clone()))
+                    .await?;
                 attested
             }
         };
@@ -240,14 +256,19 @@ impl JobHandlers {
         let minting = self.with_timeout(self.ports.bridge.mint(&mint), "mint").await;
         if let Ok(MintResult::Minted { transaction }) = minting {
             let effect = effect.id;
-            return self.tell_top_up(id, Command::RecordMinted { effect, transaction }).await;
+            return self
+                .tell_top_up(id, Command::RecordMinted { effect, transaction })
+                .await;
         }
         // A used nonce, a refusal and silence are all the same question: what does Base show?
-        let found = self.with_timeout(self.ports.bridge.find_mint(&attested), "find mint").await;
+        let found = self
+            .with_timeout(self.ports.bridge.find_mint(&attested), "find mint")
+            .await;
         match (found.map_err(steady)?, minting) {
             (ChainStatus::Landed { transaction, .. }, _) => {
                 let effect = effect.id;
-                self.tell_top_up(id, Command::RecordMinted { effect, transaction }).await
+                self.tell_top_up(id, Command::RecordMinted { effect, transaction })
+                    .await
             }
             (ChainStatus::Impossible, _) => self.fail_top_up(effect, id, MINT_IMPOSSIBLE).await,
             // As it was signed it was refused: another may be taken.
@@ -257,7 +278,8 @@ impl JobHandlers {
             }
             (ChainStatus::Pending, Err(_)) if mutants::is_enabled(Mutant::MintFailedWithoutProof) => {
                 let (effect, transaction) = (effect.id, mint.transaction);
-                self.tell_top_up(id, Command::RecordMinted { effect, transaction }).await
+                self.tell_top_up(id, Command::RecordMinted { effect, transaction })
+                    .await
             }
             (ChainStatus::Pending, _) => Err(AttemptFailure::defer(self.settings.watch_every_ms)),
         }
@@ -265,7 +287,12 @@ impl JobHandlers {
 
     /// A mint was refused: it is signed anew after a while, or, if the attesters' word has lapsed since it was written down,
     /// begun again at once from their new one.
-    async fn resign_mint(&self, id: TopUpId, (known, newest): (&AttestedMessage, AttestedMessage), decline: Decline) -> HandlerResult {
+    async fn resign_mint(
+        &self,
+        id: TopUpId,
+        (known, newest): (&AttestedMessage, AttestedMessage),
+        decline: Decline,
+    ) -> HandlerResult {
         tracing::warn!(top_up = %id, reason = decline.reason.as_str(), "a mint was refused and is signed anew");
         if newest != *known {
             self.tell_top_up(id, Command::RecordAttestation(newest)).await?;
@@ -274,7 +301,8 @@ impl JobHandlers {
         let every_ms = self.settings.watch_every_ms;
         let signed = self.sign_mint(id, known).await;
         signed.map_err(|e| e.retry_every_ms(every_ms))?;
-        Err(AttemptFailure::temporary(decline.reason.as_str()).retry_every_ms(every_ms.saturating_mul(MINT_AGAIN_AFTER)))
+        Err(AttemptFailure::temporary(decline.reason.as_str())
+            .retry_every_ms(every_ms.saturating_mul(MINT_AGAIN_AFTER)))
     }
 
     /// The attesters' word, for as long as it takes them. One on what is not this crossing is nothing to mint on: somebody
@@ -282,7 +310,9 @@ impl JobHandlers {
     async fn attested(&self, burn: &SignedBurn, crossing: &BridgeTransfer) -> Result<AttestedMessage, AttemptFailure> {
         let every_ms = self.settings.watch_every_ms;
         let steady = |error: PortError| AttemptFailure::from(error).retry_every_ms(every_ms);
-        let told = self.with_timeout(self.ports.bridge.attestation(burn), "attestation").await;
+        let told = self
+            .with_timeout(self.ports.bridge.attestation(burn), "attestation")
+            .await;
         match told.map_err(steady)? {
             AttestationStatus::Complete(attested) => match attested.is_of(crossing, burn.burned) {
                 Err(wrong) if !mutants::is_enabled(Mutant::ForeignAttestation) => Err(AttemptFailure {
@@ -302,8 +332,14 @@ impl JobHandlers {
         }
     }
 
-    async fn sign_mint(&self, id: TopUpId, attested: &AttestedMessage) -> Result<crate::port::SignedMint, AttemptFailure> {
-        let signed = self.with_timeout(self.ports.bridge.sign_mint(attested), "sign mint").await?;
+    async fn sign_mint(
+        &self,
+        id: TopUpId,
+        attested: &AttestedMessage,
+    ) -> Result<crate::port::SignedMint, AttemptFailure> {
+        let signed = self
+            .with_timeout(self.ports.bridge.sign_mint(attested), "sign mint")
+            .await?;
         self.tell_top_up(id, Command::RecordMintSigned(signed.clone())).await?;
         Ok(signed)
     }
@@ -333,7 +369,9 @@ impl JobHandlers {
                 if waited_ms >= self.settings.card_credit_patience_ms {
                     return Err(AttemptFailure {
                         kind: ErrorKind::Permanent,
-                        ..AttemptFailure::temporary("issuer_has_not_credited: the deposit is on Base and not in the balance")
+                        ..AttemptFailure::temporary(
+                            "issuer_has_not_credited: the deposit is on Base and not in the balance",
+                        )
                     });
                 }
                 let every_ms = self.settings.watch_every_ms;

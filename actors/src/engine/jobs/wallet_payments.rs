@@ -6,16 +6,20 @@ use purser_storage::mutants::{self, Mutant};
 
 use super::gate::Pass;
 use super::sent_as::{SentAs, leave_out};
-use super::{JobHandlers, HandlerResult, ask_entity, load_failed, with_timeout_ms};
+use super::{HandlerResult, JobHandlers, ask_entity, load_failed, with_timeout_ms};
 use crate::agent_wallet::{self, AgentWallet};
 use crate::engine::untracked_transfers::gate::Shut;
-use crate::id::{PaymentId, WalletPaymentId, Wallet};
-use crate::kernel::{OutboxJob, AttemptFailure, EntityKind, table};
+use crate::id::{PaymentId, Wallet, WalletPaymentId};
+use crate::kernel::{AttemptFailure, EntityKind, OutboxJob, table};
 use crate::payment;
 use crate::port::{
-    Decline, OutgoingTransfer, ErrorKind, ChainStatus, PortError, Preparation, ExternalText, SealedKeys, SealedHttpPart, SubmitResult, OutgoingTransferRequest,
+    ChainStatus, Decline, ErrorKind, ExternalText, OutgoingTransfer, OutgoingTransferRequest, PortError, Preparation,
+    SealedHttpPart, SealedKeys, SubmitResult,
 };
-use crate::wallet_payment::{self, ServerResponse, CallFailure, HttpRecordPart, SendTarget, SignedWalletPayment, WalletPayment, Status, PaymentMethod};
+use crate::wallet_payment::{
+    self, CallFailure, HttpRecordPart, PaymentMethod, SendTarget, ServerResponse, SignedWalletPayment, Status,
+    WalletPayment,
+};
 
 /// What came of signing a spend.
 enum SignedSpend {
@@ -106,7 +110,12 @@ impl JobHandlers {
     }
 
     /// Leaves out what other spends of the wallet were sent by, one transfer for each: a transaction may have moved more than one.
-    async fn without_others(&self, id: WalletPaymentId, spend: &WalletPayment, sent: &mut Vec<OutgoingTransfer>) -> HandlerResult {
+    async fn without_others(
+        &self,
+        id: WalletPaymentId,
+        spend: &WalletPayment,
+        sent: &mut Vec<OutgoingTransfer>,
+    ) -> HandlerResult {
         let mut others = Vec::new();
         self.each_spend(&spend.owner, |other, explained| {
             others.extend((other != id).then(|| SentAs::of(explained)).flatten());
@@ -117,7 +126,11 @@ impl JobHandlers {
     }
 
     /// Shows every spend of an account's wallet.
-    pub(super) async fn each_spend(&self, owner: &Wallet, mut show: impl FnMut(WalletPaymentId, &WalletPayment) + Send) -> HandlerResult {
+    pub(super) async fn each_spend(
+        &self,
+        owner: &Wallet,
+        mut show: impl FnMut(WalletPaymentId, &WalletPayment) + Send,
+    ) -> HandlerResult {
         const PAGE: usize = 1_000;
         let (all, mut after) = (table::owner_index(owner, EntityKind::WalletPayment), None);
         loop {
@@ -159,7 +172,9 @@ impl JobHandlers {
                     to: spend.order.to,
                     amount: spend.order.amount,
                 };
-                let authorization = self.with_timeout(custody.sign_transfer(keys, &transfer), "sign").await?;
+                let authorization = self
+                    .with_timeout(custody.sign_transfer(keys, &transfer), "sign")
+                    .await?;
                 let preparation = self.with_timeout(settlement.prepare(&authorization), "prepare").await?;
                 Ok(match preparation {
                     Preparation::Ready(prepared) => {
@@ -177,7 +192,10 @@ impl JobHandlers {
                 };
                 let (authorization, payment) = self.with_timeout(custody.sign_call(keys, call), "sign").await?;
                 let sending = SendTarget::Server;
-                Ok(SignedSpend::Ready(SignedWalletPayment { authorization, sending }, payment))
+                Ok(SignedSpend::Ready(
+                    SignedWalletPayment { authorization, sending },
+                    payment,
+                ))
             }
         }
     }
@@ -193,7 +211,13 @@ impl JobHandlers {
     }
 
     /// `own_first`: this is the first time that it is shown to anybody, and that is our own service.
-    async fn send(&self, effect: &OutboxJob, id: WalletPaymentId, (owner, signed): (&Wallet, &SignedWalletPayment), own_first: bool) -> HandlerResult {
+    async fn send(
+        &self,
+        effect: &OutboxJob,
+        id: WalletPaymentId,
+        (owner, signed): (&Wallet, &SignedWalletPayment),
+        own_first: bool,
+    ) -> HandlerResult {
         if self.is_barred(owner).await? {
             return self.follow(effect, id, signed, None).await;
         }
@@ -208,7 +232,10 @@ impl JobHandlers {
                 }
             }
             SendTarget::Server => {
-                let (call, payment) = (self.store_http_record(id, HttpRecordPart::Request).await?, self.store_http_record(id, HttpRecordPart::PaymentHeader).await?);
+                let (call, payment) = (
+                    self.store_http_record(id, HttpRecordPart::Request).await?,
+                    self.store_http_record(id, HttpRecordPart::PaymentHeader).await?,
+                );
                 let call = SealedHttpPart {
                     spend: id,
                     sealed: &call,
@@ -217,9 +244,17 @@ impl JobHandlers {
                 let asked = self.ports.calls.call(call, &payment);
                 let (answer, body) = match with_timeout_ms(patience, asked, "paid call").await {
                     Ok(answer) => answer,
-                    Err(error) if mutants::is_enabled(Mutant::WalletTimeoutReleasesHold) && error.kind == ErrorKind::Unknown => {
+                    Err(error)
+                        if mutants::is_enabled(Mutant::WalletTimeoutReleasesHold)
+                            && error.kind == ErrorKind::Unknown =>
+                    {
                         let (effect, reason) = (effect.id, error.message.into());
-                        return ask_entity(&self.families.spends, id, wallet_payment::Command::Fail { effect, reason }).await;
+                        return ask_entity(
+                            &self.families.spends,
+                            id,
+                            wallet_payment::Command::Fail { effect, reason },
+                        )
+                        .await;
                     }
                     Err(error) if self.is_exhausted(effect, &error) => {
                         tracing::warn!(spend = %id, %error, "a paid call has no answer");
@@ -236,7 +271,12 @@ impl JobHandlers {
                     let command = wallet_payment::Command::Declined { effect, answer, body };
                     return ask_entity(&self.families.spends, id, command).await;
                 }
-                ask_entity(&self.families.spends, id, wallet_payment::Command::RecordResponse { answer, body }).await?;
+                ask_entity(
+                    &self.families.spends,
+                    id,
+                    wallet_payment::Command::RecordResponse { answer, body },
+                )
+                .await?;
                 self.follow(effect, id, signed, None).await
             }
         }
@@ -244,7 +284,11 @@ impl JobHandlers {
 
     /// Whether our own service has refused the payment and claimed nothing, or released it unsent. It was shown to nobody else, so
     /// it is never sent.
-    async fn is_turned_away(&self, answer: &ServerResponse, signed: &SignedWalletPayment) -> Result<bool, AttemptFailure> {
+    async fn is_turned_away(
+        &self,
+        answer: &ServerResponse,
+        signed: &SignedWalletPayment,
+    ) -> Result<bool, AttemptFailure> {
         // 500 is no refusal: whatever failed there may have claimed it since.
         if matches!(answer.http_status, 0 | 500) || answer.failure.is_none() {
             return Ok(false);
@@ -256,11 +300,20 @@ impl JobHandlers {
 
     async fn is_confirmed(&self, signed: &SignedWalletPayment) -> bool {
         let lookup = self.ports.settlement.lookup(&signed.authorization, signed.prepared());
-        matches!(self.with_timeout(lookup, "lookup").await, Ok(ChainStatus::Landed { .. }))
+        matches!(
+            self.with_timeout(lookup, "lookup").await,
+            Ok(ChainStatus::Landed { .. })
+        )
     }
 
     /// Reads the chain until the payment has landed or never can.
-    async fn follow(&self, effect: &OutboxJob, id: WalletPaymentId, signed: &SignedWalletPayment, declined: Option<ExternalText>) -> HandlerResult {
+    async fn follow(
+        &self,
+        effect: &OutboxJob,
+        id: WalletPaymentId,
+        signed: &SignedWalletPayment,
+        declined: Option<ExternalText>,
+    ) -> HandlerResult {
         let every_ms = self.settings.watch_every_ms;
         let lookup = self.ports.settlement.lookup(&signed.authorization, signed.prepared());
         match self.with_timeout(lookup, "lookup").await {
@@ -299,7 +352,13 @@ impl JobHandlers {
     }
 
     /// Tells the wallet that a spend has left, or that its reservation is free.
-    pub(super) async fn end_spend(&self, effect: &OutboxJob, wallet: Wallet, spend: WalletPaymentId, paid: bool) -> HandlerResult {
+    pub(super) async fn end_spend(
+        &self,
+        effect: &OutboxJob,
+        wallet: Wallet,
+        spend: WalletPaymentId,
+        paid: bool,
+    ) -> HandlerResult {
         let command = agent_wallet::Command::SettleHold {
             effect: effect.id,
             spend,

@@ -3,9 +3,9 @@
 use purser_storage::codec;
 use purser_storage::mutants::{self, Mutant};
 
-use super::{JobHandlers, HandlerResult, ask_entity, load_failed};
+use super::{HandlerResult, JobHandlers, ask_entity, load_failed};
 use crate::id::{DepositId, PaymentId, Wallet};
-use crate::kernel::{OutboxJob, AttemptFailure, table};
+use crate::kernel::{AttemptFailure, OutboxJob, table};
 use crate::payment::{self, Status, TakenIn};
 use crate::port::ChainStatus;
 
@@ -54,20 +54,22 @@ impl JobHandlers {
                 Err(_) if mutants::is_enabled(Mutant::RefusedWithoutProof) => ChainStatus::Impossible,
                 Ok(ChainStatus::Pending) => return Err(AttemptFailure::defer(self.settings.watch_every_ms)),
                 Err(error) => return Err(AttemptFailure::from(error).retry_every_ms(self.settings.watch_every_ms)),
-                Ok(ChainStatus::Landed { transaction, finality }) => match self.taken_in(id, payment.account()).await? {
-                    Some(taken_in) => {
-                        let command = payment::Command::RecordRestoreCredit {
-                            effect: effect.id,
-                            transaction,
-                            taken_in,
-                        };
-                        return ask_entity(&self.families.payments, id, command).await;
+                Ok(ChainStatus::Landed { transaction, finality }) => {
+                    match self.taken_in(id, payment.account()).await? {
+                        Some(taken_in) => {
+                            let command = payment::Command::RecordRestoreCredit {
+                                effect: effect.id,
+                                transaction,
+                                taken_in,
+                            };
+                            return ask_entity(&self.families.payments, id, command).await;
+                        }
+                        None => {
+                            self.departures.settles(finality);
+                            ChainStatus::Landed { transaction, finality }
+                        }
                     }
-                    None => {
-                        self.departures.settles(finality);
-                        ChainStatus::Landed { transaction, finality }
-                    }
-                },
+                }
                 Ok(ChainStatus::Impossible) => ChainStatus::Impossible,
             }
         } else {

@@ -9,15 +9,15 @@ use std::time::Duration;
 use purser_storage::{Span, StoreError};
 
 use self::limiter::DeliveryPermit;
-use super::{JobHandlers, HandlerResult, ask_entity, load_failed};
+use super::{HandlerResult, JobHandlers, ask_entity, load_failed};
 use crate::engine::webhook_dispatcher::message_for;
 use crate::id::{WebhookDeliveryId, WebhookId};
-use crate::kernel::job::Job;
 use crate::kernel::event_record::EventRecord;
-use crate::kernel::{OutboxJob, AttemptFailure, AskError};
-use crate::port::{WebhookPostError, WebhookResponse, WebhookPostRequest, ExternalText, Timestamp};
-use crate::webhook::{self, WebhookEndpoint, EndpointHealth};
-use crate::webhook_delivery::{DeliveryAttempt, Command, WebhookDelivery, Status, AttemptResult, DroppedReason};
+use crate::kernel::job::Job;
+use crate::kernel::{AskError, AttemptFailure, OutboxJob};
+use crate::port::{ExternalText, Timestamp, WebhookPostError, WebhookPostRequest, WebhookResponse};
+use crate::webhook::{self, EndpointHealth, WebhookEndpoint};
+use crate::webhook_delivery::{AttemptResult, Command, DeliveryAttempt, DroppedReason, Status, WebhookDelivery};
 
 pub(in crate::engine) use limiter::DeliveryLimiter;
 pub use limiter::{OUTCOMES, WebhookStats};
@@ -45,12 +45,20 @@ impl JobHandlers {
                 endpoint,
                 round,
             } => self.post_webhook(effect, delivery, endpoint, round).await,
-            Job::RedeliverWebhooks { endpoint, since, upto } => self.resend_webhooks(effect, endpoint, since, upto).await,
+            Job::RedeliverWebhooks { endpoint, since, upto } => {
+                self.resend_webhooks(effect, endpoint, since, upto).await
+            }
             _ => Err(AttemptFailure::temporary("no work with webhooks")),
         }
     }
 
-    async fn post_webhook(&self, effect: &OutboxJob, id: WebhookDeliveryId, to: WebhookId, round: u32) -> HandlerResult {
+    async fn post_webhook(
+        &self,
+        effect: &OutboxJob,
+        id: WebhookDeliveryId,
+        to: WebhookId,
+        round: u32,
+    ) -> HandlerResult {
         let jitter = (effect.id.0 ^ u128::from(self.clock.now().0)) as u64;
         if let Some(is_well) = self.posting.rooms.well.get(&to).map(|known| *known)
             && !is_well
@@ -69,7 +77,12 @@ impl JobHandlers {
         self.post_with_permit(effect, (id, to, round), place).await
     }
 
-    async fn post_with_permit(&self, effect: &OutboxJob, (id, to, round): (WebhookDeliveryId, WebhookId, u32), place: DeliveryPermit) -> HandlerResult {
+    async fn post_with_permit(
+        &self,
+        effect: &OutboxJob,
+        (id, to, round): (WebhookDeliveryId, WebhookId, u32),
+        place: DeliveryPermit,
+    ) -> HandlerResult {
         let deliveries = &self.families.webhook_deliveries;
         let read = deliveries.read(&id).await.map_err(load_failed)?;
         let (delivery, _) = read.ok_or_else(|| AttemptFailure::temporary("the delivery is not there"))?;
@@ -104,7 +117,12 @@ impl JobHandlers {
     }
 
     async fn is_frozen(&self, delivery: &WebhookDelivery) -> Result<bool, AttemptFailure> {
-        let account = self.families.accounts.read(&delivery.owner).await.map_err(load_failed)?;
+        let account = self
+            .families
+            .accounts
+            .read(&delivery.owner)
+            .await
+            .map_err(load_failed)?;
         Ok(account.is_some_and(|(account, _)| account.frozen.is_some()))
     }
 
@@ -272,7 +290,8 @@ impl JobHandlers {
                     break;
                 };
                 for event in page.iter().filter(|event| event.seq <= upto) {
-                    let record = EventRecord::read(&event.payload).map_err(|e| AttemptFailure::temporary(e.to_string()))?;
+                    let record =
+                        EventRecord::read(&event.payload).map_err(|e| AttemptFailure::temporary(e.to_string()))?;
                     if record.at < since {
                         continue;
                     }
@@ -297,7 +316,12 @@ impl JobHandlers {
             }
         }
         let effect = effect.id;
-        ask_entity(&self.families.webhooks, id, webhook::Command::RecordRedelivered { effect }).await
+        ask_entity(
+            &self.families.webhooks,
+            id,
+            webhook::Command::RecordRedelivered { effect },
+        )
+        .await
     }
 
     async fn ask_delivery(&self, id: WebhookDeliveryId, command: Command) -> HandlerResult {

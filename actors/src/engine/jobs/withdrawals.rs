@@ -1,13 +1,15 @@
 //! A withdrawal's way to the chain.
 
 use super::gate::Pass;
-use super::{JobHandlers, HandlerResult, ask_entity, load_failed};
+use super::{HandlerResult, JobHandlers, ask_entity, load_failed};
 use crate::account;
 use crate::engine::untracked_transfers::gate::Shut;
 use crate::id::{PaymentId, Wallet, WithdrawalId};
-use crate::kernel::job::{Leaves, Job};
-use crate::kernel::{OutboxJob, AttemptFailure};
-use crate::port::{Authorization, Finality, ChainStatus, PortError, Preparation, SubmitResult, OutgoingTransferRequest};
+use crate::kernel::job::{Job, Leaves};
+use crate::kernel::{AttemptFailure, OutboxJob};
+use crate::port::{
+    Authorization, ChainStatus, Finality, OutgoingTransferRequest, PortError, Preparation, SubmitResult,
+};
 use crate::withdrawal::{self, SignedTransfer, Withdrawal};
 
 impl JobHandlers {
@@ -64,7 +66,12 @@ impl JobHandlers {
     }
 
     /// Sends what is signed, and asks the chain what has become of it.
-    async fn send_on(&self, effect: &OutboxJob, id: WithdrawalId, (owner, outgoing): (&Wallet, &SignedTransfer)) -> HandlerResult {
+    async fn send_on(
+        &self,
+        effect: &OutboxJob,
+        id: WithdrawalId,
+        (owner, outgoing): (&Wallet, &SignedTransfer),
+    ) -> HandlerResult {
         let fail = |reason: &str| withdrawal::Command::Fail {
             effect: effect.id,
             reason: reason.into(),
@@ -88,7 +95,9 @@ impl JobHandlers {
         let settlement = &self.ports.settlement;
         let lookup = settlement.lookup(&outgoing.authorization, Some(&outgoing.prepared));
         match self.with_timeout(lookup, "lookup").await {
-            Ok(ChainStatus::Landed { transaction, finality }) => self.confirm_withdrawal(effect, id, (transaction, finality)).await,
+            Ok(ChainStatus::Landed { transaction, finality }) => {
+                self.confirm_withdrawal(effect, id, (transaction, finality)).await
+            }
             Ok(ChainStatus::Impossible) => {
                 let reason = declined.map_or_else(|| "expired".into(), |decline| decline.reason);
                 ask_entity(&self.families.withdrawals, id, fail(&reason)).await
@@ -119,7 +128,12 @@ impl JobHandlers {
     }
 
     /// On its chain. Until it is final it stays sent: what a reorganisation drops is sent again, the same as before.
-    async fn confirm_withdrawal(&self, effect: &OutboxJob, id: WithdrawalId, (transaction, finality): (String, Finality)) -> HandlerResult {
+    async fn confirm_withdrawal(
+        &self,
+        effect: &OutboxJob,
+        id: WithdrawalId,
+        (transaction, finality): (String, Finality),
+    ) -> HandlerResult {
         if finality == Finality::Seen {
             self.departures.is_seen_to_leave(Leaves::Withdrawal(id));
             return Err(AttemptFailure::defer(self.settings.watch_every_ms));

@@ -2,15 +2,19 @@
 //! that its transaction moved.
 
 use super::internal_entries::{self, InternalEntry};
-use super::{RecordedTransfers, ReadFuture, Reconciler, CounterpartyEntry, flow_of, listed_movement, told};
+use super::{CounterpartyEntry, ReadFuture, Reconciler, RecordedTransfers, flow_of, listed_movement, told};
 use crate::discrepancy::DiscrepancyDetails;
 use crate::id::Network;
-use crate::port::{OutgoingTransfer, Finality, ChainMovement, TransferName};
-use crate::reconciliation::{DiscrepancyKind, EntryKind, ReconciliationSource, EntryStatus};
+use crate::port::{ChainMovement, Finality, OutgoingTransfer, TransferName};
+use crate::reconciliation::{DiscrepancyKind, EntryKind, EntryStatus, ReconciliationSource};
 
 impl Reconciler {
     /// Holds what once differed of a transfer against both sides again.
-    pub(super) async fn look_again_on(&mut self, network: Network, open: &DiscrepancyDetails) -> ReadFuture<Option<DiscrepancyDetails>> {
+    pub(super) async fn look_again_on(
+        &mut self,
+        network: Network,
+        open: &DiscrepancyDetails,
+    ) -> ReadFuture<Option<DiscrepancyDetails>> {
         let named = (open.source, open.flow, open.key.as_str());
         // What we count on is looked for as what it is, whatever else its transaction moved.
         if let Some(ours) = self.behind(open).await? {
@@ -60,7 +64,11 @@ impl Reconciler {
     }
 
     /// What our books say of a transfer.
-    pub(super) async fn internal_entry(&mut self, network: Network, moved: &ChainMovement) -> ReadFuture<Option<InternalEntry>> {
+    pub(super) async fn internal_entry(
+        &mut self,
+        network: Network,
+        moved: &ChainMovement,
+    ) -> ReadFuture<Option<InternalEntry>> {
         if moved.incoming {
             let paid = internal_entries::deposited(&*self.store, network, moved, &self.secret);
             return paid.await.map_err(told);
@@ -82,7 +90,11 @@ impl Reconciler {
         {
             return Ok(Some(ours));
         }
-        Ok(internal_entries::outgoing_transfer(network, (&left, moved.index), self.fresh().await?))
+        Ok(internal_entries::outgoing_transfer(
+            network,
+            (&left, moved.index),
+            self.fresh().await?,
+        ))
     }
 
     /// What the other side has of something in our books.
@@ -101,7 +113,9 @@ impl Reconciler {
             None => self.authorized(network, ours).await?,
             moved => moved,
         };
-        Ok(moved.map_or(CounterpartyEntry::Nothing, |moved| CounterpartyEntry::ChainMovement(Box::new(moved))))
+        Ok(moved.map_or(CounterpartyEntry::Nothing, |moved| {
+            CounterpartyEntry::ChainMovement(Box::new(moved))
+        }))
     }
 
     /// The transfer of a transaction by which something of ours left.

@@ -67,7 +67,9 @@ impl ReconciliationCursor {
 
     pub(super) fn stage(&self) -> ReconciliationPhase {
         let stage = usize::from(self.stage);
-        let outside = ReconciliationSource::ALL.get(stage).map(|source| ReconciliationPhase::Source(*source));
+        let outside = ReconciliationSource::ALL
+            .get(stage)
+            .map(|source| ReconciliationPhase::Source(*source));
         let table = || TABLES.get(stage.saturating_sub(ReconciliationSource::ALL.len()));
         outside
             .or_else(|| table().map(|table| ReconciliationPhase::OwnTables(table)))

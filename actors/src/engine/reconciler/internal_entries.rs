@@ -11,14 +11,14 @@ use purser_storage::{Store, StoreError};
 
 pub(in crate::engine) use self::lost_orders::ordered;
 
-use self::customers::{of_balance, of_incoming, from_bank_transfer, from_card_opening, from_hold};
+use self::customers::{from_bank_transfer, from_card_opening, from_hold, of_balance, of_incoming};
 use self::lost_orders::{of_booked, of_returned};
-pub(super) use self::transfers::{outgoing_transfer, deposited, left_for, paid_by, sent};
+pub(super) use self::transfers::{deposited, left_for, outgoing_transfer, paid_by, sent};
 use crate::banking::transfer::BankTransfer;
 use crate::card::{self, Card};
 use crate::discrepancy::DiscrepancyDetails;
-use crate::engine::untracked_transfers::recorded::{self, RecordedTransfers};
 use crate::engine::operators::corrupt;
+use crate::engine::untracked_transfers::recorded::{self, RecordedTransfers};
 use crate::gift_card::{self, GiftCard};
 use crate::id::{
     BankTransferId, CardId, DepositId, JobId, Network, PaymentId, PayoutId, TopUpId, Wallet, WithdrawalId,
@@ -31,7 +31,7 @@ use crate::payment::Payment;
 use crate::payout::{self, Payout};
 use crate::port::{AttributedTransfer, EntryKey, Timestamp, TransferName};
 use crate::product::Currency;
-use crate::reconciliation::{EntryKind, ListedEntry, EntryAmount, ReconciliationSource, EntryStatus};
+use crate::reconciliation::{EntryAmount, EntryKind, EntryStatus, ListedEntry, ReconciliationSource};
 use crate::reloadable_card::ReloadableCard;
 use crate::top_up::TopUp;
 use crate::withdrawal::Withdrawal;
@@ -84,7 +84,9 @@ pub(super) fn of_row(key: &[u8], value: &[u8]) -> Result<Vec<InternalEntry>, Dec
             return Ok(paid.into_iter().chain(back).collect());
         }
         Some(table::ENTITY) if kind == EntityKind::Incoming as u8 => of_incoming_transfer(&codec::decode(value)?),
-        Some(table::ENTITY) if kind == EntityKind::Payment as u8 => of_payment(PaymentId(number), &codec::decode(value)?),
+        Some(table::ENTITY) if kind == EntityKind::Payment as u8 => {
+            of_payment(PaymentId(number), &codec::decode(value)?)
+        }
         Some(table::ENTITY) if kind == EntityKind::Withdrawal as u8 => {
             let row: Withdrawal = codec::decode(value)?;
             let left = recorded::from_withdrawal(WithdrawalId(number), &row);
@@ -216,7 +218,11 @@ fn of_card(number: u128, card: &Card) -> InternalEntry {
 fn of_remainder(number: u128, card: &Card) -> Option<InternalEntry> {
     let released = card.life.released;
     let named = (ReconciliationSource::PrepaidRemainders, number, CardId(number));
-    let given = order(named, (EntryStatus::Completed, released, Currency::USD), card.updated_at);
+    let given = order(
+        named,
+        (EntryStatus::Completed, released, Currency::USD),
+        card.updated_at,
+    );
     (released > Cents::ZERO).then_some(given)
 }
 
@@ -272,7 +278,8 @@ async fn from_incoming(
     returns: Option<BankTransferId>,
 ) -> Result<Option<InternalEntry>, StoreError> {
     let id = returns.unwrap_or_else(|| BankTransferId::of(reference));
-    let transfer: Option<BankTransfer> = read(store, &table::entity(EntityKind::BankTransfer, &id.0.to_be_bytes())).await?;
+    let transfer: Option<BankTransfer> =
+        read(store, &table::entity(EntityKind::BankTransfer, &id.0.to_be_bytes())).await?;
     let came = match transfer {
         Some(transfer) => of_incoming(id.0, &transfer),
         None => {
@@ -284,7 +291,11 @@ async fn from_incoming(
 }
 
 /// What was ordered of a provider under this key.
-async fn ordered_here(store: &dyn Store, source: ReconciliationSource, number: u128) -> Result<Option<InternalEntry>, StoreError> {
+async fn ordered_here(
+    store: &dyn Store,
+    source: ReconciliationSource,
+    number: u128,
+) -> Result<Option<InternalEntry>, StoreError> {
     let entity = |kind| table::entity(kind, &number.to_be_bytes());
     Ok(match source {
         ReconciliationSource::Cards => read(store, &entity(EntityKind::Card))
@@ -317,7 +328,10 @@ async fn ordered_here(store: &dyn Store, source: ReconciliationSource, number: u
             let card = read(store, &entity(EntityKind::Card)).await?;
             card.and_then(|card| of_remainder(number, &card))
         }
-        ReconciliationSource::Base | ReconciliationSource::Solana | ReconciliationSource::BankDeposits | ReconciliationSource::Bridge => None,
+        ReconciliationSource::Base
+        | ReconciliationSource::Solana
+        | ReconciliationSource::BankDeposits
+        | ReconciliationSource::Bridge => None,
     })
 }
 
@@ -329,7 +343,10 @@ pub(super) fn bridge_transfer(transaction: &str, known: &RecordedTransfers) -> O
 
 /// The row behind what once differed, by our own id of it, or for an order by its key. What left the treasury, or crossed
 /// the bridge, is in [`Known`].
-pub(super) async fn entity_behind(store: &dyn Store, found: &DiscrepancyDetails) -> Result<Option<InternalEntry>, StoreError> {
+pub(super) async fn entity_behind(
+    store: &dyn Store,
+    found: &DiscrepancyDetails,
+) -> Result<Option<InternalEntry>, StoreError> {
     let subject = found.subject.as_deref().unwrap_or_default();
     let number = |prefix: &str| {
         subject
@@ -355,6 +372,7 @@ pub(super) async fn entity_behind(store: &dyn Store, found: &DiscrepancyDetails)
         None
     };
     // A payment may have landed by another transaction since.
-    let same = |ours: &InternalEntry| TransferName::transaction_of(&ours.key) == TransferName::transaction_of(&found.key);
+    let same =
+        |ours: &InternalEntry| TransferName::transaction_of(&ours.key) == TransferName::transaction_of(&found.key);
     Ok(ours.filter(same))
 }

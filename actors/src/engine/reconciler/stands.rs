@@ -53,7 +53,10 @@ impl Engine {
         let mut open = [0; DiscrepancyKind::ALL.len()];
         let mut after: Option<Box<[u8]>> = None;
         loop {
-            let page = inner.store.scan(&[table::OPEN_DISCREPANCY], after.as_deref(), PAGE).await?;
+            let page = inner
+                .store
+                .scan(&[table::OPEN_DISCREPANCY], after.as_deref(), PAGE)
+                .await?;
             for (_, row) in &page {
                 if let Some(count) = row.value.first().and_then(|kind| open.get_mut(usize::from(*kind))) {
                     *count += 1;
@@ -101,7 +104,12 @@ impl Engine {
             let Some((last, _)) = rows.last() else { break };
             after = Some(last.clone());
             for (at, id) in rows.iter().filter_map(|(key, _)| table::created_and_id(key)) {
-                let read = self.0.families.differences.read_or_skip_corrupt(&DiscrepancyId(id)).await?;
+                let read = self
+                    .0
+                    .families
+                    .differences
+                    .read_or_skip_corrupt(&DiscrepancyId(id))
+                    .await?;
                 found.extend(read.map(|(difference, _)| ((at, id), difference)));
             }
         }

@@ -16,7 +16,7 @@ use crate::discrepancy::{Command, Discrepancy, DiscrepancyDetails};
 use crate::engine::Engine;
 use crate::engine::provider_events::persist_cursor;
 use crate::id::DiscrepancyId;
-use crate::kernel::{EntityRegistry, AskError, table};
+use crate::kernel::{AskError, EntityRegistry, table};
 use crate::port::Clock;
 
 /// Before a walker that failed is replaced, in milliseconds.
@@ -144,7 +144,9 @@ impl Actor for ReconciliationSupervisor {
         _: &mut Self::State,
     ) -> Result<(), ActorProcessingErr> {
         match event {
-            SupervisionEvent::ActorFailed(walker, error) => self.on_worker_stopped(&myself, &walker, &error.to_string()),
+            SupervisionEvent::ActorFailed(walker, error) => {
+                self.on_worker_stopped(&myself, &walker, &error.to_string())
+            }
             SupervisionEvent::ActorTerminated(walker, ..) => self.on_worker_stopped(&myself, &walker, "it was killed"),
             SupervisionEvent::ActorStarted(_) | SupervisionEvent::ProcessGroupChanged(_) => {}
         }
@@ -190,7 +192,12 @@ impl Actor for ReconciliationWorker {
         })
     }
 
-    async fn handle(&self, myself: ActorRef<RunStep>, step: RunStep, afoot: &mut WorkerState) -> Result<(), ActorProcessingErr> {
+    async fn handle(
+        &self,
+        myself: ActorRef<RunStep>,
+        step: RunStep,
+        afoot: &mut WorkerState,
+    ) -> Result<(), ActorProcessingErr> {
         let begins = afoot.walk.is_complete() && self.0.counted.is_awaited();
         if matches!(step, RunStep::Early) && !begins {
             return Ok(());
@@ -206,7 +213,11 @@ impl Actor for ReconciliationWorker {
 }
 
 impl ReconciliationWorker {
-    fn schedule_step(&self, myself: &ActorRef<RunStep>, walk: &ReconciliationCursor) -> JoinHandle<Result<(), MessagingErr<RunStep>>> {
+    fn schedule_step(
+        &self,
+        myself: &ActorRef<RunStep>,
+        walk: &ReconciliationCursor,
+    ) -> JoinHandle<Result<(), MessagingErr<RunStep>>> {
         let pace = &self.0.reconciling.pace;
         let rests = walk.is_complete() && !self.0.counted.is_awaited();
         let ms = if rests { pace.rest_ms } else { pace.pause_ms };
@@ -301,7 +312,10 @@ impl ReconciliationWorker {
 
     /// Open differences are gone as soon as both sides agree, wherever the walk is.
     async fn look_again(&self, afoot: &mut WorkerState) -> Result<(), String> {
-        let rows = self.0.store.scan(&[table::OPEN_DISCREPANCY], afoot.again.as_deref(), RECHECK_PER_STEP);
+        let rows = self
+            .0
+            .store
+            .scan(&[table::OPEN_DISCREPANCY], afoot.again.as_deref(), RECHECK_PER_STEP);
         let rows = rows.await.map_err(|e| e.to_string())?;
         afoot.again = (rows.len() == RECHECK_PER_STEP)
             .then(|| rows.last().map(|(key, _)| key.clone()))

@@ -10,7 +10,7 @@ use crate::engine::Engine;
 use crate::engine::operators::corrupt;
 use crate::kernel::job::Job;
 use crate::kernel::registry::ActorCounts;
-use crate::kernel::{OutboxJob, Entity, EntityRegistry, table};
+use crate::kernel::{Entity, EntityRegistry, OutboxJob, table};
 use crate::port::Timestamp;
 
 /// What a supervisor watches over.
@@ -116,7 +116,12 @@ impl Engine {
                 .supervisor()
                 .map(|overseer| (overseer, Supervises::Reconciliation)),
         );
-        known.extend(inner.arrivals.supervisor().map(|id| (id, Supervises::IncomingTransfers)));
+        known.extend(
+            inner
+                .arrivals
+                .supervisor()
+                .map(|id| (id, Supervises::IncomingTransfers)),
+        );
         let mut children = inner.root.get_children();
         children.sort_by_key(|child| child.get_id().pid());
         let supervisors = children.iter().map(|child| SupervisorInfo {
@@ -156,7 +161,10 @@ impl Engine {
         Ok(ScheduledJobs {
             by_work,
             more: rows.len() > limit,
-            first_due: rows.first().and_then(|(key, _)| table::created_and_id(key)).map(|(due, _)| due),
+            first_due: rows
+                .first()
+                .and_then(|(key, _)| table::created_and_id(key))
+                .map(|(due, _)| due),
         })
     }
 }

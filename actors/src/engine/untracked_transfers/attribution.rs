@@ -6,23 +6,25 @@ use std::time::Duration;
 
 use purser_storage::{CommitError, Condition};
 
-use super::recorded::RecordedTransfers;
 use super::candidate_withdrawal;
+use super::recorded::RecordedTransfers;
 use super::top_ups::{burn_of, may_be_burn};
 use crate::account;
 use crate::approval::Gift;
-use crate::engine::operator_actions::{OperatorLock, AuditEntry};
 use crate::engine::giving::Leave;
-use crate::engine::operators::put;
 use crate::engine::jobs::with_timeout_ms;
+use crate::engine::operator_actions::{AuditEntry, OperatorLock};
+use crate::engine::operators::put;
 use crate::engine::{Engine, NotRuled};
 use crate::id::{ApprovalId, DepositId, JobId, Network, TopUpId, Wallet, WithdrawalId};
 use crate::kernel::job::Job;
 use crate::kernel::{AskError, table};
-use crate::ledger::{Outlay, LedgerAccount, LedgerTransaction};
+use crate::ledger::{LedgerAccount, LedgerTransaction, Outlay};
 use crate::money::Usdc;
 use crate::operator::OperatorAction;
-use crate::port::{AttestationStatus, AttestedMessage, AttributedTransfer, OutgoingTransfer, ChainStatus, SignedBurn, TransferName};
+use crate::port::{
+    AttestationStatus, AttestedMessage, AttributedTransfer, ChainStatus, OutgoingTransfer, SignedBurn, TransferName,
+};
 use crate::top_up::{FirstLeg, TopUp};
 use crate::{incoming, top_up, withdrawal};
 
@@ -139,7 +141,10 @@ impl Engine {
                     act,
                     evidence: evidence.clone(),
                 };
-                match self.ask_as_operator(one, (&self.0.families.accounts, wallet), act, command).await {
+                match self
+                    .ask_as_operator(one, (&self.0.families.accounts, wallet), act, command)
+                    .await
+                {
                     Err(AskError::Rejected(account::Rejection::Insufficient { available })) => {
                         return Err(AttributionError::Insufficient { available });
                     }
@@ -158,7 +163,9 @@ impl Engine {
                     act,
                     evidence: evidence.clone(),
                 };
-                let told = self.ask_as_operator(one, (&self.0.families.withdrawals, id), act, command).await;
+                let told = self
+                    .ask_as_operator(one, (&self.0.families.withdrawals, id), act, command)
+                    .await;
                 told.map_err(refused)?;
             }
             Attribution::TopUp(id) => {
@@ -180,7 +187,9 @@ impl Engine {
                     act,
                     evidence: evidence.clone(),
                 };
-                let told = self.ask_as_operator(one, (&self.0.families.top_ups, id), act, command).await;
+                let told = self
+                    .ask_as_operator(one, (&self.0.families.top_ups, id), act, command)
+                    .await;
                 told.map_err(refused)?;
             }
             Attribution::Incoming(id) => self.forward(one, id, &departure, (act, evidence)).await?,
@@ -203,12 +212,16 @@ impl Engine {
         // Before the rows are read: what has landed by then and is ours was durable as signed.
         let all = self.left_in(&name.transaction).await?;
         let several = all.len().max(waiting.len()) > 1;
-        let known = RecordedTransfers::read(&*self.0.store).await.map_err(|_| AttributionError::Unavailable)?;
+        let known = RecordedTransfers::read(&*self.0.store)
+            .await
+            .map_err(|_| AttributionError::Unavailable)?;
         waiting.extend(known.unexplained(all).into_iter().map(|one| (one.index, one)));
         if several && name.index.is_none() {
             return match waiting.is_empty() {
                 true => Err(AttributionError::NotFound),
-                false => Err(AttributionError::Ambiguous(waiting.values().map(OutgoingTransfer::name).collect())),
+                false => Err(AttributionError::Ambiguous(
+                    waiting.values().map(OutgoingTransfer::name).collect(),
+                )),
             };
         }
         let one = waiting.into_values().find(|one| one.is_named(&name));
@@ -230,10 +243,12 @@ impl Engine {
         let mut left = Vec::new();
         for network in Network::ALL {
             let listed = treasury.in_transaction(network, transaction);
-            let listed = with_timeout_ms(patience, listed, "in transaction").await.map_err(|error| {
-                tracing::warn!(transaction, network = network.name(), %error, "a chain's list could not be read");
-                AttributionError::Unavailable
-            })?;
+            let listed = with_timeout_ms(patience, listed, "in transaction")
+                .await
+                .map_err(|error| {
+                    tracing::warn!(transaction, network = network.name(), %error, "a chain's list could not be read");
+                    AttributionError::Unavailable
+                })?;
             left.extend(listed.iter().filter_map(OutgoingTransfer::of));
         }
         Ok(left)
@@ -270,7 +285,9 @@ impl Engine {
         let told = match with_timeout_ms(patience, bridge.attestation(burn), "attestation").await {
             Ok(AttestationStatus::Complete(attested)) => return Ok(attested),
             Ok(AttestationStatus::Pending { .. }) => return Err(AttributionError::MayStillSettle(Early::Attesters)),
-            Ok(AttestationStatus::Expired { nonce }) => with_timeout_ms(patience, bridge.reattest(&nonce), "attest again").await,
+            Ok(AttestationStatus::Expired { nonce }) => {
+                with_timeout_ms(patience, bridge.reattest(&nonce), "attest again").await
+            }
             Err(error) => Err(error),
         };
         match told {
@@ -303,7 +320,9 @@ impl Engine {
         let (incoming, payment) = self.undecided(id).await.map_err(undecidable)?;
         let paid = self.may_have_paid(&incoming).await;
         let paid = paid.map_err(|_| AttributionError::Unavailable)?;
-        let paid = paid.filter(|paid| paid.may_be(departure)).ok_or(AttributionError::Mismatch)?;
+        let paid = paid
+            .filter(|paid| paid.may_be(departure))
+            .ok_or(AttributionError::Mismatch)?;
         if departure.to.network() == Network::Solana {
             let attested = self.attested_burn(&burn_of(departure)).await?;
             if !paid.may_reach(&attested) {
@@ -318,7 +337,9 @@ impl Engine {
         };
         // From now on a settlement looks whether its transfer was taken in.
         self.0.arrivals.takes();
-        let told = self.ask_as_operator(one, (&self.0.families.incoming, id), act, command).await;
+        let told = self
+            .ask_as_operator(one, (&self.0.families.incoming, id), act, command)
+            .await;
         told.map_err(refused)
     }
 
@@ -389,6 +410,8 @@ pub(super) fn refused<R>(refusal: AskError<R>) -> AttributionError {
 pub(super) fn undecidable(why: NotRuled) -> AttributionError {
     match why {
         NotRuled::Unavailable | NotRuled::Waits(_) => AttributionError::Unavailable,
-        NotRuled::Unknown | NotRuled::NoAccount | NotRuled::Delivered | NotRuled::State(_) => AttributionError::Mismatch,
+        NotRuled::Unknown | NotRuled::NoAccount | NotRuled::Delivered | NotRuled::State(_) => {
+            AttributionError::Mismatch
+        }
     }
 }

@@ -10,14 +10,14 @@ use purser_storage::mutants::{self, Mutant};
 use super::OutgoingTransferGuard;
 use crate::banking::transfer;
 use crate::engine::Engine;
-use crate::engine::registries::Registries;
 use crate::engine::operators::corrupt;
+use crate::engine::registries::Registries;
 use crate::id::{PaymentId, Wallet};
-use crate::kernel::job::{Leaves, Job};
+use crate::kernel::job::{Job, Leaves};
 use crate::kernel::registry::LoadError;
 use crate::kernel::{OutboxJob, table};
 use crate::port::Finality;
-use crate::{wallet_payment, top_up, withdrawal};
+use crate::{top_up, wallet_payment, withdrawal};
 
 /// Why money that would leave waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,7 +117,8 @@ async fn waiting(families: &Registries, leaves: Leaves) -> Result<Option<Waiting
             (payout.is_pending() && payout.seen == 0).then_some(Waiting { owner, shut, rests_on })
         }),
         Leaves::BankTransfer(id) => families.bank_transfers.read(&id).await?.and_then(|(moved, _)| {
-            let leaves = moved.way == transfer::TransferDirection::ToAccount && matches!(moved.status, transfer::Status::Pending(_));
+            let leaves = moved.way == transfer::TransferDirection::ToAccount
+                && matches!(moved.status, transfer::Status::Pending(_));
             let (owner, shut) = (moved.owner, Shut::Unexplained);
             leaves.then_some(Waiting::of(owner, shut))
         }),

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use super::PAGE;
-use super::attribution::{Attribution, Early, AttributionError, refused, undecidable};
+use super::attribution::{Attribution, AttributionError, Early, refused, undecidable};
 use crate::account;
 use crate::approval::Gift;
 use crate::engine::Engine;
-use crate::engine::operator_actions::{OperatorLock, AuditEntry};
 use crate::engine::giving::Leave;
+use crate::engine::operator_actions::{AuditEntry, OperatorLock};
 use crate::engine::operators::put;
 use crate::engine::reconciler::internal_entries;
 use crate::id::{DepositId, JobId, Wallet};
@@ -18,7 +18,7 @@ use crate::lost_order::{BookedOrder, Direction, How, LostOrder, Payer};
 use crate::money::Usdc;
 use crate::operator::Beside;
 use crate::product::Currency;
-use crate::reconciliation::{EntryAmount, ReconciliationSource, EntryStatus};
+use crate::reconciliation::{EntryAmount, EntryStatus, ReconciliationSource};
 
 impl Engine {
     /// Books an order by its key at its provider. `amount` is what its payer was charged.
@@ -35,7 +35,10 @@ impl Engine {
             AttributionError::Unavailable
         })?;
         let order = order.ok_or(AttributionError::NotFound)?;
-        let booked = self.booked_order(key).await.map_err(|_| AttributionError::Unavailable)?;
+        let booked = self
+            .booked_order(key)
+            .await
+            .map_err(|_| AttributionError::Unavailable)?;
         let again = booked.as_ref().is_some_and(|booked| booked.may_be_again(&order));
         if let Some(booked) = booked.filter(|_| !again) {
             return self.undo(one, booked, (order, booking), (leave, evidence)).await;
@@ -168,7 +171,10 @@ impl Engine {
 
     /// Whether this account is the sender's of a transfer.
     async fn has_sent(&self, id: DepositId, account: Wallet) -> Result<bool, AttributionError> {
-        let incoming = self.incoming_transfer(&id).await.map_err(|_| AttributionError::Unavailable)?;
+        let incoming = self
+            .incoming_transfer(&id)
+            .await
+            .map_err(|_| AttributionError::Unavailable)?;
         Ok(incoming.is_some_and(|incoming| self.account_of(&incoming.transfer.from) == account))
     }
 
@@ -209,7 +215,11 @@ impl Engine {
         }
         let charged = incoming.transfer.amount;
         // What another currency was worth is not known: all of it was for the provider.
-        let owed = booked.order.worth().map_err(|_| AttributionError::Mismatch)?.unwrap_or(charged);
+        let owed = booked
+            .order
+            .worth()
+            .map_err(|_| AttributionError::Mismatch)?
+            .unwrap_or(charged);
         let order = BookedOrder {
             charged,
             owed,
@@ -224,7 +234,9 @@ impl Engine {
         // From now on a settlement looks whether its transfer was taken in.
         self.0.arrivals.takes();
         let transfers = (&self.0.families.incoming, id);
-        self.ask_as_operator(one, transfers, leave.act(), command).await.map_err(refused)
+        self.ask_as_operator(one, transfers, leave.act(), command)
+            .await
+            .map_err(refused)
     }
 
     /// Books what is in nobody's balance.

@@ -15,7 +15,7 @@ use crate::id::{BankTransferId, JobId};
 use crate::incoming::Incoming;
 use crate::kernel::{EntityKind, table};
 use crate::lost_order::{BookedOrder, LostOrder};
-use crate::port::{ListCursor, ProviderEntry, EntryKey, ReconciliationLists, ProviderList, Timestamp};
+use crate::port::{EntryKey, ListCursor, ProviderEntry, ProviderList, ReconciliationLists, Timestamp};
 use crate::reconciliation::ReconciliationSource;
 
 /// Of whom balances order. Everything else is bought by payments, and known by them.
@@ -131,7 +131,12 @@ impl LostOrders {
     }
 
     /// The order of this key, as its list has it now.
-    async fn asked(&self, source: ReconciliationSource, key: JobId, patience: Duration) -> Result<Option<LostOrder>, String> {
+    async fn asked(
+        &self,
+        source: ReconciliationSource,
+        key: JobId,
+        patience: Duration,
+    ) -> Result<Option<LostOrder>, String> {
         let Some(list) = self.lists.providers.get(&source) else {
             return Ok(None);
         };

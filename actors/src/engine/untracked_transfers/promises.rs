@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use super::OutgoingTransferGuard;
 use crate::engine::Engine;
-use crate::engine::registries::Registries;
 use crate::engine::jobs::with_timeout_ms;
+use crate::engine::registries::Registries;
 use crate::id::{Network, Wallet, WithdrawalId};
 use crate::kernel::job::Leaves;
 use crate::kernel::registry::LoadError;

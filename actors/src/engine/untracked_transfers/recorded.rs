@@ -9,7 +9,7 @@ use crate::id::{OutgoingTransferId, TopUpId, Wallet, WithdrawalId};
 use crate::kernel::{EntityKind, table};
 use crate::money::Usdc;
 use crate::port::{AttributedTransfer, OutgoingTransfer, Timestamp, TransferName};
-use crate::reconciliation::{ListedEntry, EntryAmount, EntryStatus};
+use crate::reconciliation::{EntryAmount, EntryStatus, ListedEntry};
 use crate::top_up::{self, FirstLeg, LegKind, TopUp};
 use crate::withdrawal::{self, Withdrawal};
 
@@ -104,7 +104,10 @@ pub(in crate::engine) fn from_bridge(id: TopUpId, top_up: &TopUp) -> Option<(Str
         Status::Delivered | Status::Credited => (burned()?, EntryStatus::Completed),
         Status::Failed { .. } => (burned()?, EntryStatus::Declined),
     };
-    Some((transaction, left(id, standing, top_up.delivered_amount(), top_up.updated_at)))
+    Some((
+        transaction,
+        left(id, standing, top_up.delivered_amount(), top_up.updated_at),
+    ))
 }
 
 /// What an operator has booked.

@@ -6,7 +6,7 @@ use crate::id::{Network, Wallet};
 use crate::incoming::Transfer;
 use crate::kernel::table;
 use crate::money::Usdc;
-use crate::payment::{ResolvedPreconditions, Payment};
+use crate::payment::{Payment, ResolvedPreconditions};
 use crate::port::{AttestedMessage, OutgoingTransfer, SignedBurn, Timestamp};
 use crate::top_up::{self, FirstLeg, TopUp};
 
@@ -28,8 +28,7 @@ fn leaves_for(rail: Network, (least, most): (Usdc, Usdc), left: Usdc) -> bool {
 /// Whether a top-up over the bridge is waiting for a burn like this one. To whom it burned is the attesters' to say.
 pub(super) fn may_be_burn(top_up: &TopUp, departure: &OutgoingTransfer) -> bool {
     let owed = top_up.charge.provider_amount();
-    let waits =
-        matches!(&top_up.status, top_up::Status::Paid(first) if !matches!(first.as_deref(), Some(FirstLeg::Transfer(_))));
+    let waits = matches!(&top_up.status, top_up::Status::Paid(first) if !matches!(first.as_deref(), Some(FirstLeg::Transfer(_))));
     waits
         && top_up.rail == Network::Solana
         && departure.to.network() == Network::Solana

@@ -3,7 +3,7 @@
 use purser_storage::StoreError;
 
 use super::top_ups::{MayHavePaid, may_be_burn};
-use super::{PAGE, each, candidate_withdrawal};
+use super::{PAGE, candidate_withdrawal, each};
 use crate::engine::Engine;
 use crate::engine::operators::corrupt;
 use crate::id::{DepositId, TopUpId, WithdrawalId};

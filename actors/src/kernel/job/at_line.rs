@@ -23,7 +23,9 @@ impl Job {
             Self::IssueCard(_) => AtLine::Waits(ProductLine::UsaCard),
             Self::OrderGiftCard(_) => AtLine::Waits(ProductLine::GiftCard),
             Self::SendPayout(_) => AtLine::WaitsForRail,
-            Self::SendTopUp(_) | Self::BridgeTopUp(_) | Self::AwaitIssuerCredit(_) => AtLine::Goes(ProductLine::CardBalance),
+            Self::SendTopUp(_) | Self::BridgeTopUp(_) | Self::AwaitIssuerCredit(_) => {
+                AtLine::Goes(ProductLine::CardBalance)
+            }
             Self::SendWithdrawal(_)
             | Self::SendWalletPayment(_)
             | Self::ExecuteBankTransfer(_)

@@ -1,6 +1,8 @@
 //! What credits are for.
 
-use crate::id::{BankTransferId, CardId, OutgoingTransferId, DepositId, LateReturnId, PaymentId, PayoutId, RefundId, TopUpId};
+use crate::id::{
+    BankTransferId, CardId, DepositId, LateReturnId, OutgoingTransferId, PaymentId, PayoutId, RefundId, TopUpId,
+};
 
 /// Why an account is credited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]

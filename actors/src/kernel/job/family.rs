@@ -7,9 +7,11 @@ impl Job {
     /// Whose supervisor runs it.
     pub const fn family(&self) -> EntityKind {
         match self {
-            Self::SettlePayment(_) | Self::WatchPayment(_) | Self::ConfirmPaymentCredit(_) | Self::ReadmitPayment { .. } | Self::AwaitFinal(_) => {
-                EntityKind::Payment
-            }
+            Self::SettlePayment(_)
+            | Self::WatchPayment(_)
+            | Self::ConfirmPaymentCredit(_)
+            | Self::ReadmitPayment { .. }
+            | Self::AwaitFinal(_) => EntityKind::Payment,
             Self::IssueCard(_) | Self::ExpireCard(_) | Self::RefreshCard(_) | Self::SteerPrepaid(_) => EntityKind::Card,
             Self::OrderGiftCard(_) => EntityKind::GiftCard,
             Self::CreditAccount { .. }
@@ -20,15 +22,21 @@ impl Job {
             | Self::SettleHold { .. }
             | Self::ReleaseCredit { .. }
             | Self::SendBack { .. } => EntityKind::Account,
-            Self::ExpireOrderLease { .. } | Self::MarkOrderOverdue(_) | Self::ExpireIntlCard(_) | Self::ShredCvv(_) => EntityKind::IntlOrder,
+            Self::ExpireOrderLease { .. } | Self::MarkOrderOverdue(_) | Self::ExpireIntlCard(_) | Self::ShredCvv(_) => {
+                EntityKind::IntlOrder
+            }
             Self::CheckIdentity(_) => EntityKind::Identity,
             Self::OpenIssuerAccount(_) => EntityKind::IssuerLink,
             Self::SendWithdrawal(_) => EntityKind::Withdrawal,
-            Self::SendPayout(_) | Self::RecallPayout(_) | Self::ExpirePayout(_) | Self::CloseReturnWindow(_) => EntityKind::Payout,
+            Self::SendPayout(_) | Self::RecallPayout(_) | Self::ExpirePayout(_) | Self::CloseReturnWindow(_) => {
+                EntityKind::Payout
+            }
             Self::ConfirmLateReturnCredit(_) => EntityKind::LateReturn,
             Self::SaveRecipient(_) | Self::ReverseRecipientTotals(_) => EntityKind::PaymentRecipient,
             Self::OpenReloadableCard(_) | Self::ChangeCardState(_) => EntityKind::ReloadableCard,
-            Self::HoldCardBalance(_) | Self::SettleCardHold(_) | Self::ExpireWithdrawalLease { .. } => EntityKind::CardWithdrawal,
+            Self::HoldCardBalance(_) | Self::SettleCardHold(_) | Self::ExpireWithdrawalLease { .. } => {
+                EntityKind::CardWithdrawal
+            }
             Self::SubmitBankApplication(_) => EntityKind::BankingApplication,
             Self::OpenBankAccount(_) => EntityKind::BankAccount,
             Self::ExecuteBankTransfer(_) => EntityKind::BankTransfer,

@@ -1,7 +1,7 @@
 //! Which work moves money out of the house.
 
 use super::Job;
-use crate::id::{BankTransferId, PayoutId, WalletPaymentId, TopUpId, WithdrawalId};
+use crate::id::{BankTransferId, PayoutId, TopUpId, WalletPaymentId, WithdrawalId};
 
 /// What money leaves for: all of it passes one gate, which asks of each whose it is and what still may leave for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

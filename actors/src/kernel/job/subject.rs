@@ -35,7 +35,9 @@ impl Job {
             | Self::ReverseRecipientTotals(id) => id.to_string(),
             Self::ConfirmLateReturnCredit(id) => id.to_string(),
             Self::SendTopUp(id) | Self::BridgeTopUp(id) | Self::AwaitIssuerCredit(id) => id.to_string(),
-            Self::SendWalletPayment(id) | Self::SettleWalletHold { spend: id, .. } | Self::PurgeHttpRecord(id) => id.to_string(),
+            Self::SendWalletPayment(id) | Self::SettleWalletHold { spend: id, .. } | Self::PurgeHttpRecord(id) => {
+                id.to_string()
+            }
             Self::CreditAccount { account, .. }
             | Self::ReleaseCredit { account, .. }
             | Self::ReleaseCapReservation { account, .. }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use parking_lot::Mutex;
 
 use crate::id::JobId;
-use crate::kernel::job::{OutboxJob, Job};
+use crate::kernel::job::{Job, OutboxJob};
 use crate::port::{ErrorKind, Timestamp};
 
 /// How a try can fail; `crash` is a panic, or an end that no worker spoke of. What only has to wait is none.

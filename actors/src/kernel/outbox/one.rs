@@ -6,8 +6,8 @@ use purser_storage::{Store, codec};
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tracing::Instrument as _;
 
-use super::{SupervisorMsg, JobHandler, Wrong};
-use crate::kernel::job::{OutboxJob, AttemptFailure, RetryMode};
+use super::{JobHandler, SupervisorMsg, Wrong};
+use crate::kernel::job::{AttemptFailure, OutboxJob, RetryMode};
 use crate::kernel::{request_context, table};
 
 /// Runs effects, one after the other, until one fails.
@@ -26,17 +26,26 @@ impl Actor for JobRunner {
         Ok(())
     }
 
-    async fn handle(&self, myself: ActorRef<OutboxJob>, effect: OutboxJob, (): &mut ()) -> Result<(), ActorProcessingErr> {
+    async fn handle(
+        &self,
+        myself: ActorRef<OutboxJob>,
+        effect: OutboxJob,
+        (): &mut (),
+    ) -> Result<(), ActorProcessingErr> {
         let (id, request, work) = (effect.id, effect.request_id, effect.job.name());
         // Off by default, and then free: the lines that matter by default name effect and request themselves.
         let span = tracing::debug_span!("delivery", effect = %id, %request, work);
-        let end = match request_context::with_request(request, self.worker.handle(&effect)).instrument(span).await {
+        let end = match request_context::with_request(request, self.worker.handle(&effect))
+            .instrument(span)
+            .await
+        {
             Ok(()) => {
                 self.check_ended(&effect).await?;
                 SupervisorMsg::Completed(myself.get_id())
             }
             Err(AttemptFailure {
-                pace: RetryMode::Defer(ms), ..
+                pace: RetryMode::Defer(ms),
+                ..
             }) => SupervisorMsg::Retry(myself.get_id(), ms, Wrong::Nothing),
             Err(AttemptFailure {
                 pace: RetryMode::Held(ms),

@@ -6,7 +6,7 @@ use std::collections::{HashMap, VecDeque};
 use purser_storage::{Batch, CommitError, Condition, Write, codec};
 use ractor::ActorRef;
 
-use super::{SupervisorMsg, OutboxSupervisor};
+use super::{OutboxSupervisor, SupervisorMsg};
 use crate::kernel::job::OutboxJob;
 use crate::kernel::table;
 
@@ -114,7 +114,7 @@ impl OutboxSupervisor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::id::{WebhookDeliveryId, JobId, WebhookId};
+    use crate::id::{JobId, WebhookDeliveryId, WebhookId};
     use crate::kernel::job::Job;
     use crate::port::Timestamp;
 

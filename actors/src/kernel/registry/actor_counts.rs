@@ -2,7 +2,7 @@
 
 use ractor::ActorId;
 
-use super::{EntityRegistry, ActorSlot};
+use super::{ActorSlot, EntityRegistry};
 use crate::kernel::Entity;
 
 /// Actors of one kind, counted.

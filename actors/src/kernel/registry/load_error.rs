@@ -3,7 +3,7 @@
 use dashmap::mapref::entry::Entry;
 use purser_storage::{StoreError, codec};
 
-use super::{EntityRegistry, ActorSlot};
+use super::{ActorSlot, EntityRegistry};
 use crate::kernel::Entity;
 
 /// A snapshot that cannot be loaded.

@@ -28,7 +28,11 @@ impl<E: Entity> Actor for EntitySupervisor<E> {
     type State = SupervisedRegistry<E>;
     type Arguments = SupervisedRegistry<E>;
 
-    async fn pre_start(&self, _: ActorRef<()>, ward: SupervisedRegistry<E>) -> Result<SupervisedRegistry<E>, ActorProcessingErr> {
+    async fn pre_start(
+        &self,
+        _: ActorRef<()>,
+        ward: SupervisedRegistry<E>,
+    ) -> Result<SupervisedRegistry<E>, ActorProcessingErr> {
         Ok(ward)
     }
 

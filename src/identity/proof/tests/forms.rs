@@ -16,8 +16,18 @@ const MISMATCHES: [(Network, SignInError, &str, &str); 21] = [
         "chainId",
         "solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp",
     ),
-    (Network::Base, SignInError::SignatureScheme, "signatureScheme", "eip1271"),
-    (Network::Base, SignInError::SignatureScheme, "signatureScheme", "eip6492"),
+    (
+        Network::Base,
+        SignInError::SignatureScheme,
+        "signatureScheme",
+        "eip1271",
+    ),
+    (
+        Network::Base,
+        SignInError::SignatureScheme,
+        "signatureScheme",
+        "eip6492",
+    ),
     (Network::Base, SignInError::SignatureScheme, "signatureScheme", "siws"),
     (Network::Base, SignInError::MalformedAddress, "address", "0x19E7"),
     (
@@ -46,7 +56,12 @@ const MISMATCHES: [(Network, SignInError, &str, &str); 21] = [
     ),
     (Network::Solana, SignInError::ChainId, "type", "eip191"),
     (Network::Solana, SignInError::ChainId, "chainId", "eip155:8453"),
-    (Network::Solana, SignInError::SignatureScheme, "signatureScheme", "eip191"),
+    (
+        Network::Solana,
+        SignInError::SignatureScheme,
+        "signatureScheme",
+        "eip191",
+    ),
     (Network::Solana, SignInError::MalformedAddress, "address", EVM_ADDRESS),
     (
         Network::Solana,

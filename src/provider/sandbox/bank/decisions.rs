@@ -1,12 +1,15 @@
 //! What the sandbox's bank says to applications, orders of accounts, and moves.
 
 use purser_actors::id::BankAccountId;
-use purser_actors::port::banking::{OpenAccountRequest, AccountNumbers, BankTransferRequest, BankTransferResult, OpenAccountResult, AccountType, ReviewDecision, BankDecision};
+use purser_actors::port::banking::{
+    AccountNumbers, AccountType, BankDecision, BankTransferRequest, BankTransferResult, OpenAccountRequest,
+    OpenAccountResult, ReviewDecision,
+};
 use purser_actors::port::{ErrorKind, PortError};
 use sha2::{Digest as _, Sha256};
 
-use super::records::{BankRecord, ReviewVerdict};
 use super::faults::{BankCall, MAGIC_NAMES, REJECTED_CENTS};
+use super::records::{BankRecord, ReviewVerdict};
 use super::{SandboxBank, failed};
 use crate::provider::banking::PlainApplication;
 
@@ -38,11 +41,13 @@ impl SandboxBank {
             _ => ReviewVerdict::Approved,
         };
         let (key, digest) = (asked.key, digest.finalize().into());
-        let told = self.ask(BankCall::Review, (key, digest), |_, due, declined| BankRecord::Reviewed {
-            key,
-            digest,
-            verdict: if declined { ReviewVerdict::Rejected } else { verdict },
-            due,
+        let told = self.ask(BankCall::Review, (key, digest), |_, due, declined| {
+            BankRecord::Reviewed {
+                key,
+                digest,
+                verdict: if declined { ReviewVerdict::Rejected } else { verdict },
+                due,
+            }
         });
         Ok(match told.await? {
             Some(BankRecord::Reviewed { verdict, .. }) => BankDecision::Final(match verdict {
@@ -60,7 +65,10 @@ impl SandboxBank {
         })
     }
 
-    pub(super) async fn open_account(&self, order: &OpenAccountRequest) -> Result<BankDecision<OpenAccountResult>, PortError> {
+    pub(super) async fn open_account(
+        &self,
+        order: &OpenAccountRequest,
+    ) -> Result<BankDecision<OpenAccountResult>, PortError> {
         let OpenAccountRequest {
             key,
             account,
@@ -78,7 +86,9 @@ impl SandboxBank {
             due,
         });
         Ok(match told.await? {
-            Some(BankRecord::Opened { refused: false, .. }) => BankDecision::Final(OpenAccountResult::Open(coordinates(account, ramp))),
+            Some(BankRecord::Opened { refused: false, .. }) => {
+                BankDecision::Final(OpenAccountResult::Open(coordinates(account, ramp)))
+            }
             Some(BankRecord::Opened { .. }) => BankDecision::Final(OpenAccountResult::Rejected {
                 reason: "declined_by_bank".into(),
             }),
@@ -86,7 +96,10 @@ impl SandboxBank {
         })
     }
 
-    pub(super) async fn move_money(&self, order: &BankTransferRequest) -> Result<BankDecision<BankTransferResult>, PortError> {
+    pub(super) async fn move_money(
+        &self,
+        order: &BankTransferRequest,
+    ) -> Result<BankDecision<BankTransferResult>, PortError> {
         let BankTransferRequest {
             key,
             transfer,

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use purser_actors::lost_order::FROM_ACCOUNT;
 use purser_actors::money::Cents;
-use purser_actors::port::{BoxFuture, ListCursor, EntryKey, ListPage, PortError, ProviderList, Timestamp};
+use purser_actors::port::{BoxFuture, EntryKey, ListCursor, ListPage, PortError, ProviderList, Timestamp};
 use purser_actors::product::Currency;
 use purser_actors::reconciliation::{EntryAmount, EntryStatus};
 
 use super::SandboxBank;
-use super::records::{BankRecords, BankRecord};
+use super::records::{BankRecord, BankRecords};
 use crate::provider::sandbox::issuer_reconciliation::{ListedRecord, durably, page, place};
 
 type ListFuture = purser_actors::port::ProviderEntry;

@@ -6,7 +6,7 @@ use purser_actors::id::{BankAccountId, BankTransferId, JobId};
 use purser_actors::port::Timestamp;
 use purser_actors::port::banking::AccountType;
 
-use crate::sandbox::archive::{ArchiveState, ArchiveRecord, RecordBuffer, name};
+use crate::sandbox::archive::{ArchiveRecord, ArchiveState, RecordBuffer, name};
 
 /// What the bank decided about an application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]

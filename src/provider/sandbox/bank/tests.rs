@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use purser_actors::id::{BankingApplicationId, BankTransferId, DocumentId, Wallet};
+use purser_actors::id::{BankTransferId, BankingApplicationId, DocumentId, Wallet};
 use sha2::{Digest as _, Sha256};
 use zeroize::Zeroizing;
 
@@ -63,11 +63,20 @@ impl World {
         ));
         self.later();
         let open = self.bank.open_account(&order).await.unwrap();
-        assert!(matches!(open, BankDecision::Final(OpenAccountResult::Open(_))), "{open:?}");
+        assert!(
+            matches!(open, BankDecision::Final(OpenAccountResult::Open(_))),
+            "{open:?}"
+        );
         order.account
     }
 
-    async fn moves(&self, key: u128, account: BankAccountId, cents: u64, to_account: bool) -> Result<BankTransferResult, ErrorKind> {
+    async fn moves(
+        &self,
+        key: u128,
+        account: BankAccountId,
+        cents: u64,
+        to_account: bool,
+    ) -> Result<BankTransferResult, ErrorKind> {
         let order = BankTransferRequest {
             key: JobId(key),
             transfer: BankTransferId(key),
@@ -139,7 +148,10 @@ async fn money_moves_once_under_a_key() {
 #[tokio::test]
 async fn what_came_in_is_told_in_order() {
     let world = World::new();
-    let (on, off) = (world.account(1, AccountType::OnRamp).await, world.account(2, AccountType::OffRamp).await);
+    let (on, off) = (
+        world.account(1, AccountType::OnRamp).await,
+        world.account(2, AccountType::OffRamp).await,
+    );
     for n in 1..=5 {
         let named = ("Bob".to_owned(), format!("wire {n}"));
         world.bank.deposit(on, Cents::new(n), named).await.unwrap();
@@ -177,11 +189,20 @@ async fn an_application_is_decided_once() {
         "{approved:?}"
     );
     let refused = says(application(2, "Refused", "proof_of_address", b"paper")).await;
-    assert!(matches!(refused, BankDecision::Final(ReviewDecision::Rejected { .. })), "{refused:?}");
+    assert!(
+        matches!(refused, BankDecision::Final(ReviewDecision::Rejected { .. })),
+        "{refused:?}"
+    );
     let wanted = says(application(3, "Wanted", "proof_of_address", b"paper")).await;
-    assert!(matches!(wanted, BankDecision::Final(ReviewDecision::InformationRequested { .. })), "{wanted:?}");
+    assert!(
+        matches!(wanted, BankDecision::Final(ReviewDecision::InformationRequested { .. })),
+        "{wanted:?}"
+    );
     let given = says(application(4, "Wanted", "other", b"paper")).await;
-    assert!(matches!(given, BankDecision::Final(ReviewDecision::Approved { .. })), "{given:?}");
+    assert!(
+        matches!(given, BankDecision::Final(ReviewDecision::Approved { .. })),
+        "{given:?}"
+    );
     let forged = world.bank.decide(application(5, "Lovelace", "other", b"other")).await;
     assert_eq!(forged.unwrap_err().kind, ErrorKind::Permanent);
 }

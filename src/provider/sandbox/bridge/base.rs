@@ -3,13 +3,14 @@
 use purser_actors::id::Wallet;
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    AttestedMessage, Authorization, ErrorKind, ChainStatus, MintResult, PortError, Preparation, SignedMint, SubmitResult,
+    AttestedMessage, Authorization, ChainStatus, ErrorKind, MintResult, PortError, Preparation, SignedMint,
+    SubmitResult,
 };
 
-use super::records::{BridgeRecord, BridgeRecordKind};
 use super::faults::{BridgeFault, BridgeLeg};
 use super::message::{Message, attest};
-use super::{SandboxBridge, before, failed, has, decline};
+use super::records::{BridgeRecord, BridgeRecordKind};
+use super::{SandboxBridge, before, decline, failed, has};
 
 /// What the bridge has minted for itself when it runs low, in atomic USDC: a million.
 const RESERVE: Usdc = Usdc::from_atomic(1_000_000_000_000);
@@ -30,17 +31,26 @@ impl SandboxBridge {
         match fault {
             Some(BridgeFault::Stall) => return Err(failed(ErrorKind::Unknown, "nothing is heard of the mint")),
             Some(BridgeFault::RetryableDecline) => {
-                self.note(&transaction, |_, _| (Some(BridgeRecordKind::Refused), ())).await?;
+                self.note(&transaction, |_, _| (Some(BridgeRecordKind::Refused), ()))
+                    .await?;
                 return Ok(MintResult::Declined(decline("insufficient_gas")));
             }
             Some(BridgeFault::Decline) => {
-                let unsent = |known: &[BridgeRecord], _| ((!has(known, &BridgeRecordKind::MintSent)).then_some(BridgeRecordKind::Blocked), ());
+                let unsent = |known: &[BridgeRecord], _| {
+                    (
+                        (!has(known, &BridgeRecordKind::MintSent)).then_some(BridgeRecordKind::Blocked),
+                        (),
+                    )
+                };
                 self.note(&transaction, unsent).await?;
             }
             _ => {}
         }
         let send = |known: &[BridgeRecord], _| {
-            let (blocked, sent) = (has(known, &BridgeRecordKind::Blocked), has(known, &BridgeRecordKind::MintSent));
+            let (blocked, sent) = (
+                has(known, &BridgeRecordKind::Blocked),
+                has(known, &BridgeRecordKind::MintSent),
+            );
             ((!blocked && !sent).then_some(BridgeRecordKind::MintSent), !blocked)
         };
         if !self.note(&transaction, send).await? {
@@ -75,7 +85,12 @@ impl SandboxBridge {
     }
 
     async fn note_minted(&self, transaction: &str) -> Result<(), PortError> {
-        let once = |known: &[BridgeRecord], _| ((!has(known, &BridgeRecordKind::Minted)).then_some(BridgeRecordKind::Minted), ());
+        let once = |known: &[BridgeRecord], _| {
+            (
+                (!has(known, &BridgeRecordKind::Minted)).then_some(BridgeRecordKind::Minted),
+                (),
+            )
+        };
         self.note(transaction, once).await
     }
 

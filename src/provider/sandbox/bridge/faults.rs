@@ -92,7 +92,7 @@ pub struct BridgeFaultRule {
 
 /// Top-ups of exactly these amounts, paid on Solana, meet this fault on this leg, once or always.
 pub const fn magic_amounts() -> [(Cents, BridgeLeg, BridgeFault, &'static str); 7] {
-    use BridgeFault::{Expire, Decline, LoseResponse, RetryableDecline, Slow};
+    use BridgeFault::{Decline, Expire, LoseResponse, RetryableDecline, Slow};
     use BridgeLeg::{Attestation, Burn, Mint};
     [
         (

@@ -1,10 +1,10 @@
 //! The bridge's list of what it carries: from the burn that the attesters saw until it is minted.
 
 use purser_actors::money::Usdc;
-use purser_actors::port::{BoxFuture, ListCursor, ProviderEntry, EntryKey, ListPage, PortError, ProviderList};
+use purser_actors::port::{BoxFuture, EntryKey, ListCursor, ListPage, PortError, ProviderEntry, ProviderList};
 use purser_actors::reconciliation::{EntryAmount, EntryStatus};
 
-use super::records::{BridgeRecords, BridgeRecord, BridgeRecordKind};
+use super::records::{BridgeRecord, BridgeRecordKind, BridgeRecords};
 use super::{SandboxBridge, has, signed_of};
 use crate::provider::sandbox::issuer_reconciliation::{ListedRecord, durably, page, place};
 
@@ -13,7 +13,12 @@ fn crossing(book: &BridgeRecords, transaction: &str) -> Option<ProviderEntry> {
     let known = book.of(transaction);
     let signed = signed_of(&known)?;
     let last = known.iter().rev();
-    let mut changes = last.filter(|noted| matches!(noted.what, BridgeRecordKind::BurnObserved | BridgeRecordKind::Minted | BridgeRecordKind::Blocked));
+    let mut changes = last.filter(|noted| {
+        matches!(
+            noted.what,
+            BridgeRecordKind::BurnObserved | BridgeRecordKind::Minted | BridgeRecordKind::Blocked
+        )
+    });
     let at = changes.next()?.at;
     Some(ProviderEntry {
         name: EntryKey::new(transaction.to_owned())?,
@@ -33,12 +38,18 @@ fn crossing(book: &BridgeRecords, transaction: &str) -> Option<ProviderEntry> {
 }
 
 impl ProviderList for SandboxBridge {
-    fn entries<'a>(&'a self, after: Option<&'a ListCursor>, limit: usize) -> BoxFuture<'a, Result<ListPage<ProviderEntry>, PortError>> {
+    fn entries<'a>(
+        &'a self,
+        after: Option<&'a ListCursor>,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<ListPage<ProviderEntry>, PortError>> {
         Box::pin(async move {
             let after = place(after)?;
             let (page, durable) = {
                 let book = self.book.lock();
-                let shown = |noted: &BridgeRecord| crossing(&book, &noted.transaction).map_or(ListedRecord::Nothing, ListedRecord::As);
+                let shown = |noted: &BridgeRecord| {
+                    crossing(&book, &noted.transaction).map_or(ListedRecord::Nothing, ListedRecord::As)
+                };
                 (page(&book.shelf, after, limit, shown), self.archive.barrier())
             };
             durably(page, durable).await

@@ -3,7 +3,7 @@
 use purser_actors::port::Timestamp;
 use sha2::{Digest as _, Sha256};
 
-use crate::sandbox::archive::{ArchiveState, ArchiveRecord, RecordBuffer, name};
+use crate::sandbox::archive::{ArchiveRecord, ArchiveState, RecordBuffer, name};
 
 /// What the file holds. Everything is about one burn, which its transaction names.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -68,7 +68,10 @@ impl ArchiveRecord for BridgeRecord {
 
     fn is_counted(&self) -> bool {
         // What is on the list of crossings.
-        matches!(self.what, BridgeRecordKind::BurnObserved | BridgeRecordKind::Minted | BridgeRecordKind::Blocked)
+        matches!(
+            self.what,
+            BridgeRecordKind::BurnObserved | BridgeRecordKind::Minted | BridgeRecordKind::Blocked
+        )
     }
 }
 

@@ -5,14 +5,14 @@ use std::sync::atomic::Ordering;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    AttestationStatus, AttestedMessage, Authorization, BridgeTransfer, ErrorKind, ChainStatus, PortError, Preparation, PreparedTransaction, SignedBurn,
-    SubmitResult, OutgoingTransferRequest,
+    AttestationStatus, AttestedMessage, Authorization, BridgeTransfer, ChainStatus, ErrorKind, OutgoingTransferRequest,
+    PortError, Preparation, PreparedTransaction, SignedBurn, SubmitResult,
 };
 
-use super::records::{BridgeRecord, SignedBurnRecord, BridgeRecordKind, nonce_of};
 use super::faults::{BridgeFault, BridgeLeg};
 use super::message::{Message, attest};
-use super::{SandboxBridge, before, failed, has, decline, signed_of};
+use super::records::{BridgeRecord, BridgeRecordKind, SignedBurnRecord, nonce_of};
+use super::{SandboxBridge, before, decline, failed, has, signed_of};
 use crate::sandbox::keys::treasury;
 use crate::settlement::sandbox::SandboxSettlement;
 
@@ -72,7 +72,9 @@ impl SandboxBridge {
         }
         let ours = treasury(Network::Solana);
         if self.chains.balance(&ours).await? < burned.checked_add(FLOAT).unwrap_or(burned) {
-            self.chains.fund(ours, FLOAT.checked_add(FLOAT).unwrap_or(FLOAT)).await?;
+            self.chains
+                .fund(ours, FLOAT.checked_add(FLOAT).unwrap_or(FLOAT))
+                .await?;
         }
         Ok(())
     }
@@ -101,7 +103,10 @@ impl SandboxBridge {
         }
         let send = |known: &[BridgeRecord], _| {
             let dead = has(known, &BridgeRecordKind::BurnExpired) || signed_of(known).is_none();
-            ((!dead && !has(known, &BridgeRecordKind::Sent)).then_some(BridgeRecordKind::Sent), !dead)
+            (
+                (!dead && !has(known, &BridgeRecordKind::Sent)).then_some(BridgeRecordKind::Sent),
+                !dead,
+            )
         };
         if !self.note(&burn.transaction, send).await? {
             return Ok(SubmitResult::Declined(decline("blockhash_not_found")));
@@ -139,7 +144,12 @@ impl SandboxBridge {
         }
         let known = self.known(&burn.transaction).await?;
         let fault = self.fault(BridgeLeg::Attestation, &known);
-        let seen = |known: &[BridgeRecord], _| ((!has(known, &BridgeRecordKind::BurnObserved)).then_some(BridgeRecordKind::BurnObserved), ());
+        let seen = |known: &[BridgeRecord], _| {
+            (
+                (!has(known, &BridgeRecordKind::BurnObserved)).then_some(BridgeRecordKind::BurnObserved),
+                (),
+            )
+        };
         self.note(&burn.transaction, seen).await?;
         match fault {
             Some(BridgeFault::RateLimited) => return not_yet(TOO_MANY_MS),
@@ -148,15 +158,18 @@ impl SandboxBridge {
             fault => before(fault).await?,
         }
         if fault == Some(BridgeFault::Expire) {
-            self.note(&burn.transaction, |_, _| (Some(BridgeRecordKind::Lapsed), ())).await?;
+            self.note(&burn.transaction, |_, _| (Some(BridgeRecordKind::Lapsed), ()))
+                .await?;
         }
         let after = self.attest_after_ms;
         let wait = self
             .note(&burn.transaction, move |known, now| {
-                let last = known
-                    .iter()
-                    .rev()
-                    .find(|n| matches!(n.what, BridgeRecordKind::BurnObserved | BridgeRecordKind::Lapsed | BridgeRecordKind::Reattested));
+                let last = known.iter().rev().find(|n| {
+                    matches!(
+                        n.what,
+                        BridgeRecordKind::BurnObserved | BridgeRecordKind::Lapsed | BridgeRecordKind::Reattested
+                    )
+                });
                 let lapsed = last.is_some_and(|n| n.what == BridgeRecordKind::Lapsed);
                 let due = last.map_or(now, |n| n.at.plus_ms(after));
                 (None, (!lapsed).then(|| due.0.saturating_sub(now.0)))

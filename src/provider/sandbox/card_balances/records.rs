@@ -2,7 +2,7 @@
 
 use purser_actors::port::Timestamp;
 
-use crate::sandbox::archive::{ArchiveState, ArchiveRecord, RecordBuffer, name};
+use crate::sandbox::archive::{ArchiveRecord, ArchiveState, RecordBuffer, name};
 
 /// What the file holds.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use purser_actors::money::Cents;
 use rust_decimal::Decimal;
 
-use crate::provider::gift_cards::{GiftCardFacets, GiftCardProduct, GiftCardQuery, Redeemability, Denominations};
+use crate::provider::gift_cards::{Denominations, GiftCardFacets, GiftCardProduct, GiftCardQuery, Redeemability};
 use crate::search::{SearchName, SearchQuery, ranked};
 
 pub(super) const PRODUCTS: &str = include_str!("products.tsv");
@@ -204,5 +204,7 @@ fn values_of(text: &str) -> Option<Denominations> {
         return (least < most).then_some(Denominations::Range { least, most, step });
     }
     let amounts: Vec<Cents> = text.split(' ').map(amount).collect::<Option<_>>()?;
-    amounts.is_sorted_by(|a, b| a < b).then_some(Denominations::Fixed(amounts))
+    amounts
+        .is_sorted_by(|a, b| a < b)
+        .then_some(Denominations::Fixed(amounts))
 }

@@ -76,7 +76,11 @@ pub const fn magic_products() -> [(&'static str, MagicOutcome, &'static str); 8]
             MagicOutcome::Declined,
             "the brand declines the order and the payment becomes a credit",
         ),
-        ("gift_sandbox_slow", MagicOutcome::Slow, "the gift card takes 10 seconds"),
+        (
+            "gift_sandbox_slow",
+            MagicOutcome::Slow,
+            "the gift card takes 10 seconds",
+        ),
         (
             "gift_sandbox_lost_answer",
             MagicOutcome::TimeoutAfterSuccess,

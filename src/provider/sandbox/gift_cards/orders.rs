@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use purser_actors::port::{ErrorKind, PortError, Timestamp};
 
-use super::records::{GiftCardRecords, GiftCardOrderRecord, GiftCardRecord};
 use super::faults::{GiftCardFault, MagicOutcome, magic_of};
+use super::records::{GiftCardOrderRecord, GiftCardRecord, GiftCardRecords};
 use super::{SandboxGiftCards, failed, redemption};
-use crate::provider::gift_cards::{GiftCardOrderStatus, GiftCardQuote, GiftCardOrderRequest};
+use crate::provider::gift_cards::{GiftCardOrderRequest, GiftCardOrderStatus, GiftCardQuote};
 use crate::sandbox::record_log::LogError;
 
 /// What the caller is told to wait at most before it asks again.
@@ -101,7 +101,12 @@ impl SandboxGiftCards {
         OrderResult::New(GiftCardOrderRecord::new(order, now, now.plus_ms(delay), declined))
     }
 
-    fn decline_reason(&self, book: &GiftCardRecords, order: &GiftCardOrderRequest, looked: &GiftCardQuote) -> Option<&'static str> {
+    fn decline_reason(
+        &self,
+        book: &GiftCardRecords,
+        order: &GiftCardOrderRequest,
+        looked: &GiftCardQuote,
+    ) -> Option<&'static str> {
         match looked {
             GiftCardQuote::UnknownProduct => return Some("unknown_product"),
             GiftCardQuote::NotInCountry => return Some("not_in_country"),

@@ -1,7 +1,9 @@
 //! The catalog's list of what it was ever ordered. A gift card that is being made is left out until it is made, but for whoever asks
 //! for it by its name.
 
-use purser_actors::port::{BoxFuture, ListCursor, ProviderEntry, EntryKey, ListPage, PortError, ProviderList, Timestamp};
+use purser_actors::port::{
+    BoxFuture, EntryKey, ListCursor, ListPage, PortError, ProviderEntry, ProviderList, Timestamp,
+};
 use purser_actors::reconciliation::{EntryAmount, EntryStatus};
 
 use super::super::issuer_reconciliation::{ListedRecord, durably, page, place};
@@ -43,7 +45,11 @@ impl SandboxGiftCards {
 }
 
 impl ProviderList for SandboxGiftCards {
-    fn entries<'a>(&'a self, after: Option<&'a ListCursor>, limit: usize) -> BoxFuture<'a, Result<ListPage<ProviderEntry>, PortError>> {
+    fn entries<'a>(
+        &'a self,
+        after: Option<&'a ListCursor>,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<ListPage<ProviderEntry>, PortError>> {
         Box::pin(async move {
             let after = place(after)?;
             let (page, durable) = {

@@ -8,8 +8,8 @@ use purser_actors::port::{GiftTerms, Timestamp};
 use rust_decimal::Decimal;
 
 use super::catalog::CatalogProduct;
-use crate::provider::gift_cards::{GiftCardProduct, GiftCardOrderRequest};
-use crate::sandbox::archive::{ArchiveState, ArchiveRecord, RecordBuffer, name};
+use crate::provider::gift_cards::{GiftCardOrderRequest, GiftCardProduct};
+use crate::sandbox::archive::{ArchiveRecord, ArchiveState, RecordBuffer, name};
 
 /// An order as it was taken.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -25,7 +25,12 @@ pub(super) struct GiftCardOrderRecord {
 }
 
 impl GiftCardOrderRecord {
-    pub(super) fn new(order: &GiftCardOrderRequest, at: Timestamp, ready_at: Timestamp, declined: Option<&str>) -> Self {
+    pub(super) fn new(
+        order: &GiftCardOrderRequest,
+        at: Timestamp,
+        ready_at: Timestamp,
+        declined: Option<&str>,
+    ) -> Self {
         Self {
             key: order.key,
             product: order.product_id.clone(),

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::config::{Config, ConfigSources};
-use crate::provider::gift_cards::{Redeemability, RedemptionDetails, Denominations};
+use crate::provider::gift_cards::{Denominations, Redeemability, RedemptionDetails};
 
 struct Hand(AtomicU64);
 
@@ -121,7 +121,9 @@ fn every_product_can_be_sold() {
     );
     for (id, ..) in faults::magic_products() {
         assert!(
-            catalog.get(id).is_some_and(|l| l.product.reach == Redeemability::Worldwide),
+            catalog
+                .get(id)
+                .is_some_and(|l| l.product.reach == Redeemability::Worldwide),
             "{id}"
         );
     }
@@ -205,7 +207,8 @@ async fn a_risen_price_is_refused() {
     let world = world.restarted();
     assert_eq!(world.said(&quoted(3, 20)).await, "price_changed");
     assert_eq!(world.said(&quoted(4, 40)).await, "accepted");
-    let GiftCardQuote::Available { fee_rate, .. } = world.gifts.offer(FERNHILL, "US", Cents::new(5_000)).await.unwrap() else {
+    let GiftCardQuote::Available { fee_rate, .. } = world.gifts.offer(FERNHILL, "US", Cents::new(5_000)).await.unwrap()
+    else {
         panic!("it is open");
     };
     assert_eq!(fee_rate, Decimal::new(30, 3));
@@ -334,7 +337,11 @@ async fn products_are_found_by_name_and_place() {
     assert_eq!(ids(&wanted("kowalski hardware", "")).await, [""; 0]);
     assert_eq!(ids(&wanted("!!!", "")).await, [""; 0]);
     let all = world.gifts.search(&wanted("", "")).await.unwrap().unwrap();
-    let borderless: Vec<_> = all.products.iter().filter(|p| p.reach == Redeemability::Worldwide).collect();
+    let borderless: Vec<_> = all
+        .products
+        .iter()
+        .filter(|p| p.reach == Redeemability::Worldwide)
+        .collect();
     assert!(borderless.len() >= 10);
     for country in ["US", "MT", "JP", "BR"] {
         let here = ids(&wanted("", country)).await;

@@ -75,8 +75,16 @@ pub const MAGIC_NAMES: [MagicFamilyName; 7] = [
         "a callback with another's signature comes first",
         VerdictDelivery::Forged,
     ),
-    magic("Contrary", "a second callback says the contrary", VerdictDelivery::Contrary),
-    magic("Garbage", "the callback is signed and holds rubbish", VerdictDelivery::Garbage),
+    magic(
+        "Contrary",
+        "a second callback says the contrary",
+        VerdictDelivery::Contrary,
+    ),
+    magic(
+        "Garbage",
+        "the callback is signed and holds rubbish",
+        VerdictDelivery::Garbage,
+    ),
 ];
 
 /// What the form asked and was told.
@@ -104,7 +112,11 @@ impl FormResult {
 pub struct InvalidField(pub &'static str);
 
 /// Reads the form; nobody under eighteen passes.
-pub(super) fn judge(form: &BTreeMap<String, String>, now: Timestamp, usual_ms: u64) -> Result<FormResult, InvalidField> {
+pub(super) fn judge(
+    form: &BTreeMap<String, String>,
+    now: Timestamp,
+    usual_ms: u64,
+) -> Result<FormResult, InvalidField> {
     let field = |name: &str| form.get(name).map(|value| value.trim()).unwrap_or_default();
     let named = |name: &str| !field(name).is_empty() && field(name).chars().count() <= LONGEST;
     if !named("given_name") || !named("family_name") {

@@ -4,17 +4,13 @@ use purser_actors::id::{JobId, Wallet};
 use purser_actors::port::{Timestamp, Verdict};
 use sha2::{Digest as _, Sha256};
 
-use crate::sandbox::archive::{ArchiveState, ArchiveRecord, RecordBuffer, name};
+use crate::sandbox::archive::{ArchiveRecord, ArchiveState, RecordBuffer, name};
 
 /// One record of the file.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub(super) enum CheckRecord {
     /// A check was begun.
-    Begun {
-        key: JobId,
-        wallet: Wallet,
-        at: Timestamp,
-    },
+    Begun { key: JobId, wallet: Wallet, at: Timestamp },
     /// The person has answered; the verdict holds from `decided_at` on.
     Answered {
         key: JobId,

@@ -87,7 +87,11 @@ pub const fn magic_amounts() -> [(Cents, MagicOutcome, &'static str); 11] {
             MagicOutcome::TemporaryTwice,
             "the rail fails twice, then takes the order",
         ),
-        (Cents::new(2111), MagicOutcome::Returned, "the payout is paid and comes back"),
+        (
+            Cents::new(2111),
+            MagicOutcome::Returned,
+            "the payout is paid and comes back",
+        ),
         (
             Cents::new(2222),
             MagicOutcome::OutOfOrder,

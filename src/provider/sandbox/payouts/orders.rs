@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use purser_actors::id::{JobId, PayoutId};
-use purser_actors::port::payouts::{RecallResult, PayoutStatusUpdate};
+use purser_actors::port::payouts::{PayoutStatusUpdate, RecallResult};
 use purser_actors::port::{ErrorKind, PortError, Timestamp};
 use sha2::{Digest as _, Sha256};
 
-use super::records::{PayoutOrderRecord, PayoutRecords, PayoutRecord, PayoutEventRecord, PayoutEventKind};
 use super::faults::{MagicOutcome, PayoutFault, magic_of};
+use super::records::{PayoutEventKind, PayoutEventRecord, PayoutOrderRecord, PayoutRecord, PayoutRecords};
 use super::{SandboxPayouts, failed};
 use crate::provider::payouts::{PlainPayee, PlainPayout};
 use crate::sandbox::record_log::LogError;
@@ -93,7 +93,10 @@ impl SandboxPayouts {
             digest,
             at: book.now,
             gone: magic == Some(MagicOutcome::LostAfterDecline),
-            late: matches!(magic, Some(MagicOutcome::LostAfterDecline | MagicOutcome::PaidAfterDecline)),
+            late: matches!(
+                magic,
+                Some(MagicOutcome::LostAfterDecline | MagicOutcome::PaidAfterDecline)
+            ),
             to_come: self.plan(order, magic, book.now),
         };
         let first = taken.to_come.first().map(PayoutEventRecord::report);
@@ -119,7 +122,9 @@ impl SandboxPayouts {
                 (3, paid, Complete),
                 (2, after, InProcess),
             ],
-            Some(MagicOutcome::WrongThenCorrected) => vec![(1, now, InProcess), (2, paid, Complete), (3, after, Failed)],
+            Some(MagicOutcome::WrongThenCorrected) => {
+                vec![(1, now, InProcess), (2, paid, Complete), (3, after, Failed)]
+            }
             Some(MagicOutcome::PaidAfterDecline | MagicOutcome::LostAfterDecline) => {
                 vec![(1, now, InProcess), (2, paid, Failed), (3, after, Complete)]
             }
@@ -141,7 +146,8 @@ impl SandboxPayouts {
 
     pub(super) async fn known_order(&self, key: JobId) -> Result<Option<PayoutStatusUpdate>, PortError> {
         const CALL: &str = "ask after";
-        self.before(CALL, self.faults.take(PayoutFault::meets_listening)).await?;
+        self.before(CALL, self.faults.take(PayoutFault::meets_listening))
+            .await?;
         let (known, durable) = {
             let mut book = self.book.lock();
             let durable = self.speak(&mut book);

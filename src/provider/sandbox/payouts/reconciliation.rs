@@ -2,12 +2,12 @@
 //! changes comes again.
 
 use purser_actors::id::JobId;
-use purser_actors::port::{BoxFuture, ListCursor, ProviderEntry, EntryKey, ListPage, PortError, ProviderList};
+use purser_actors::port::{BoxFuture, EntryKey, ListCursor, ListPage, PortError, ProviderEntry, ProviderList};
 use purser_actors::reconciliation::{EntryAmount, EntryStatus};
 
 use super::super::issuer_reconciliation::{ListedRecord, durably, page, place};
 use super::SandboxPayouts;
-use super::records::{PayoutRecords, PayoutRecord, PayoutEventKind};
+use super::records::{PayoutEventKind, PayoutRecord, PayoutRecords};
 
 impl PayoutEventKind {
     const fn standing(self) -> EntryStatus {
@@ -35,7 +35,11 @@ fn entry(book: &PayoutRecords, key: JobId) -> Option<ProviderEntry> {
 }
 
 impl ProviderList for SandboxPayouts {
-    fn entries<'a>(&'a self, after: Option<&'a ListCursor>, limit: usize) -> BoxFuture<'a, Result<ListPage<ProviderEntry>, PortError>> {
+    fn entries<'a>(
+        &'a self,
+        after: Option<&'a ListCursor>,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<ListPage<ProviderEntry>, PortError>> {
         Box::pin(async move {
             let after = place(after)?;
             let (page, durable) = {

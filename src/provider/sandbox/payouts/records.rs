@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, HashMap};
 use purser_actors::id::{JobId, PayoutId};
 use purser_actors::money::Cents;
 use purser_actors::port::Timestamp;
-use purser_actors::port::payouts::{PayoutRailStatus, PayoutStatusUpdate, PayoutEvent};
+use purser_actors::port::payouts::{PayoutEvent, PayoutRailStatus, PayoutStatusUpdate};
 use purser_actors::product::{Currency, ProductLine};
 
-use crate::sandbox::archive::{ArchiveState, ArchiveRecord, RecordBuffer, name};
+use crate::sandbox::archive::{ArchiveRecord, ArchiveState, RecordBuffer, name};
 
 /// When the caller is told to ask again at most, in milliseconds.
 const RETRY_MS: u64 = 1_000;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use purser_actors::money::Cents;
 use purser_actors::port::Timestamp;
 use purser_actors::port::payouts::PayoutRailStatus;
-use purser_actors::product::{AppPayee, Currency, ProductLine, Platform};
+use purser_actors::product::{AppPayee, Currency, Platform, ProductLine};
 use tempfile::TempDir;
 
 use super::*;
@@ -211,15 +211,24 @@ async fn faults_do_what_they_say() {
         (met, world.said(&order).await)
     };
     let pair = |met: &str, then: &str| (met.to_owned(), then.to_owned());
-    assert_eq!(said(PayoutFault::Unreachable, 1).await, pair("Temporary", "1 in-process"));
-    assert_eq!(said(PayoutFault::MalformedResponse, 2).await, pair("Unknown", "1 in-process"));
+    assert_eq!(
+        said(PayoutFault::Unreachable, 1).await,
+        pair("Temporary", "1 in-process")
+    );
+    assert_eq!(
+        said(PayoutFault::MalformedResponse, 2).await,
+        pair("Unknown", "1 in-process")
+    );
     assert_eq!(said(PayoutFault::Timeout, 3).await, pair("Unknown", "1 in-process"));
     assert_eq!(said(PayoutFault::Decline, 4).await, pair("1 failed", "1 failed"));
     assert_eq!(
         said(PayoutFault::Slow { ms: 1 }, 5).await,
         pair("1 in-process", "1 in-process")
     );
-    assert_eq!(said(PayoutFault::Duplicate, 6).await, pair("1 in-process", "1 in-process"));
+    assert_eq!(
+        said(PayoutFault::Duplicate, 6).await,
+        pair("1 in-process", "1 in-process")
+    );
     assert_eq!(world.told(PayoutId(1_006)).await, ["1 in-process", "1 in-process"]);
     let state = world.rails.state().await.unwrap();
     assert_eq!((state.orders, state.faults_injected, state.rules.len()), (6, 6, 0));
@@ -237,9 +246,27 @@ async fn words_are_read_on_from_where_one_was() {
         world.said(&order(key, 5_000)).await;
     }
     world.wait(1_500);
-    assert!(world.rails.emit_event(PayoutId(1_002), PayoutEventKind::Returned, None).await.unwrap());
-    assert!(world.rails.emit_event(PayoutId(1_003), PayoutEventKind::Failed, Some(1)).await.unwrap());
-    assert!(!world.rails.emit_event(PayoutId(9), PayoutEventKind::Failed, None).await.unwrap());
+    assert!(
+        world
+            .rails
+            .emit_event(PayoutId(1_002), PayoutEventKind::Returned, None)
+            .await
+            .unwrap()
+    );
+    assert!(
+        world
+            .rails
+            .emit_event(PayoutId(1_003), PayoutEventKind::Failed, Some(1))
+            .await
+            .unwrap()
+    );
+    assert!(
+        !world
+            .rails
+            .emit_event(PayoutId(9), PayoutEventKind::Failed, None)
+            .await
+            .unwrap()
+    );
     let all = world.rails.events_after(0, 1_000).await.unwrap();
     assert_eq!(all.len(), 12);
     let mut read = Vec::new();

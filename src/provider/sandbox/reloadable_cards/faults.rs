@@ -52,7 +52,9 @@ pub(super) async fn before(
             operation,
             "the sandbox program is unreachable",
         )),
-        Some(ReloadableCardFault::MalformedResponse) => Err(failed(ErrorKind::Unknown, operation, "the answer is no answer")),
+        Some(ReloadableCardFault::MalformedResponse) => {
+            Err(failed(ErrorKind::Unknown, operation, "the answer is no answer"))
+        }
         Some(ReloadableCardFault::Slow { ms }) => {
             tokio::time::sleep(Duration::from_millis(ms)).await;
             Ok(None)

@@ -2,10 +2,10 @@
 
 use purser_actors::id::JobId;
 use purser_actors::money::Cents;
-use purser_actors::port::{ErrorKind, PortError, HoldResult, HoldRequest, HoldStatus};
+use purser_actors::port::{ErrorKind, HoldRequest, HoldResult, HoldStatus, PortError};
 
-use super::records::{ReloadableCardRecord, ReloadableCardRecords};
 use super::faults::{self, ReloadableCardFault, failed};
+use super::records::{ReloadableCardRecord, ReloadableCardRecords};
 use super::{SandboxReloadableCards, another_content, written};
 use crate::provider::CardBalanceReader;
 
@@ -26,7 +26,9 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
                     };
                     (held, self.archive.barrier())
                 }
-                Some(ReloadableCardRecord::Refused { reason, .. }) => (unreserved(reason.clone()), self.archive.barrier()),
+                Some(ReloadableCardRecord::Refused { reason, .. }) => {
+                    (unreserved(reason.clone()), self.archive.barrier())
+                }
                 Some(_) => return Err(another_content(CALL)),
                 None => {
                     let (key, account, amount) = (order.key, order.account, order.amount);

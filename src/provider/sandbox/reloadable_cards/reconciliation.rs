@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use purser_actors::id::{CardId, JobId};
 use purser_actors::money::Cents;
-use purser_actors::port::{BoxFuture, ListCursor, EntryKey, ListPage, PortError, ProviderList, Timestamp};
+use purser_actors::port::{BoxFuture, EntryKey, ListCursor, ListPage, PortError, ProviderList, Timestamp};
 use purser_actors::product::Currency;
 use purser_actors::reconciliation::{EntryAmount, EntryStatus};
 
@@ -37,17 +37,27 @@ fn listed(key: JobId, product: &'static str, (standing, amount): (EntryStatus, C
 /// An order as it stands now.
 fn order(book: &ReloadableCardRecords, key: JobId) -> Option<ListFuture> {
     let mut stands = book.under(key).into_iter().filter_map(|entry| match entry {
-        ReloadableCardRecord::Opened(opened) => Some(listed(key, "card", (EntryStatus::Completed, opened.amount), opened.at)),
+        ReloadableCardRecord::Opened(opened) => {
+            Some(listed(key, "card", (EntryStatus::Completed, opened.amount), opened.at))
+        }
         ReloadableCardRecord::Refused { card, amount, at, .. } => {
             let product = if card { "card" } else { "reservation" };
             Some(listed(key, product, (EntryStatus::Declined, amount), at))
         }
-        ReloadableCardRecord::Reserved { amount, at, .. } => Some(listed(key, "reservation", (EntryStatus::Held, amount), at)),
+        ReloadableCardRecord::Reserved { amount, at, .. } => {
+            Some(listed(key, "reservation", (EntryStatus::Held, amount), at))
+        }
         ReloadableCardRecord::Ended { amount, paid, at, .. } => {
-            let standing = if paid { EntryStatus::Completed } else { EntryStatus::Returned };
+            let standing = if paid {
+                EntryStatus::Completed
+            } else {
+                EntryStatus::Returned
+            };
             Some(listed(key, "reservation", (standing, amount), at))
         }
-        ReloadableCardRecord::Moved { .. } | ReloadableCardRecord::Charged { .. } | ReloadableCardRecord::Became { .. } => None,
+        ReloadableCardRecord::Moved { .. }
+        | ReloadableCardRecord::Charged { .. }
+        | ReloadableCardRecord::Became { .. } => None,
     });
     stands.next_back()
 }
@@ -79,7 +89,10 @@ impl SandboxReloadableCards<SandboxCardBalances> {
         durably(page, durable).await
     }
 
-    async fn one(&self, find: impl FnOnce(&ReloadableCardRecords) -> Option<ListFuture> + Send) -> Result<Option<ListFuture>, PortError> {
+    async fn one(
+        &self,
+        find: impl FnOnce(&ReloadableCardRecords) -> Option<ListFuture> + Send,
+    ) -> Result<Option<ListFuture>, PortError> {
         let (found, durable) = {
             let book = self.book.lock();
             (find(&book), self.archive.barrier())
@@ -96,10 +109,12 @@ impl ProviderList for ReloadableCardList {
     ) -> BoxFuture<'a, Result<ListPage<ListFuture>, PortError>> {
         let list = |book: &ReloadableCardRecords, entry: &ReloadableCardRecord| match entry {
             ReloadableCardRecord::Opened(opened) => shown(order(book, opened.key)),
-            ReloadableCardRecord::Refused { key, .. } | ReloadableCardRecord::Reserved { key, .. } | ReloadableCardRecord::Ended { key, .. } => {
-                shown(order(book, *key))
-            }
-            ReloadableCardRecord::Moved { .. } | ReloadableCardRecord::Charged { .. } | ReloadableCardRecord::Became { .. } => ListedRecord::Nothing,
+            ReloadableCardRecord::Refused { key, .. }
+            | ReloadableCardRecord::Reserved { key, .. }
+            | ReloadableCardRecord::Ended { key, .. } => shown(order(book, *key)),
+            ReloadableCardRecord::Moved { .. }
+            | ReloadableCardRecord::Charged { .. }
+            | ReloadableCardRecord::Became { .. } => ListedRecord::Nothing,
         };
         Box::pin(self.0.listed(after, limit, list))
     }
@@ -117,9 +132,9 @@ impl ProviderList for ReloadableCardBalanceList {
     ) -> BoxFuture<'a, Result<ListPage<ListFuture>, PortError>> {
         let list = |book: &ReloadableCardRecords, entry: &ReloadableCardRecord| match entry {
             ReloadableCardRecord::Opened(opened) => shown(balance(book, opened.card)),
-            ReloadableCardRecord::Moved { card, .. } | ReloadableCardRecord::Charged { card, .. } | ReloadableCardRecord::Became { card, .. } => {
-                shown(balance(book, *card))
-            }
+            ReloadableCardRecord::Moved { card, .. }
+            | ReloadableCardRecord::Charged { card, .. }
+            | ReloadableCardRecord::Became { card, .. } => shown(balance(book, *card)),
             _ => ListedRecord::Nothing,
         };
         Box::pin(self.0.listed(after, limit, list))

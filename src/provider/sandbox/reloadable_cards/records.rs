@@ -2,11 +2,13 @@
 
 use purser_actors::id::{CardId, JobId};
 use purser_actors::money::Cents;
-use purser_actors::port::{CardActivity, CardState, CardTransaction, CardEvent, CardSnapshot, Timestamp, TransactionStatus};
+use purser_actors::port::{
+    CardActivity, CardEvent, CardSnapshot, CardState, CardTransaction, Timestamp, TransactionStatus,
+};
 
 use super::super::Sale;
 use super::card_numbers;
-use crate::sandbox::archive::{ArchiveState, ArchiveRecord, RecordBuffer, name};
+use crate::sandbox::archive::{ArchiveRecord, ArchiveState, RecordBuffer, name};
 
 /// What the file holds.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -183,7 +185,12 @@ impl CardLedger {
 
     /// What follows when a charge is settled or given back; `None` for what cannot become of it. What comes back to a card that
     /// has ended is the balance's.
-    pub(super) fn became(&self, charge: &str, status: TransactionStatus, at: Timestamp) -> Option<Vec<ReloadableCardRecord>> {
+    pub(super) fn became(
+        &self,
+        charge: &str,
+        status: TransactionStatus,
+        at: Timestamp,
+    ) -> Option<Vec<ReloadableCardRecord>> {
         let one = self.charges.iter().find(|one| one.id == charge)?;
         let follows = matches!(
             (one.status, status),
@@ -224,7 +231,9 @@ impl ReloadableCardRecords {
         let mut found = self.shelf.find(by_key(wanted));
         found.retain(|entry| match entry {
             ReloadableCardRecord::Opened(opened) => opened.key == wanted,
-            ReloadableCardRecord::Refused { key, .. } | ReloadableCardRecord::Reserved { key, .. } | ReloadableCardRecord::Ended { key, .. } => *key == wanted,
+            ReloadableCardRecord::Refused { key, .. }
+            | ReloadableCardRecord::Reserved { key, .. }
+            | ReloadableCardRecord::Ended { key, .. } => *key == wanted,
             ReloadableCardRecord::Moved { key, .. } => *key == Some(wanted),
             ReloadableCardRecord::Charged { .. } | ReloadableCardRecord::Became { .. } => false,
         });
@@ -295,7 +304,9 @@ impl ReloadableCardRecords {
     pub(super) fn by_ref(&self, issuer_ref: &str) -> Option<CardLedger> {
         let near = self.shelf.find(by_ref(issuer_ref)).into_iter();
         let mut own = near.filter_map(|entry| match entry {
-            ReloadableCardRecord::Opened(opened) if card_numbers::issuer_ref(opened.key) == issuer_ref => Some(opened.card),
+            ReloadableCardRecord::Opened(opened) if card_numbers::issuer_ref(opened.key) == issuer_ref => {
+                Some(opened.card)
+            }
             _ => None,
         });
         self.card(own.next()?)
@@ -305,7 +316,9 @@ impl ReloadableCardRecords {
     pub(super) fn is_given_out(&self, account_part: u64) -> bool {
         let near = self.shelf.find(by_number(account_part)).into_iter();
         near.into_iter().any(|entry| match entry {
-            ReloadableCardRecord::Opened(opened) => card_numbers::account_part(opened.key, opened.attempt) == account_part,
+            ReloadableCardRecord::Opened(opened) => {
+                card_numbers::account_part(opened.key, opened.attempt) == account_part
+            }
             _ => false,
         })
     }
@@ -314,9 +327,15 @@ impl ReloadableCardRecords {
     pub(super) fn drawn(&self, wanted: &[u8; 20]) -> u64 {
         let moved = self.shelf.find(by_account(wanted)).into_iter();
         moved.fold(0, |drawn: u64, entry| match entry {
-            ReloadableCardRecord::Opened(opened) if opened.account == *wanted => drawn.saturating_add(opened.amount.get()),
-            ReloadableCardRecord::Reserved { account, amount, .. } if account == *wanted => drawn.saturating_add(amount.get()),
-            ReloadableCardRecord::Moved { account, back, .. } | ReloadableCardRecord::Became { account, back, .. } if account == *wanted => {
+            ReloadableCardRecord::Opened(opened) if opened.account == *wanted => {
+                drawn.saturating_add(opened.amount.get())
+            }
+            ReloadableCardRecord::Reserved { account, amount, .. } if account == *wanted => {
+                drawn.saturating_add(amount.get())
+            }
+            ReloadableCardRecord::Moved { account, back, .. } | ReloadableCardRecord::Became { account, back, .. }
+                if account == *wanted =>
+            {
                 drawn.saturating_sub(back.get())
             }
             ReloadableCardRecord::Ended {
@@ -333,7 +352,10 @@ impl ReloadableCardRecords {
     pub(super) fn told(&self, after: u64, limit: usize) -> Vec<CardEvent> {
         let mut changed = Vec::new();
         self.shelf.scan(after, |number, entry| {
-            if let ReloadableCardRecord::Moved { card, .. } | ReloadableCardRecord::Charged { card, .. } | ReloadableCardRecord::Became { card, .. } = entry {
+            if let ReloadableCardRecord::Moved { card, .. }
+            | ReloadableCardRecord::Charged { card, .. }
+            | ReloadableCardRecord::Became { card, .. } = entry
+            {
                 changed.push((number + 1, *card));
             }
             changed.len() < limit

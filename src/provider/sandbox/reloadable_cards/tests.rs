@@ -66,7 +66,10 @@ async fn orders_at_once_never_overdraw_and_a_key_takes_once() {
         let program = program.clone();
         tokio::spawn(async move {
             if n % 2 == 0 {
-                matches!(program.open(&order(n, 300, true)).await.unwrap(), PlainOpenResult::Open(_))
+                matches!(
+                    program.open(&order(n, 300, true)).await.unwrap(),
+                    PlainOpenResult::Open(_)
+                )
             } else {
                 program.hold(&reserve(n, 300)).await.unwrap() == HoldResult::Held
             }
@@ -83,7 +86,10 @@ async fn orders_at_once_never_overdraw_and_a_key_takes_once() {
     let program = open(dir.path(), 9_000);
     for (n, taken) in (1..=20).zip(taken) {
         let again = if n % 2 == 0 {
-            matches!(program.open(&order(n, 300, true)).await.unwrap(), PlainOpenResult::Open(_))
+            matches!(
+                program.open(&order(n, 300, true)).await.unwrap(),
+                PlainOpenResult::Open(_)
+            )
         } else {
             program.hold(&reserve(n, 300)).await.unwrap() == HoldResult::Held
         };
@@ -170,7 +176,11 @@ async fn a_reservation_ends_one_way() {
         );
     }
     assert_eq!(program.hold(&reserve(4, 100)).await.unwrap(), HoldResult::Held);
-    for (n, stands) in [(4, HoldStatus::Held), (3, HoldStatus::NotFound), (9, HoldStatus::NotFound)] {
+    for (n, stands) in [
+        (4, HoldStatus::Held),
+        (3, HoldStatus::NotFound),
+        (9, HoldStatus::NotFound),
+    ] {
         assert_eq!(program.hold_status(JobId(n)).await.unwrap(), stands, "{n}");
     }
     assert_eq!(left(&program).await, 500);

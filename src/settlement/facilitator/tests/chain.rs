@@ -7,8 +7,9 @@ use parking_lot::Mutex;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, BoxFuture, ChainStanding, ListCursor, Decline, OutgoingTransfer, ErrorKind, Finality, ChainStatus, ChainMovement, ListPage,
-    PortError, Preparation, PreparedTransaction, Settlement, SubmitResult, Timestamp, OutgoingTransferRequest, TreasuryList,
+    Authorization, BoxFuture, ChainMovement, ChainStanding, ChainStatus, Decline, ErrorKind, Finality, ListCursor,
+    ListPage, OutgoingTransfer, OutgoingTransferRequest, PortError, Preparation, PreparedTransaction, Settlement,
+    SubmitResult, Timestamp, TreasuryList,
 };
 use purser_chains::solana::Pubkey;
 use purser_chains::solana::address::base58;
@@ -192,7 +193,11 @@ impl ChainReader for TestChain {
         now(self.shows(of))
     }
 
-    fn sign_for<'a>(&'a self, _: &'a OutgoingTransferRequest, _: Option<Pubkey>) -> BoxFuture<'a, Result<Authorization, PortError>> {
+    fn sign_for<'a>(
+        &'a self,
+        _: &'a OutgoingTransferRequest,
+        _: Option<Pubkey>,
+    ) -> BoxFuture<'a, Result<Authorization, PortError>> {
         none("sign")
     }
 

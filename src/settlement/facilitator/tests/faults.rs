@@ -1,13 +1,17 @@
 //! One payment, one transfer, one facilitator: whatever that one answers.
 
-use purser_actors::port::{Decline, ErrorKind, Finality, ChainStatus, PortError};
+use purser_actors::port::{ChainStatus, Decline, ErrorKind, Finality, PortError};
 use tokio::task::JoinHandle;
 
 use super::*;
 use crate::settlement::facilitator::rows::mark;
 
 /// A submission in a task of its own, as the engine waits.
-fn submitting(port: &Port, payment: &Authorization, prepared: &PreparedTransaction) -> JoinHandle<Result<SubmitResult, PortError>> {
+fn submitting(
+    port: &Port,
+    payment: &Authorization,
+    prepared: &PreparedTransaction,
+) -> JoinHandle<Result<SubmitResult, PortError>> {
     let (port, payment, prepared) = (port.clone(), payment.clone(), prepared.clone());
     tokio::spawn(async move { port.submit(&payment, &prepared).await })
 }

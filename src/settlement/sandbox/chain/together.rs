@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use parking_lot::Mutex;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
-use purser_actors::port::{Decline, ChainMovement, Timestamp};
+use purser_actors::port::{ChainMovement, Decline, Timestamp};
 
-use super::super::ledger::{ReplayKey, LedgerRecord, ChainTransfer};
+use super::super::ledger::{ChainTransfer, LedgerRecord, ReplayKey};
 use super::super::{evm, svm};
-use super::{SandboxChain, ChainState};
+use super::{ChainState, SandboxChain};
 
 /// Whatever lands shares a transaction, while there is one.
 #[derive(Default)]
@@ -64,7 +64,12 @@ impl SandboxChain {
     }
 
     /// Moves money without an authorization, if it is there.
-    pub(crate) fn transfer_plain(&self, state: &ChainState, now: Timestamp, plain: Plain) -> (Vec<LedgerRecord>, Option<Decline>) {
+    pub(crate) fn transfer_plain(
+        &self,
+        state: &ChainState,
+        now: Timestamp,
+        plain: Plain,
+    ) -> (Vec<LedgerRecord>, Option<Decline>) {
         let Plain { from, to, amount } = plain;
         let mut key = ReplayKey {
             payer: from,

@@ -4,8 +4,8 @@ use purser_actors::id::Wallet;
 use purser_actors::money::Usdc;
 use purser_actors::port::Timestamp;
 
-use super::{Account, ReplayKey, ChainLedger, ScheduledEvent, LedgerRecord};
-use crate::sandbox::archive::{ArchiveState, ArchiveRecord, RecordBuffer, name};
+use super::{Account, ChainLedger, LedgerRecord, ReplayKey, ScheduledEvent};
+use crate::sandbox::archive::{ArchiveRecord, ArchiveState, RecordBuffer, name};
 
 impl ArchiveRecord for LedgerRecord {
     fn decode(record: &[u8]) -> Result<Vec<Self>, String> {
@@ -92,8 +92,8 @@ impl ArchiveState for ChainLedger {
     }
 
     fn load(&mut self, saved: &[u8]) -> Result<(), String> {
-        let (saved, _) =
-            bincode::decode_from_slice::<LedgerCheckpoint, _>(saved, bincode::config::standard()).map_err(|e| e.to_string())?;
+        let (saved, _) = bincode::decode_from_slice::<LedgerCheckpoint, _>(saved, bincode::config::standard())
+            .map_err(|e| e.to_string())?;
         self.secret = saved.secret;
         self.accounts.extend(saved.accounts);
         self.token_accounts.extend(saved.token_accounts);

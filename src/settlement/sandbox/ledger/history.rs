@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::archive::by_transaction;
-use super::{ReplayKey, SettledTransfer, ChainLedger};
+use super::{ChainLedger, ReplayKey, SettledTransfer};
 
 impl ChainLedger {
     /// The first transfer of the transaction with this id, dropped or not.

@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use dashmap::DashMap;
-use purser_storage::stats::{HistogramSnapshot, Histogram};
+use purser_storage::stats::{Histogram, HistogramSnapshot};
 use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
 
 use super::{NO_RESPONSE, PostOutcome};
 use crate::engine::webhooks::WebhookSettings;
-use crate::id::{WebhookId, Wallet};
+use crate::id::{Wallet, WebhookId};
 use crate::kernel::AttemptFailure;
 
 /// When a try that found no room looks again, in milliseconds; jitter is added.
@@ -134,7 +134,11 @@ impl DeliveryLimiter {
     }
 
     /// A place for a try to any other, if there is one now.
-    pub(super) fn try_acquire_degraded(self: &Arc<Self>, endpoint: WebhookId, jitter: u64) -> Result<DeliveryPermit, AttemptFailure> {
+    pub(super) fn try_acquire_degraded(
+        self: &Arc<Self>,
+        endpoint: WebhookId,
+        jitter: u64,
+    ) -> Result<DeliveryPermit, AttemptFailure> {
         if self.tried.insert(endpoint, ()).is_some() {
             return Err(AttemptFailure::defer(BUSY_RETRY_MS + jitter % BUSY_RETRY_MS));
         }

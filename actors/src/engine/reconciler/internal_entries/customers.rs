@@ -5,7 +5,7 @@ use crate::banking::transfer::{self, BankTransfer, TransferDirection};
 use crate::card_withdrawal::{self, CardWithdrawal};
 use crate::id::{BankTransferId, CardId, WithdrawalId};
 use crate::product::Currency;
-use crate::reconciliation::{EntryKind, ListedEntry, EntryAmount, ReconciliationSource, EntryStatus};
+use crate::reconciliation::{EntryAmount, EntryKind, EntryStatus, ListedEntry, ReconciliationSource};
 use crate::reloadable_card::{self, ReloadableCard};
 
 /// What the bank was told to move. That it came back is another entry, of what came in.
@@ -24,7 +24,9 @@ pub(super) fn from_bank_transfer(number: u128, transfer: &BankTransfer) -> Optio
 /// What was credited of what came in at the bank, from outside or back.
 pub(super) fn of_incoming(number: u128, transfer: &BankTransfer) -> Option<InternalEntry> {
     let (reference, cents) = match &transfer.status {
-        transfer::Status::Complete(reference) if transfer.way == TransferDirection::Incoming => (reference, transfer.cents),
+        transfer::Status::Complete(reference) if transfer.way == TransferDirection::Incoming => {
+            (reference, transfer.cents)
+        }
         transfer::Status::Returned(back) => (&back.reference, back.amount.whole_cents()),
         _ => return None,
     };

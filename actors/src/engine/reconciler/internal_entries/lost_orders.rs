@@ -7,7 +7,7 @@ use crate::id::JobId;
 use crate::kernel::table;
 use crate::lost_order::BookedOrder;
 use crate::product::Currency;
-use crate::reconciliation::{ListedEntry, EntryAmount, ReconciliationSource, EntryStatus};
+use crate::reconciliation::{EntryAmount, EntryStatus, ListedEntry, ReconciliationSource};
 
 /// What was ordered of a provider under this key, also where only an operator knows of it.
 pub(in crate::engine) async fn ordered(

@@ -2,15 +2,15 @@
 
 use purser_storage::{Store, StoreError};
 
-use super::{InternalEntry, transfer_entry, of_incoming_transfer, of_payment, read};
-use crate::engine::untracked_transfers::recorded::{RecordedTransfers, Row};
+use super::{InternalEntry, of_incoming_transfer, of_payment, read, transfer_entry};
 use crate::engine::incoming::{Settles, settles_by};
+use crate::engine::untracked_transfers::recorded::{RecordedTransfers, Row};
 use crate::id::{DepositId, Network};
 use crate::incoming::{Incoming, Transfer};
 use crate::kernel::{EntityKind, table};
 use crate::payment::{self, Payment};
-use crate::port::{OutgoingTransfer, ChainMovement, TransferName, claim_key};
-use crate::reconciliation::{EntryKind, ListedEntry, EntryAmount, ReconciliationSource, EntryStatus};
+use crate::port::{ChainMovement, OutgoingTransfer, TransferName, claim_key};
+use crate::reconciliation::{EntryAmount, EntryKind, EntryStatus, ListedEntry, ReconciliationSource};
 
 /// What a transfer to our treasury paid for, or whom it was credited to. A payment that was refused, or never sent, says
 /// no more than that nobody expects it.
@@ -45,7 +45,8 @@ pub(in crate::engine::reconciler) async fn deposited(
         }
     };
     let of_its_own = DepositId::of(network, &moved.transaction, moved.index);
-    let incoming: Option<Incoming> = read(store, &table::entity(EntityKind::Incoming, &of_its_own.0.to_be_bytes())).await?;
+    let incoming: Option<Incoming> =
+        read(store, &table::entity(EntityKind::Incoming, &of_its_own.0.to_be_bytes())).await?;
     if let Some(taken) = incoming.as_ref().and_then(of_incoming_transfer) {
         return Ok(Some(taken));
     }
@@ -72,7 +73,11 @@ pub(in crate::engine::reconciler) fn outgoing_transfer(
 }
 
 /// Which of the transfers out of the treasury by one transaction was for this.
-pub(in crate::engine::reconciler) fn left_for(all: &[OutgoingTransfer], subject: &str, known: &RecordedTransfers) -> Option<u32> {
+pub(in crate::engine::reconciler) fn left_for(
+    all: &[OutgoingTransfer],
+    subject: &str,
+    known: &RecordedTransfers,
+) -> Option<u32> {
     let mut explained = all.iter().zip(known.explain(all));
     let is_its = |row: Option<&Row>| row.is_some_and(|row| row.left.subject == subject);
     let (one, _) = explained.find(|(_, row)| is_its(*row))?;
