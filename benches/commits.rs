@@ -25,7 +25,7 @@ use crate::callers::{Calls, closed_loop};
 use crate::report::{self, Row, Sample};
 use crate::{Fault, Plan, host_info};
 
-pub(crate) use entity::{CounterId, Tally, family};
+pub(crate) use entity::{CounterId, Tally, start_registry};
 
 /// Rows that are written over and over.
 const KEYS: u64 = 16_384;
@@ -34,10 +34,10 @@ const RAW: &str = "raw log + fdatasync";
 const SLED_ROW: &str = "sled + fdatasync, snapshot only";
 const SLED: &str = "sled + fdatasync, the same data";
 const JOURNAL: &str = "journal";
-const MANY: &str = "shell, many actors";
-const HOT: &str = "shell, one hot actor";
-const BARE_MANY: &str = "bare ractor, many actors";
-const BARE_HOT: &str = "bare ractor, one hot actor";
+const MANY_ACTORS: &str = "shell, many actors";
+const HOT_ACTOR: &str = "shell, one hot actor";
+const BARE_MANY_ACTORS: &str = "bare ractor, many actors";
+const BARE_HOT_ACTOR: &str = "bare ractor, one hot actor";
 
 /// Measures and prints.
 pub(crate) fn run(plan: Plan) -> Result<(), Fault> {
@@ -49,8 +49,8 @@ pub(crate) fn run(plan: Plan) -> Result<(), Fault> {
         );
         let ceilings: &[(&str, &[&str])] = &[
             (JOURNAL, &[RAW, SLED]),
-            (MANY, &[RAW, SLED, SLED_ROW, JOURNAL, BARE_MANY]),
-            (HOT, &[RAW, SLED, BARE_HOT]),
+            (MANY_ACTORS, &[RAW, SLED, SLED_ROW, JOURNAL, BARE_MANY_ACTORS]),
+            (HOT_ACTOR, &[RAW, SLED, BARE_HOT_ACTOR]),
         ];
         report::print(&title, &rows, ceilings);
     }
@@ -61,7 +61,7 @@ fn measure(plan: Plan, callers: usize) -> Result<Vec<Row>, Fault> {
     let dir = host_info::directory()?;
     let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let bench = Bench::open(dir.path(), runtime, callers, Duration::from_millis(plan.round_ms))?;
-    let names = [RAW, SLED_ROW, SLED, JOURNAL, MANY, HOT, BARE_MANY, BARE_HOT];
+    let names = [RAW, SLED_ROW, SLED, JOURNAL, MANY_ACTORS, HOT_ACTOR, BARE_MANY_ACTORS, BARE_HOT_ACTOR];
     let mut rows: Vec<Row> = names.into_iter().map(Row::new).collect();
     // The round before the first warms caches, files and actors.
     for round in 0..=plan.rounds {
@@ -119,7 +119,7 @@ impl Written {
                 value: self.value.clone(),
             }],
             events: vec![self.event.clone()],
-            lane: None,
+            session: None,
         }
     }
 }
@@ -153,7 +153,7 @@ impl Bench {
         let limits = StoreLimits::production();
         let direct = open_journal(dir.join("direct"), limits)?;
         let shell = open_journal(dir.join("shell"), limits)?;
-        let (tallies, root) = runtime.block_on(family(shell.clone()))?;
+        let (tallies, root) = runtime.block_on(start_registry(shell.clone()))?;
         let echoes = runtime.block_on(async {
             let mut echoes = Vec::new();
             for _ in 0..KEYS {
@@ -202,9 +202,9 @@ impl Bench {
             SLED_ROW => self.sled("snapshots", 0),
             SLED => self.sled("all", self.written.event.payload.len()),
             JOURNAL => Ok(self.until_drained(&self.direct, || self.runtime.block_on(self.direct()))),
-            MANY => Ok(self.until_drained(&self.shell, || self.runtime.block_on(self.commands(KEYS)))),
-            HOT => Ok(self.until_drained(&self.shell, || self.runtime.block_on(self.commands(1)))),
-            BARE_MANY => Ok(sample(&self.runtime.block_on(self.bare(self.echoes.len())), 0.0)),
+            MANY_ACTORS => Ok(self.until_drained(&self.shell, || self.runtime.block_on(self.commands(KEYS)))),
+            HOT_ACTOR => Ok(self.until_drained(&self.shell, || self.runtime.block_on(self.commands(1)))),
+            BARE_MANY_ACTORS => Ok(sample(&self.runtime.block_on(self.bare(self.echoes.len())), 0.0)),
             _ => Ok(sample(&self.runtime.block_on(self.bare(1)), 0.0)),
         }
     }

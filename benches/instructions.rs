@@ -8,9 +8,9 @@ use std::process::{Command, Stdio};
 use purser_storage::StoreLimits;
 use tokio::runtime::Builder;
 
-use crate::commits::{CounterId, family, open_journal};
+use crate::commits::{CounterId, start_registry, open_journal};
 use crate::web::clients::ClientPool;
-use crate::web::driver::{self, Work};
+use crate::web::driver::{self, Workload};
 use crate::web::process::Service;
 use crate::{Fault, host_info};
 
@@ -108,7 +108,7 @@ pub(crate) fn commands(count: u64, dir: &str) -> Result<(), Fault> {
     let store = open_journal(dir.into(), limits)?;
     let runtime = Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        let (tallies, _root) = family(store.clone()).await?;
+        let (tallies, _root) = start_registry(store.clone()).await?;
         for n in 0..count {
             let asked = tallies.ask(CounterId(n % 64), 1).await;
             asked.map_err(|refusal| format!("{refusal:?}"))?;
@@ -127,11 +127,11 @@ fn count_web(dir: &Path, paid: usize, reads: usize) -> Result<u64, Fault> {
     let client = Builder::new_current_thread().enable_all().build()?;
     client.block_on(async {
         let shop = ClientPool::open(service.address, 1).await?;
-        let told = shop.told();
+        let told = shop.delivered();
         let payments = shop.sign(paid).await?;
         driver::drive(service.address, driver::spread(&payments, 1), 200).await?;
         let read = shop.balance_requests(1).swap_remove(0);
-        driver::drive(service.address, vec![Work::Each(vec![read; reads])], 200).await?;
+        driver::drive(service.address, vec![Workload::Each(vec![read; reads])], 200).await?;
         shop.until(|now| now.ready >= told.ready + paid as u64).await
     })?;
     drop(client);

@@ -39,9 +39,9 @@ pub(crate) struct Plan {
     /// Accounts that lie idle on disk.
     pub(crate) idle_accounts: u64,
     /// WebSocket subscribers.
-    pub(crate) watchers: usize,
+    pub(crate) subscribers: usize,
     /// How long events are timed on their way to them.
-    pub(crate) told_seconds: usize,
+    pub(crate) delivery_seconds: usize,
     /// Payments of a round on a chain of this machine.
     pub(crate) payments: usize,
     /// How long payments come at an even pace.
@@ -53,8 +53,8 @@ const FULL: Plan = Plan {
     round_ms: 1_500,
     paid_calls: 6_000,
     idle_accounts: 1_000_000,
-    watchers: 10_000,
-    told_seconds: 20,
+    subscribers: 10_000,
+    delivery_seconds: 20,
     payments: 6_000,
     paced_seconds: 20,
 };
@@ -64,8 +64,8 @@ const SHORT: Plan = Plan {
     round_ms: 300,
     paid_calls: 600,
     idle_accounts: 20_000,
-    watchers: 2_000,
-    told_seconds: 4,
+    subscribers: 2_000,
+    delivery_seconds: 4,
     payments: 1_000,
     paced_seconds: 6,
 };

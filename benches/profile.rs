@@ -9,9 +9,9 @@ use purser_storage::StoreLimits;
 use tokio::runtime::Builder;
 
 use crate::callers::closed_loop;
-use crate::commits::{CounterId, family, open_journal};
+use crate::commits::{CounterId, start_registry, open_journal};
 use crate::web::clients::ClientPool;
-use crate::web::driver::{self, Work};
+use crate::web::driver::{self, Workload};
 use crate::web::process::Service;
 use crate::{Fault, host_info};
 
@@ -94,7 +94,7 @@ fn web(kind: &str, dir: &Path, data: &Path) -> Result<usize, Fault> {
         } else {
             Vec::new()
         };
-        let told = shop.told();
+        let told = shop.delivered();
         let recorder = record(service.id(), data)?;
         let calls = if kind == "paid" {
             let calls = driver::drive(service.address, driver::spread(&payments, CONNECTIONS), 200).await?;
@@ -102,7 +102,7 @@ fn web(kind: &str, dir: &Path, data: &Path) -> Result<usize, Fault> {
                 .await?;
             calls
         } else {
-            let work = requests.into_iter().map(|r| Work::Same(r, TIME)).collect();
+            let work = requests.into_iter().map(|r| Workload::Same(r, TIME)).collect();
             let status = if kind == "read" { 200 } else { 402 };
             driver::drive(service.address, work, status).await?
         };
@@ -115,7 +115,7 @@ fn commands(dir: &Path, data: &Path) -> Result<usize, Fault> {
     let store = open_journal(dir.join("store"), StoreLimits::production())?;
     let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let calls = runtime.block_on(async {
-        let (tallies, root) = family(store.clone()).await?;
+        let (tallies, root) = start_registry(store.clone()).await?;
         let load = |time| {
             let tallies = tallies.clone();
             closed_loop(1024, time, move |n| {

@@ -21,10 +21,10 @@ use crate::web::process::Service;
 use crate::{Fault, host_info, report};
 use agent::SoakAgent;
 
-const VISITORS: usize = 48;
+const AGENTS: usize = 48;
 /// Closed loop, to find the capacity.
 const CALIBRATION: Duration = Duration::from_secs(10);
-const LIFE: Duration = Duration::from_secs(60);
+const RUN_BETWEEN_KILLS: Duration = Duration::from_secs(60);
 /// Of the measured capacity.
 const LOAD_PERCENT: u32 = 80;
 /// Small, so that half an hour shows that old segments go.
@@ -48,7 +48,7 @@ pub(crate) struct Tally {
 
 /// One second.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Moment {
+pub(crate) struct SecondStats {
     visits: f64,
     p99_ms: f64,
     resident_mib: f64,
@@ -75,7 +75,7 @@ pub(crate) fn run(minutes: u64, plot: Option<PathBuf>) -> Result<(), Fault> {
             stopping: AtomicBool::new(false),
         }),
     };
-    let (moments, kills) = client.block_on(soak.whole(minutes))?;
+    let (moments, kills) = client.block_on(soak.run_all(minutes))?;
     let tally = &soak.tally;
     let (signed, bought) = (
         tally.signed.load(Ordering::Relaxed),
@@ -85,7 +85,7 @@ pub(crate) fn run(minutes: u64, plot: Option<PathBuf>) -> Result<(), Fault> {
         "  {signed} payments signed, {bought} answered with their product; {} events heard in order",
         tally.events.load(Ordering::Relaxed)
     );
-    print_lives(&moments, &kills);
+    print_intervals(&moments, &kills);
     if signed == 0 || kills.is_empty() || tally.events.load(Ordering::Relaxed) < signed {
         return Err("too little happened to prove anything".into());
     }
@@ -106,24 +106,24 @@ struct Soak {
 }
 
 impl Soak {
-    async fn whole(&self, minutes: u64) -> Result<(Vec<Moment>, Vec<usize>), Fault> {
+    async fn run_all(&self, minutes: u64) -> Result<(Vec<SecondStats>, Vec<usize>), Fault> {
         let mut service = self.start().await?;
         let visits_before = self.tally.visits.load(Ordering::Relaxed);
-        let visitors = self.send_visitors(None);
+        let visitors = self.start_agents(None);
         let begun = Instant::now();
         tokio::time::sleep(CALIBRATION).await;
         let done = self.tally.visits.load(Ordering::Relaxed) - visits_before;
         let capacity = done as f64 / begun.elapsed().as_secs_f64();
-        self.call_back(visitors).await?;
+        self.stop_agents(visitors).await?;
         let rate = capacity * f64::from(LOAD_PERCENT) / 100.0;
         println!("\nSoak, {minutes} minutes: capacity {capacity:.0} visits a second, load {rate:.0}");
 
-        let visitors = self.send_visitors(Some(Duration::from_secs_f64(VISITORS as f64 / rate)));
-        let watch = tokio::spawn(watch(self.dir.clone(), self.tally.clone()));
+        let visitors = self.start_agents(Some(Duration::from_secs_f64(AGENTS as f64 / rate)));
+        let watch = tokio::spawn(sample_every_second(self.dir.clone(), self.tally.clone()));
         let begun = Instant::now();
         let mut kills = Vec::new();
         for minute in 1..=minutes {
-            let until = LIFE * u32::try_from(minute)?;
+            let until = RUN_BETWEEN_KILLS * u32::try_from(minute)?;
             tokio::time::sleep(until.saturating_sub(begun.elapsed())).await;
             if visitors.iter().any(JoinHandle::is_finished) {
                 break;
@@ -134,7 +134,7 @@ impl Soak {
             drop(service);
             service = self.start().await?;
         }
-        self.call_back(visitors).await?;
+        self.stop_agents(visitors).await?;
         let moments = watch.await?;
         service.stop()?;
         Ok((moments, kills))
@@ -156,14 +156,14 @@ impl Soak {
         Ok(service)
     }
 
-    fn send_visitors(&self, every: Option<Duration>) -> Vec<JoinHandle<Result<(), Fault>>> {
+    fn start_agents(&self, every: Option<Duration>) -> Vec<JoinHandle<Result<(), Fault>>> {
         self.tally.stopping.store(false, Ordering::Relaxed);
-        (0..VISITORS)
+        (0..AGENTS)
             .map(|n| tokio::spawn(SoakAgent::visits(self.address, self.tally.clone(), n, every)))
             .collect()
     }
 
-    async fn call_back(&self, visitors: Vec<JoinHandle<Result<(), Fault>>>) -> Result<(), Fault> {
+    async fn stop_agents(&self, visitors: Vec<JoinHandle<Result<(), Fault>>>) -> Result<(), Fault> {
         self.tally.stopping.store(true, Ordering::Relaxed);
         for visitor in visitors {
             visitor.await??;
@@ -187,8 +187,8 @@ impl Soak {
 }
 
 /// Looks once a second, until the visitors are called back.
-async fn watch(dir: PathBuf, tally: Arc<Tally>) -> Vec<Moment> {
-    let mut moments: Vec<Moment> = Vec::new();
+async fn sample_every_second(dir: PathBuf, tally: Arc<Tally>) -> Vec<SecondStats> {
+    let mut moments: Vec<SecondStats> = Vec::new();
     let mut second = tokio::time::interval(Duration::from_secs(1));
     second.tick().await;
     let mut visits = tally.visits.load(Ordering::Relaxed);
@@ -204,7 +204,7 @@ async fn watch(dir: PathBuf, tally: Arc<Tally>) -> Vec<Moment> {
             process => host_info::resident_mib(process) as f64,
         };
         let store = dir.join("data/store");
-        moments.push(Moment {
+        moments.push(SecondStats {
             visits: (now - visits) as f64,
             p99_ms: f64::from(p99) / 1_000.0,
             resident_mib: resident,
@@ -234,7 +234,7 @@ fn mib(dir: &Path, prefix: &str) -> f64 {
 }
 
 /// A line for the first lives and the last: what grows shows between them.
-fn print_lives(moments: &[Moment], kills: &[usize]) {
+fn print_intervals(moments: &[SecondStats], kills: &[usize]) {
     let mut from = 0;
     println!("  life   visits/s   p99 ms   resident MiB   journal MiB   snapshots MiB   sandbox MiB");
     for (n, to) in kills.iter().enumerate() {

@@ -11,7 +11,7 @@ use tokio::runtime::Builder;
 
 use crate::report::{self, Row, Sample};
 use crate::web::clients::{self as web_clients, ClientPool};
-use crate::web::driver::{self, Connection, Work};
+use crate::web::driver::{self, Connection, Workload};
 use crate::web::process::Service;
 use crate::{Fault, Plan, host_info};
 use clients::{ReceivedEvents, SubscriberProcess, SubscriberSetup};
@@ -36,17 +36,17 @@ pub(crate) fn run(plan: Plan) -> Result<(), Fault> {
     let service = Service::start(dir.path(), &[])?;
     let client = Builder::new_current_thread().enable_all().build()?;
     let shop = client.block_on(ClientPool::open(service.address, BUYERS))?;
-    let count = allowed(plan.watchers);
+    let count = allowed(plan.subscribers);
     let tokens = client.block_on(sign_in(service.address, count.div_ceil(STREAMS_A_TOKEN)))?;
     let bench = Bench {
         idle: (0..count).map(|n| tokens[n / STREAMS_A_TOKEN].clone()).collect(),
         service,
-        shop,
+        clients: shop,
         plan,
     };
     println!("\n{count} subscribers of {} accounts", tokens.len());
-    let crowd = bench.memory()?;
-    client.block_on(bench.told(crowd))?;
+    let crowd = bench.measure_memory()?;
+    client.block_on(bench.measure_delivery(crowd))?;
     let mut rows = [WITHOUT, WITH].map(Row::new);
     for round in 0..=plan.rounds.min(5) {
         let samples = client.block_on(bench.round(round))?;
@@ -87,7 +87,7 @@ struct Bench {
     /// A token for each subscriber that nothing happens to.
     idle: Vec<String>,
     service: Service,
-    shop: ClientPool,
+    clients: ClientPool,
     plan: Plan,
 }
 
@@ -99,7 +99,7 @@ impl Bench {
             address: self.service.address,
             generation,
             idle: self.idle.clone(),
-            active: self.shop.tokens().map(str::to_owned).collect(),
+            active: self.clients.tokens().map(str::to_owned).collect(),
         })
     }
 
@@ -108,7 +108,7 @@ impl Bench {
     }
 
     /// Resident memory before and after they came: the service's, for each.
-    fn memory(&self) -> Result<SubscriberProcess, Fault> {
+    fn measure_memory(&self) -> Result<SubscriberProcess, Fault> {
         let before = self.resident_kib();
         let crowd = self.gather(0)?;
         std::thread::sleep(Duration::from_secs(2));
@@ -120,19 +120,19 @@ impl Bench {
     }
 
     /// So many events a second, made by purchases at an even pace, among idle subscribers.
-    async fn told(&self, mut crowd: SubscriberProcess) -> Result<(), Fault> {
-        let first = self.shop.sign(BUYERS).await?;
+    async fn measure_delivery(&self, mut crowd: SubscriberProcess) -> Result<(), Fault> {
+        let first = self.clients.sign(BUYERS).await?;
         let work = driver::spread(&first, CONNECTIONS);
         let bought = first.len() as u64;
         driver::drive(self.service.address, work, 200).await?;
         let of_first = crowd.settled()?;
         let rate = EVENTS_A_SECOND * bought / of_first.events.max(1);
-        let calls = usize::try_from(rate)? * self.plan.told_seconds;
-        let payments = self.shop.sign(calls).await?;
+        let calls = usize::try_from(rate)? * self.plan.delivery_seconds;
+        let payments = self.clients.sign(calls).await?;
         let every = Duration::from_secs_f64(CONNECTIONS as f64 / rate as f64);
         let work = driver::spread(&payments, CONNECTIONS).into_iter();
         let paced = work.map(|work| match work {
-            Work::Each(requests) => Work::Paced(requests, every),
+            Workload::Each(requests) => Workload::Paced(requests, every),
             same => same,
         });
         let calls = driver::drive(self.service.address, paced.collect(), 200).await?;
@@ -140,7 +140,7 @@ impl Bench {
             events,
             p50_ms,
             p99_ms,
-            most_ms,
+            max_ms: most_ms,
         } = crowd.settled()?;
         println!(
             "  {:.0} purchases and {:.0} events a second: from the decision (its commit included) to receipt p50 {p50_ms} ms, \
@@ -148,7 +148,7 @@ impl Bench {
             calls.latencies.len() as f64 / calls.seconds,
             events as f64 / calls.seconds,
         );
-        crowd.leave()
+        crowd.disconnect()
     }
 
     /// One round without and one with them, in turn first and second.
@@ -165,26 +165,26 @@ impl Bench {
             };
             // Coming and going is over.
             tokio::time::sleep(Duration::from_secs(1)).await;
-            samples[usize::from(watched)] = self.paid().await?;
+            samples[usize::from(watched)] = self.run_purchases().await?;
             if let Some(crowd) = crowd {
-                crowd.leave()?;
+                crowd.disconnect()?;
             }
         }
         Ok(samples)
     }
 
     /// Over when the last answer is in and its buyer was told.
-    async fn paid(&self) -> Result<Sample, Fault> {
-        let payments = self.shop.sign(self.plan.paid_calls).await?;
-        let told = self.shop.told();
+    async fn run_purchases(&self) -> Result<Sample, Fault> {
+        let payments = self.clients.sign(self.plan.paid_calls).await?;
+        let told = self.clients.delivered();
         let before = host_info::cpu_us(self.service.id());
         let begun = std::time::Instant::now();
         let calls = driver::drive(self.service.address, driver::spread(&payments, CONNECTIONS), 200).await?;
         let count = calls.latencies.len() as u64;
-        self.shop.until(|now| now.settled >= told.settled + count).await?;
+        self.clients.until(|now| now.settled >= told.settled + count).await?;
         let pushed = begun.elapsed().as_secs_f64();
         let cpu = (host_info::cpu_us(self.service.id()) - before) as f64 / count.max(1) as f64;
-        self.shop.until(|now| now.ready >= told.ready + count).await?;
+        self.clients.until(|now| now.ready >= told.ready + count).await?;
         tokio::time::sleep(Duration::from_millis(500)).await;
         let sample = Sample::of(calls.latencies, pushed, calls.seconds);
         Ok(Sample { cpu, ..sample })

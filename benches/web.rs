@@ -13,7 +13,7 @@ use tokio::runtime::Builder;
 use crate::report::{self, Row, Sample};
 use crate::{Fault, Plan, host_info};
 use clients::ClientPool;
-use driver::Work;
+use driver::Workload;
 use process::{Constant, Service, Stub};
 
 /// Connections, each with one call in flight.
@@ -41,7 +41,7 @@ pub(crate) fn run(plan: Plan) -> Result<(), Fault> {
             "/get-account-balance",
         ))?,
         constant_402: Stub::start(&Constant::of(&shop.challenge, "/get-card"))?,
-        shop,
+        clients: shop,
         service,
         plan,
     };
@@ -70,11 +70,11 @@ pub(crate) fn run(plan: Plan) -> Result<(), Fault> {
 fn print_sizes(bench: &Bench) {
     println!(
         "  answers: bought {} + {} bytes, challenge {} + {} bytes (head + body); a payment's request {} bytes",
-        bench.shop.bought.head.len(),
-        bench.shop.bought.body.len(),
-        bench.shop.challenge.head.len(),
-        bench.shop.challenge.body.len(),
-        bench.shop.request_bytes,
+        bench.clients.bought.head.len(),
+        bench.clients.bought.body.len(),
+        bench.clients.challenge.head.len(),
+        bench.clients.challenge.body.len(),
+        bench.clients.request_bytes,
     );
 }
 
@@ -82,7 +82,7 @@ struct Bench {
     paid_stub: Stub,
     hello: Stub,
     constant_402: Stub,
-    shop: ClientPool,
+    clients: ClientPool,
     service: Service,
     plan: Plan,
 }
@@ -90,22 +90,22 @@ struct Bench {
 impl Bench {
     /// One round of every row, in the order of their names.
     async fn round(&self) -> Result<Vec<Sample>, Fault> {
-        let payments = self.shop.sign(self.plan.paid_calls).await?;
+        let payments = self.clients.sign(self.plan.paid_calls).await?;
         let spread = || driver::spread(&payments, CONNECTIONS);
         let before = host_info::cpu_us(self.paid_stub.id());
         let calls = driver::drive(self.paid_stub.address, spread(), 200).await?;
         let cpu = host_info::cpu_us(self.paid_stub.id()) - before;
         let stub = with_cpu(Sample::of(calls.latencies, calls.seconds, calls.seconds), cpu);
 
-        let (paid, ready) = self.paid(spread()).await?;
-        let balance = self.shop.balance_requests(CONNECTIONS);
+        let (paid, ready) = self.run_purchases(spread()).await?;
+        let balance = self.clients.balance_requests(CONNECTIONS);
         let hello = self
             .constant(self.hello.address, self.hello.id(), &balance, 200)
             .await?;
         let read = self
             .constant(self.service.address, self.service.id(), &balance, 200)
             .await?;
-        let unpaid = vec![self.shop.unpaid_request(); CONNECTIONS];
+        let unpaid = vec![self.clients.unpaid_request(); CONNECTIONS];
         let constant = self
             .constant(self.constant_402.address, self.constant_402.id(), &unpaid, 402)
             .await?;
@@ -116,17 +116,17 @@ impl Bench {
     }
 
     /// Over when the last answer is in and its subscriber was told; and again when every card is ready.
-    async fn paid(&self, work: Vec<Work>) -> Result<(Sample, Sample), Fault> {
-        let told = self.shop.told();
+    async fn run_purchases(&self, work: Vec<Workload>) -> Result<(Sample, Sample), Fault> {
+        let told = self.clients.delivered();
         let begun = Instant::now();
         let before = host_info::cpu_us(self.service.id());
         let calls = driver::drive(self.service.address, work, 200).await?;
         let count = calls.latencies.len() as u64;
-        self.shop.until(|now| now.settled >= told.settled + count).await?;
+        self.clients.until(|now| now.settled >= told.settled + count).await?;
         let pushed = begun.elapsed().as_secs_f64();
         let cpu = host_info::cpu_us(self.service.id()) - before;
         let paid = with_cpu(Sample::of(calls.latencies.clone(), pushed, calls.seconds), cpu);
-        self.shop.until(|now| now.ready >= told.ready + count).await?;
+        self.clients.until(|now| now.ready >= told.ready + count).await?;
         let ready = begun.elapsed().as_secs_f64();
         let cpu = host_info::cpu_us(self.service.id()) - before;
         // What was bought in this round is not written to the snapshots in the next one.
@@ -142,7 +142,7 @@ impl Bench {
         status: u16,
     ) -> Result<Sample, Fault> {
         let time = Duration::from_millis(self.plan.round_ms);
-        let work = requests.iter().map(|r| Work::Same(r.clone(), time)).collect();
+        let work = requests.iter().map(|r| Workload::Same(r.clone(), time)).collect();
         let before = host_info::cpu_us(process);
         let calls = driver::drive(address, work, status).await?;
         let cpu = host_info::cpu_us(process) - before;

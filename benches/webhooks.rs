@@ -25,15 +25,15 @@ use crate::web::process::Service;
 use crate::{Fault, Plan, host_info};
 
 /// Accounts with one endpoint that lives.
-const LIVE: usize = 64;
+const LIVE_ACCOUNTS: usize = 64;
 /// Accounts whose endpoints are dead, and how many each has; every second one refuses, the others accept and never answer.
-const DEAD: usize = 100;
+const DEAD_ACCOUNTS: usize = 100;
 const EACH: usize = 20;
 /// Between two purchases of an account that is listened to; of the others every tenth account buys.
 const PACE: Duration = Duration::from_millis(20);
 /// A round is so much longer than that of other rooms: a try that hangs takes 15 s.
 const LONGER: u32 = 8;
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Measures and prints.
 pub(crate) fn run(plan: Plan) -> Result<(), Fault> {
@@ -44,9 +44,9 @@ pub(crate) fn run(plan: Plan) -> Result<(), Fault> {
     let alone = ServiceUnderTest::open(&client, alone.path(), &live, None)?;
     let beside = ServiceUnderTest::open(&client, beside.path(), &live, Some(&dead))?;
     println!(
-        "\nWebhooks: {LIVE} live endpoints, alone and beside {} dead ones; one purchase every {} ms, milliseconds from \
+        "\nWebhooks: {LIVE_ACCOUNTS} live endpoints, alone and beside {} dead ones; one purchase every {} ms, milliseconds from \
          the event's time to its receipt",
-        DEAD * EACH,
+        DEAD_ACCOUNTS * EACH,
         PACE.as_millis()
     );
     let mut rounds = Vec::new();
@@ -90,8 +90,8 @@ impl std::fmt::Display for Latencies {
 /// A service with its customers.
 struct ServiceUnderTest {
     service: Service,
-    heard: ClientPool,
-    unheard: ClientPool,
+    clients: ClientPool,
+    clients_without_endpoint: ClientPool,
 }
 
 impl ServiceUnderTest {
@@ -107,8 +107,8 @@ impl ServiceUnderTest {
         ];
         let service = Service::start_with(dir, &[], &local)?;
         client.block_on(async {
-            let heard = ClientPool::open(service.address, LIVE).await?;
-            let unheard = ClientPool::open(service.address, DEAD).await?;
+            let heard = ClientPool::open(service.address, LIVE_ACCOUNTS).await?;
+            let unheard = ClientPool::open(service.address, DEAD_ACCOUNTS).await?;
             for token in heard.tokens() {
                 register(service.address, token, &live.url).await?;
             }
@@ -119,11 +119,11 @@ impl ServiceUnderTest {
                     }
                 }
             }
-            live.quiet().await;
+            live.drain().await;
             Ok(Self {
                 service,
-                heard,
-                unheard,
+                clients: heard,
+                clients_without_endpoint: unheard,
             })
         })
     }
@@ -131,7 +131,7 @@ impl ServiceUnderTest {
     /// Purchases at their pace; the time of each `card.ready` to its receiver.
     async fn round(&self, live: &Receiver, time: Duration) -> Result<Latencies, Fault> {
         let count = (time.as_millis() / PACE.as_millis()) as usize;
-        let (heard, unheard) = (self.heard.sign(count).await?, self.unheard.sign(count / 10).await?);
+        let (heard, unheard) = (self.clients.sign(count).await?, self.clients_without_endpoint.sign(count / 10).await?);
         let mut connection = Connection::open(self.service.address).await?;
         let mut pace: Interval = interval(PACE);
         pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -145,7 +145,7 @@ impl ServiceUnderTest {
                 assert_eq!(connection.call(&payment).await?.status, 200);
             }
         }
-        let mut took = live.take(count).await?;
+        let mut took = live.take_ages(count).await?;
         took.sort_unstable();
         let at = |share: usize| took.get(took.len() * share / 100).copied().unwrap_or(0);
         Ok(Latencies {
@@ -196,11 +196,11 @@ impl Receiver {
     }
 
     /// The ages of so many events.
-    async fn take(&self, count: usize) -> Result<Vec<u64>, Fault> {
+    async fn take_ages(&self, count: usize) -> Result<Vec<u64>, Fault> {
         let mut ages = self.ages.lock().await;
         let mut taken = Vec::with_capacity(count);
         while taken.len() < count {
-            let next = timeout(PATIENCE, ages.recv()).await;
+            let next = timeout(TIMEOUT, ages.recv()).await;
             taken.push(
                 next.ok()
                     .flatten()
@@ -211,10 +211,10 @@ impl Receiver {
     }
 
     /// Everything that is still on its way to us has come.
-    async fn quiet(&self) {
+    async fn drain(&self) {
         let mut ages = self.ages.lock().await;
         let begun = Instant::now();
-        while begun.elapsed() < PATIENCE && timeout(Duration::from_secs(1), ages.recv()).await.is_ok() {}
+        while begun.elapsed() < TIMEOUT && timeout(Duration::from_secs(1), ages.recv()).await.is_ok() {}
     }
 }
 
@@ -230,8 +230,8 @@ async fn receive(State(told): State<UnboundedSender<u64>>, body: Bytes) {
 
 /// Two addresses at which nobody answers.
 struct DeadEndpoints {
-    hangs: std::net::TcpListener,
-    refuses: SocketAddr,
+    hanging: std::net::TcpListener,
+    refusing: SocketAddr,
 }
 
 impl DeadEndpoints {
@@ -244,15 +244,15 @@ impl DeadEndpoints {
             .build()?
             .block_on(async { socket.listen(4_096)?.into_std() })?;
         let refuses = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?;
-        Ok(Self { hangs, refuses })
+        Ok(Self { hanging: hangs, refusing: refuses })
     }
 
     fn url(&self, n: usize) -> String {
         let address = if n.is_multiple_of(2) {
-            self.hangs.local_addr().ok()
+            self.hanging.local_addr().ok()
         } else {
             None
         };
-        format!("http://{}/{n}", address.unwrap_or(self.refuses))
+        format!("http://{}/{n}", address.unwrap_or(self.refusing))
     }
 }

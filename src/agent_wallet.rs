@@ -18,7 +18,7 @@ use crate::vault::{Vault, VaultError};
 /// First bytes of what is sealed: no month, so none is taken for a card number, nor one for the other.
 const KEYS: u8 = 0xF2;
 const REQUEST: u8 = 0xF3;
-const ANSWER: u8 = 0xF4;
+const RESPONSE: u8 = 0xF4;
 const PAYMENT: u8 = 0xF5;
 
 /// Where a call goes.
@@ -71,7 +71,7 @@ impl PaidHttpRequest {
 /// # Errors
 /// When it was not sealed for this spend.
 pub fn open_response(vault: &Vault, spend: WalletPaymentId, sealed: &[u8]) -> Result<Vec<u8>, VaultError> {
-    open(vault, spend.0, ANSWER, sealed).map(|plain| plain.to_vec())
+    open(vault, spend.0, RESPONSE, sealed).map(|plain| plain.to_vec())
 }
 
 fn seal(vault: &Vault, id: u128, tag: u8, plain: &[u8]) -> Result<Vec<u8>, VaultError> {

@@ -85,7 +85,7 @@ pub struct Checkout {
     /// Counts what calls come to.
     pub calls: Arc<PaidCallCounters>,
     /// Writes the answers.
-    pub answers: ResponseWriter,
+    pub response_writer: ResponseWriter,
     /// Which library recovers signers on Base.
     pub recovery: SignatureRecovery,
     /// Scheme, host and port that we are called by.
@@ -93,7 +93,7 @@ pub struct Checkout {
     /// Life of a quote, in seconds.
     pub max_timeout_seconds: u32,
     /// How long a call waits for its outcome before it answers 202.
-    pub answer_timeout: Duration,
+    pub response_timeout: Duration,
 }
 
 /// A paid request whose parameters are good.
@@ -148,7 +148,7 @@ impl Checkout {
             }
             Err(PaymentRejected::Declined(authorization, decline)) => {
                 self.calls.record(PaidCallResult::Declined);
-                Ok(self.answers.declined_unclaimed(&authorization, &decline))
+                Ok(self.response_writer.declined_unclaimed(&authorization, &decline))
             }
             Err(PaymentRejected::Challenge(told)) => {
                 tracing::debug!(reason = told.error, detail = %told.detail, "a payment was refused");
@@ -160,7 +160,7 @@ impl Checkout {
     async fn pay(&self, call: PaidCall<'_>, quotes: &[Quote], shown: PresentedPayment) -> Result<Response, ApiError> {
         let PresentedPayment {
             authorization,
-            answers,
+            answered_challenge: answers,
             identifier,
             is_identifier_replay: follows,
         } = shown;
@@ -171,10 +171,10 @@ impl Checkout {
             self.calls.record(PaidCallResult::RateLimited);
             return Err(ApiError::rate_limited(u64::from(budget.reset_seconds)));
         }
-        if let BearerAuth::Known(claims) = call.bearer
+        if let BearerAuth::Valid(claims) = call.bearer
             && claims.wallet != account
         {
-            self.calls.record(PaidCallResult::Refused);
+            self.calls.record(PaidCallResult::Rejected);
             return Err(ApiError::forbidden(
                 "wrong_wallet",
                 "The bearer token belongs to another wallet than the payment.",
@@ -206,11 +206,11 @@ impl Checkout {
         let paid = match told {
             Err(_) | Ok(Err(ClaimError::OutcomeUnknown(_))) => {
                 self.calls.record(PaidCallResult::Pending);
-                return Ok(self.answers.pending(id));
+                return Ok(self.response_writer.pending(id));
             }
             Ok(Err(ClaimError::Declined(decline))) => {
                 self.calls.record(PaidCallResult::Declined);
-                return Ok(self.answers.declined_unclaimed(authorization, &decline));
+                return Ok(self.response_writer.declined_unclaimed(authorization, &decline));
             }
             Ok(Err(error)) => {
                 self.calls.record(PaidCallResult::from_claim_error(&error));
@@ -230,18 +230,18 @@ impl Checkout {
             challenge,
         };
         match paid.outcome {
-            Outcome::Pending => Ok(self.answers.pending(id)),
+            Outcome::Pending => Ok(self.response_writer.pending(id)),
             Outcome::Unavailable => Err(errors::unreached()),
             Outcome::Resolved(resolution) => Err(errors::resolved(id, resolution)),
-            Outcome::Declined(decline) => Ok(self.answers.declined(&settlement, &decline)),
-            Outcome::Credited { amount, transaction } => Ok(self.answers.credited(&settlement, amount, &transaction)),
+            Outcome::Declined(decline) => Ok(self.response_writer.declined(&settlement, &decline)),
+            Outcome::Credited { amount, transaction } => Ok(self.response_writer.credited(&settlement, amount, &transaction)),
             Outcome::Fulfilled {
                 product,
                 transaction,
                 session,
             } => {
                 let winner = session.filter(|_| paid.won);
-                self.answers
+                self.response_writer
                     .fulfilled(&self.engine, &settlement, product, &transaction, winner, call.html)
                     .await
             }
@@ -265,7 +265,7 @@ impl Checkout {
             session: self.credentials.new_session(),
             authorization: authorization.clone(),
             // Remembered until it ends by the wallets' time, which the engine does not know.
-            once: answers.map(|answers| (answers.once.0, answers.once.1.saturating_add(self.clock_offset_s()))),
+            challenge: answers.map(|answers| (answers.single_use_key.0, answers.single_use_key.1.saturating_add(self.clock_offset_s()))),
             identifier: None,
         }
     }
@@ -290,7 +290,7 @@ impl Checkout {
             line: call.purchase.line(),
             amount,
             currency,
-            own: call.fee_rate.as_deref(),
+            product_rates: call.fee_rate.as_deref(),
         };
         self.prices.quotes(&asked, self.clock.now())
     }
@@ -335,7 +335,7 @@ impl Checkout {
         told: &ChallengeReason,
     ) -> Result<Response, ApiError> {
         // Before anybody signs: what is not sold has no price.
-        if let Err(not_sold) = self.engine.sells(call.purchase.line()) {
+        if let Err(not_sold) = self.engine.check_line(call.purchase.line()) {
             self.calls.record(PaidCallResult::Unavailable);
             return Err(product_unavailable(not_sold));
         }

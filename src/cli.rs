@@ -10,7 +10,7 @@ pub mod keys;
 pub mod listen;
 pub mod pay;
 pub mod reconcile;
-mod running;
+mod running_service;
 pub mod serve;
 pub mod serve_providers;
 mod session;
@@ -27,7 +27,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 pub use self::http_client::ServerArgs;
-pub use self::running::TokenArgs;
+pub use self::running_service::TokenArgs;
 pub use self::tls::TlsArgs;
 use crate::wallet::WalletError;
 
@@ -62,7 +62,7 @@ enum Command {
     Restore(store_commands::RestoreArgs),
     Config(config::Args),
     Keys(keys::Args),
-    Provider(serve_providers::Args),
+    ServeProviders(serve_providers::Args),
 }
 
 /// Runs the command that the process was started with.
@@ -88,7 +88,7 @@ pub fn run() -> ExitCode {
             Some(Command::Restore(args)) => store_commands::restore(args).await,
             Some(Command::Config(args)) => config::run(&args),
             Some(Command::Keys(args)) => keys::run(&args),
-            Some(Command::Provider(args)) => serve_providers::run(args).await,
+            Some(Command::ServeProviders(args)) => serve_providers::run(args).await,
         }
     });
     match done {
@@ -123,7 +123,7 @@ pub enum CliError {
     },
     /// The server refused.
     #[error("the server answered {status}: {what}")]
-    Refused {
+    Rejected {
         /// HTTP status.
         status: u16,
         /// The server's own words.
@@ -173,14 +173,14 @@ impl CliError {
 
     /// Whether the account is frozen. The server's words begin with their code.
     fn is_frozen(&self) -> bool {
-        matches!(self, Self::Refused { status: 403, what } if what.starts_with("account_frozen"))
+        matches!(self, Self::Rejected { status: 403, what } if what.starts_with("account_frozen"))
     }
 
     /// Whether the same may work in a moment: the server cannot be reached, begins, ends or has no time now.
     const fn is_transient(&self) -> bool {
         match self {
             Self::Connection(_) => true,
-            Self::Refused { status, .. } => *status == 429 || *status >= 500,
+            Self::Rejected { status, .. } => *status == 429 || *status >= 500,
             _ => false,
         }
     }

@@ -9,10 +9,10 @@ mod agent_wallet;
 pub mod chains;
 mod layers;
 mod log;
-mod needs;
+mod required_providers;
 mod products;
 mod proxies;
-mod quiet;
+mod restore_pause;
 mod rates;
 mod reconciliation;
 mod sections;
@@ -74,7 +74,7 @@ pub enum ConfigError {
         /// The dotted name.
         key: String,
         /// The type in words.
-        wanted: &'static str,
+        expected: &'static str,
     },
     /// A value that does not fit its setting.
     #[error("`{key}`: {reason}")]
@@ -86,7 +86,7 @@ pub enum ConfigError {
     },
     /// A value that makes no sense, or is unsafe in this mode.
     #[error("`{key}`: {reason}")]
-    Refused {
+    Rejected {
         /// The dotted name.
         key: Cow<'static, str>,
         /// What to do.
@@ -100,23 +100,23 @@ impl ConfigError {
         match self {
             Self::Syntax { .. } => None,
             Self::Unknown { key, .. } | Self::Type { key, .. } | Self::Value { key, .. } => Some(key),
-            Self::Refused { key, .. } => Some(key),
+            Self::Rejected { key, .. } => Some(key),
         }
     }
 }
 
 /// Everything that is wrong with the settings, a line each.
 #[derive(Debug)]
-pub struct Misfit(pub Vec<ConfigError>);
+pub struct InvalidSetting(pub Vec<ConfigError>);
 
-impl fmt::Display for Misfit {
+impl fmt::Display for InvalidSetting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let lines: Vec<String> = self.0.iter().map(ToString::to_string).collect();
         f.write_str(&lines.join("\n"))
     }
 }
 
-impl std::error::Error for Misfit {}
+impl std::error::Error for InvalidSetting {}
 
 /// What the process is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -177,7 +177,7 @@ pub struct Config {
     /// Magic of the sandbox.
     pub sandbox: Sandbox,
     /// Where the service serves.
-    pub service: Availability,
+    pub availability: Availability,
     /// Routes on their way out.
     pub versions: Versions,
     /// What other currencies cost.
@@ -191,7 +191,7 @@ impl Config {
     ///
     /// # Errors
     /// All that is wrong, each with the name of its setting; see [`ConfigError`].
-    pub fn load(sources: &ConfigSources) -> Result<Self, Misfit> {
+    pub fn load(sources: &ConfigSources) -> Result<Self, InvalidSetting> {
         let mut wrong = Vec::new();
         let mut merged = layers::merge(sources, &mut wrong);
         // Whatever cannot be read is looked past by its default, so that the rest can be.
@@ -205,15 +205,15 @@ impl Config {
                     let goes_on = layers::reset(&mut merged, &key);
                     wrong.push(ConfigError::Value { key, reason });
                     if !goes_on {
-                        return Err(Misfit(wrong));
+                        return Err(InvalidSetting(wrong));
                     }
                 }
             }
         };
-        config.products.resolve(&config.service.countries);
+        config.products.resolve(&config.availability.countries);
         config.server.moves_on = config.is_sandbox() && !layers::is_set(sources, "server.listen");
         config.operator.moves_on = !layers::is_set(sources, "operator.listen");
-        let mut found = validate::Found::default();
+        let mut found = validate::ConfigErrors::default();
         validate::check(&config, &mut found);
         let known = |key: &str| wrong.iter().any(|error| error.key() == Some(key));
         // Where a default was put in there is nothing to check, nor where another mode was meant.
@@ -223,7 +223,7 @@ impl Config {
         }
         match wrong.is_empty() {
             true => Ok(config),
-            false => Err(Misfit(wrong)),
+            false => Err(InvalidSetting(wrong)),
         }
     }
 

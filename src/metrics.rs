@@ -3,13 +3,13 @@
 
 mod chains;
 mod exposition;
-mod settling;
+mod settlement;
 
 use std::sync::Arc;
 
 use purser_actors::engine::stats::{EngineStats, OverloadReason};
 use purser_actors::engine::webhooks::OUTCOMES;
-use purser_actors::engine::{Engine, Held, Reconciliation};
+use purser_actors::engine::{Engine, GateHold, ReconciliationStatus};
 use purser_actors::kernel::job::Job;
 use purser_actors::kernel::outbox::FAILURE_REASONS;
 use purser_actors::line::Status;
@@ -64,19 +64,19 @@ impl Metrics {
         self.requests(&mut page);
         self.journal(&mut page);
         entities(&mut page, &figures);
-        effects(&mut page, &figures);
+        jobs(&mut page, &figures);
         admission(&mut page, &figures);
         lines(&mut page, &figures);
         reconciliation(&mut page, &reconciled);
-        arrivals(&mut page, incoming, self.engine.incoming_restarts());
+        incoming_transfers(&mut page, incoming, self.engine.incoming_restarts());
         self.streams(&mut page);
         self.webhooks(&mut page).await?;
         if let Some(ports) = &self.chains {
-            let figures_now = ports.figures().await;
+            let figures_now = ports.stats().await;
             chains::chains(&mut page, &figures_now);
-            settling::prechecks(&mut page, &figures_now);
-            settling::bridge(&mut page, ports.burns(), &figures);
-            settling::facilitators(&mut page, &figures_now);
+            settlement::prechecks(&mut page, &figures_now);
+            settlement::bridge(&mut page, ports.burns(), &figures);
+            settlement::facilitators(&mut page, &figures_now);
         }
         Ok(page.into_text())
     }
@@ -116,7 +116,7 @@ impl Metrics {
             .histogram("purser_commit_duration_seconds", Unit::Micros, time)
             .histogram_samples(&[], &stats.group_us);
         page.counter("purser_commit_refused_total", "Batches refused by the store.")
-            .is(stats.refused);
+            .is(stats.rejected);
         page.counter("purser_journal_bytes_total", "Bytes written to the journal.")
             .is(stats.bytes);
         page.gauge("purser_journal_queue", Unit::One, "Batches waiting to be committed.")
@@ -186,7 +186,7 @@ impl Metrics {
             Unit::One,
             "Tries that hang, or go to endpoints that did not answer last time.",
         )
-        .is(posting.slow as u64);
+        .is(posting.degraded as u64);
         Ok(())
     }
 }
@@ -194,13 +194,13 @@ impl Metrics {
 fn entities(page: &mut Exposition, figures: &EngineStats) {
     let kinds = || figures.kinds.iter();
     page.gauge("purser_entities_resident", Unit::One, "Entities in memory, by kind.")
-        .each("kind", kinds().map(|k| (k.kind, k.resident as u64)));
+        .each("kind", kinds().map(|k| (k.kind, k.active as u64)));
     page.gauge(
         "purser_commands_open",
         Unit::One,
         "Commands asked of entities and not answered: in a mailbox, being decided, or waiting for the disk.",
     )
-    .each("kind", kinds().map(|k| (k.kind, k.commands_open)));
+    .each("kind", kinds().map(|k| (k.kind, k.commands_in_flight)));
     page.counter(
         "purser_entity_restarts_total",
         "Actors of entities that died or could not load.",
@@ -214,11 +214,11 @@ fn entities(page: &mut Exposition, figures: &EngineStats) {
     .each("kind", kinds().map(|k| (k.kind, k.quarantined)));
 }
 
-fn effects(page: &mut Exposition, figures: &EngineStats) {
-    let works = || Job::NAMES.into_iter().zip(&figures.works);
+fn jobs(page: &mut Exposition, figures: &EngineStats) {
+    let works = || Job::NAMES.into_iter().zip(&figures.jobs);
     let mut open = page.gauge("purser_effects", Unit::One, "Open effects, by kind of work and state.");
     for (work, f) in works() {
-        let states = [("running", f.tried.running), ("waiting", f.waiting), ("stuck", f.stuck)];
+        let states = [("running", f.attempts.running), ("waiting", f.scheduled), ("stuck", f.dead_lettered)];
         for (state, n) in states {
             open = open.with(&[("work", work), ("state", state)], n);
         }
@@ -235,18 +235,18 @@ fn effects(page: &mut Exposition, figures: &EngineStats) {
         "Age of the oldest open effect; 0 without one.",
     );
     for (work, f) in works() {
-        for (state, ms) in [("open", f.oldest_ms), ("stuck", f.oldest_stuck_ms)] {
+        for (state, ms) in [("open", f.oldest_age_ms), ("stuck", f.oldest_dead_letter_age_ms)] {
             oldest = oldest.with(&[("work", work), ("state", state)], ms);
         }
     }
     page.counter("purser_delivery_tries_total", "Tries of effects.")
-        .each("work", works().map(|(work, f)| (work, f.tried.tries)));
+        .each("work", works().map(|(work, f)| (work, f.attempts.attempts)));
     let mut failed = page.counter(
         "purser_delivery_failures_total",
         "Tries that failed and were restarted, by what the failure means for money.",
     );
     for (work, f) in works() {
-        for (kind, n) in FAILURE_REASONS.into_iter().zip(f.tried.failures) {
+        for (kind, n) in FAILURE_REASONS.into_iter().zip(f.attempts.failures) {
             failed = failed.with(&[("work", work), ("kind", kind)], n);
         }
     }
@@ -255,7 +255,7 @@ fn effects(page: &mut Exposition, figures: &EngineStats) {
         Unit::One,
         "Work that waits at the gate before money leaves, by why.",
     )
-    .each("reason", Held::ALL.map(Held::name).into_iter().zip(figures.held));
+    .each("reason", GateHold::ALL.map(GateHold::name).into_iter().zip(figures.gate_holds));
     page.gauge(
         "purser_payments_unknown",
         Unit::One,
@@ -276,13 +276,13 @@ fn admission(page: &mut Exposition, figures: &EngineStats) {
         Unit::One,
         "Paid calls inside the engine, whoever still listens.",
     )
-    .is(figures.permits_used as u64);
+    .is(figures.in_flight as u64);
     page.gauge(
         "purser_permits_max",
         Unit::One,
         "Paid calls that may be inside at once.",
     )
-    .is(figures.permits_max as u64);
+    .is(figures.max_in_flight as u64);
     page.gauge(
         "purser_payers_in_flight",
         Unit::One,
@@ -292,7 +292,7 @@ fn admission(page: &mut Exposition, figures: &EngineStats) {
     let refused = OverloadReason::ALL
         .map(OverloadReason::name)
         .into_iter()
-        .zip(figures.refused);
+        .zip(figures.rejected);
     page.counter(
         "purser_admission_refused_total",
         "Paid calls that found no room, by reason.",
@@ -324,7 +324,7 @@ fn lines(page: &mut Exposition, figures: &EngineStats) {
     );
 }
 
-fn reconciliation(page: &mut Exposition, stands: &Reconciliation) {
+fn reconciliation(page: &mut Exposition, stands: &ReconciliationStatus) {
     let open = DiscrepancyKind::ALL
         .map(DiscrepancyKind::name)
         .into_iter()
@@ -340,7 +340,7 @@ fn reconciliation(page: &mut Exposition, stands: &Reconciliation) {
         Unit::Millis,
         "When the last walk ended that read every list, Unix time; 0 before the first.",
     )
-    .is(stands.walk.completed_at.map_or(0, |at| at.0));
+    .is(stands.run.completed_at.map_or(0, |at| at.0));
     page.counter(
         "purser_reconciliation_compared_total",
         "Entries of lists and of our books that were compared.",
@@ -353,7 +353,7 @@ fn reconciliation(page: &mut Exposition, stands: &Reconciliation) {
     .is(stands.restarts);
 }
 
-fn arrivals(page: &mut Exposition, [found, waiting]: [u64; 2], restarts: u64) {
+fn incoming_transfers(page: &mut Exposition, [found, waiting]: [u64; 2], restarts: u64) {
     page.gauge(
         "purser_incoming_transfers",
         Unit::One,

@@ -31,6 +31,6 @@ pub use chains::{BaseChain, Chains, SolanaChain};
 pub use decode::{DecodedPayment, decode};
 pub use error::{PaymentHeaderError, Reason, VerificationError};
 pub use header::{mpp_credential, payment_header};
-pub use proof::Judged;
+pub use proof::OfflineVerification;
 pub use terms::{BasePayee, Payee, RecentBlockhash, SolanaPayee, Terms, Token};
-pub use verify::{VerifiedPayment, judge_for_replay, verify, verify_against, verify_for_replay};
+pub use verify::{VerifiedPayment, verify_offline_for_replay, verify, verify_against, verify_for_replay};

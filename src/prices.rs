@@ -97,7 +97,7 @@ pub struct PriceQuery<'a> {
     /// In which currency.
     pub currency: Currency,
     /// The product's own rates, where a line has products with rates of their own: today's first.
-    pub own: Option<&'a [ProductFeeRate]>,
+    pub product_rates: Option<&'a [ProductFeeRate]>,
 }
 
 /// A price, in US dollars, and what it was made from.
@@ -140,10 +140,10 @@ pub struct PriceBook {
     /// One change at a time.
     changing: Mutex<()>,
     /// Products' own rates, by product.
-    own: parking_lot::Mutex<HashMap<String, product_rates::ProductRates>>,
+    product_rates: parking_lot::Mutex<HashMap<String, product_rates::ProductRates>>,
     /// When the source of exchange rates last told them.
     rates_updated_at: AtomicU64,
-    lives: QuoteLifetimes,
+    lifetimes: QuoteLifetimes,
 }
 
 /// The price list cannot be kept.
@@ -154,7 +154,7 @@ pub enum PriceError {
     Store(#[from] StoreError),
     /// What is stored is damaged.
     #[error("the stored price list is damaged: {0}")]
-    Damaged(#[from] codec::DecodeError),
+    Corrupt(#[from] codec::DecodeError),
     /// The new list could not be stored.
     #[error("the price list could not be stored: {0}")]
     Commit(#[from] CommitError),
@@ -177,12 +177,12 @@ impl PriceBook {
             None => PriceVersions::default(),
         };
         let book = Self {
-            own: parking_lot::Mutex::new(product_rates::read(&*store, now).await?),
+            product_rates: parking_lot::Mutex::new(product_rates::read(&*store, now).await?),
             store,
             versions: RwLock::new(Arc::new(stored.0)),
             changing: Mutex::default(),
             rates_updated_at: AtomicU64::new(now.0),
-            lives,
+            lifetimes: lives,
         };
         book.change(rules(products), RateTableRecord::of(table), now).await?;
         Ok(book)
@@ -202,9 +202,9 @@ impl PriceBook {
     async fn change(&self, rules: FeeRules, table: RateTableRecord, now: Timestamp) -> Result<(), PriceError> {
         let _one = self.changing.lock().await;
         let stored = PriceVersions(self.versions.read().to_vec());
-        let versions = effective_at(stored.clone(), (rules, table), self.lives.quote_ms, now);
+        let versions = effective_at(stored.clone(), (rules, table), self.lifetimes.quote_ms, now);
         if versions != stored {
-            self.keep("prices", codec::encode(&versions)).await?;
+            self.persist("prices", codec::encode(&versions)).await?;
         }
         // Durable first: a quote that a crash forgot would be refused after it was paid.
         *self.versions.write() = Arc::new(versions.0);
@@ -212,7 +212,7 @@ impl PriceBook {
     }
 
     /// Durable when it returns.
-    async fn keep(&self, name: &str, value: Vec<u8>) -> Result<(), CommitError> {
+    async fn persist(&self, name: &str, value: Vec<u8>) -> Result<(), CommitError> {
         let write = Write::Put {
             key: table::meta(name),
             revision: 0,
@@ -233,7 +233,7 @@ impl PriceBook {
     pub fn quotes(&self, asked: &PriceQuery<'_>, now: Timestamp) -> Vec<Quote> {
         let versions = self.versions.read().clone();
         let window = QuoteWindow {
-            since: Timestamp(now.0.saturating_sub(self.lives.quote_ms)),
+            since: Timestamp(now.0.saturating_sub(self.lifetimes.quote_ms)),
             now,
             fresh_until: self.fresh_until(),
         };
@@ -246,7 +246,7 @@ impl PriceBook {
     }
 
     fn fresh_until(&self) -> Timestamp {
-        Timestamp(self.rates_updated_at.load(Ordering::Relaxed)).plus_ms(self.lives.exchange_ms)
+        Timestamp(self.rates_updated_at.load(Ordering::Relaxed)).plus_ms(self.lifetimes.exchange_ms)
     }
 
     /// The fee rate of a line in force now, promotions included.
@@ -298,7 +298,7 @@ impl PriceVersion {
         let last = self.until.map_or(u64::MAX, |until| until.0.saturating_sub(1));
         let now = window.now.min(fresh_until).min(Timestamp(last));
         let since = window.since.max(self.from).min(now);
-        let rates = match asked.own {
+        let rates = match asked.product_rates {
             Some(own) => product_rates::within(own, since, now, self.until.is_none()),
             None => rule.rates(since, now).iter().filter_map(|r| r.parse().ok()).collect(),
         };
@@ -343,7 +343,7 @@ fn rules(products: &ProductsConfig) -> FeeRules {
         let fee = product.fee();
         let during = product.promotion_from.zip(product.promotion_until);
         let promotion = product
-            .promotion_rate
+            .promotion_fee_rate
             .zip(during)
             .map(|(rate, (from, until))| Promotion {
                 rate: rate.to_string(),

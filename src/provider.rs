@@ -78,13 +78,13 @@ pub trait CardIssuerApi: Send + Sync {
     fn available_balance<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<Cents, PortError>>;
 
     /// See [`CardIssuer::standing`].
-    fn standing<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<CardSnapshot, PortError>>;
+    fn card_snapshot<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<CardSnapshot, PortError>>;
 
     /// See [`CardIssuer::steer`].
-    fn steer<'a>(&'a self, order: &'a CardActionRequest) -> BoxFuture<'a, Result<CardSnapshot, PortError>>;
+    fn apply_action<'a>(&'a self, order: &'a CardActionRequest) -> BoxFuture<'a, Result<CardSnapshot, PortError>>;
 
     /// See [`CardIssuer::told`].
-    fn told(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<CardEvent>, PortError>>;
+    fn events_after(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<CardEvent>, PortError>>;
 
     /// The billing address of this issuer's cards.
     fn billing_address(&self) -> BillingAddress;
@@ -104,7 +104,7 @@ pub struct Providers {
     /// Sells gift cards.
     pub gift_cards: Arc<dyn GiftCardApi>,
     /// Pays out.
-    pub rails: Arc<dyn PayoutApi>,
+    pub payouts: Arc<dyn PayoutApi>,
     /// Knows who people are.
     pub identity_check: Arc<dyn IdentityCheck>,
     /// Opens holders' accounts at the issuer.
@@ -114,7 +114,7 @@ pub struct Providers {
     /// Says what they hold.
     pub balances: Arc<dyn CardBalanceReader>,
     /// Keeps reloadable cards, and takes from what they hold.
-    pub program: Arc<dyn ReloadableCardApi>,
+    pub reloadable_cards: Arc<dyn ReloadableCardApi>,
     /// Keeps their bank accounts.
     pub bank: Arc<dyn BankApi>,
     /// Carries USDC from Solana to Base.
@@ -169,16 +169,16 @@ fn sealed(vault: &Vault, card: CardId, plain: PlainCard) -> Result<IssuedCard, P
 }
 
 impl<I: CardIssuerApi + ?Sized> CardIssuer for SealingIssuer<I> {
-    fn standing<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<CardSnapshot, PortError>> {
-        self.issuer.standing(issuer_ref)
+    fn card_snapshot<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<CardSnapshot, PortError>> {
+        self.issuer.card_snapshot(issuer_ref)
     }
 
-    fn steer<'a>(&'a self, order: &'a CardActionRequest) -> BoxFuture<'a, Result<CardSnapshot, PortError>> {
-        self.issuer.steer(order)
+    fn apply_action<'a>(&'a self, order: &'a CardActionRequest) -> BoxFuture<'a, Result<CardSnapshot, PortError>> {
+        self.issuer.apply_action(order)
     }
 
-    fn told(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<CardEvent>, PortError>> {
-        self.issuer.told(after, limit)
+    fn events_after(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<CardEvent>, PortError>> {
+        self.issuer.events_after(after, limit)
     }
 
     fn issue<'a>(&'a self, order: &'a IssueCardRequest) -> BoxFuture<'a, Result<IssueResult, PortError>> {

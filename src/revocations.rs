@@ -39,7 +39,7 @@ pub enum LogError {
          and operator's token",
         .file.display()
     )]
-    Damaged {
+    Corrupt {
         /// The file.
         file: PathBuf,
         /// Which line, from 1.
@@ -83,12 +83,12 @@ pub enum Entry {
 /// A place in the file: behind so many lines, the last of which has this sum. The sums are chained, so two files that go through
 /// the same place are the same up to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct LogPosition {
     lines: u64,
     sum: [u8; SUM],
 }
 
-impl Place {
+impl LogPosition {
     /// As the store keeps it.
     pub fn to_bytes(self) -> [u8; 16] {
         let mut bytes = [0; 16];
@@ -109,7 +109,7 @@ impl Place {
 
 /// What a file holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Read {
+pub struct LogContents {
     header: Option<Header>,
     /// In their order.
     pub entries: Vec<Entry>,
@@ -119,18 +119,18 @@ pub struct Read {
     bytes: u64,
 }
 
-impl Read {
+impl LogContents {
     /// What was written behind a place; `None` if the file does not go through it: it is older, or was begun or continued
     /// elsewhere.
-    pub fn behind(&self, place: Place) -> Option<&[Entry]> {
+    pub fn entries_after(&self, place: LogPosition) -> Option<&[Entry]> {
         let last = usize::try_from(place.lines).ok()?.checked_sub(1)?;
         let through = self.sums.get(last) == Some(&place.sum);
         self.entries.get(last..).filter(|_| through)
     }
 
     /// Where it ends.
-    pub fn end(&self) -> Place {
-        Place {
+    pub fn end(&self) -> LogPosition {
+        LogPosition {
             lines: self.sums.len() as u64,
             sum: self.sums.last().copied().unwrap_or_default(),
         }
@@ -145,12 +145,12 @@ impl Read {
 /// The open file. Whoever writes to it waits until the line is on the disk.
 pub struct RevocationLog {
     path: PathBuf,
-    end: Mutex<End>,
+    end: Mutex<LogTail>,
 }
 
-struct End {
+struct LogTail {
     file: File,
-    place: Place,
+    position: LogPosition,
 }
 
 fn sum_of(before: &[u8; SUM], json: &str) -> [u8; SUM] {
@@ -164,7 +164,7 @@ fn sum_of(before: &[u8; SUM], json: &str) -> [u8; SUM] {
 ///
 /// # Errors
 /// When it cannot be read, or is damaged.
-pub fn read(path: &Path) -> Result<Read, LogError> {
+pub fn read(path: &Path) -> Result<LogContents, LogError> {
     let mut text = Vec::new();
     let failed = |error| LogError::Io {
         file: path.to_owned(),
@@ -175,14 +175,14 @@ pub fn read(path: &Path) -> Result<Read, LogError> {
             let read = file.read_to_end(&mut text);
             read.map_err(failed)?;
         }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Read::default()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(LogContents::default()),
         Err(error) => return Err(failed(error)),
     }
-    let mut found = Read::default();
+    let mut found = LogContents::default();
     for (number, line) in text.split_inclusive(|byte| *byte == b'\n').enumerate() {
         // What has no end was told to nobody.
         let Some(line) = line.strip_suffix(b"\n") else { break };
-        let damaged = || LogError::Damaged {
+        let damaged = || LogError::Corrupt {
             file: path.to_owned(),
             line: number + 1,
         };
@@ -207,7 +207,7 @@ pub fn read(path: &Path) -> Result<Read, LogError> {
 ///
 /// # Errors
 /// When it cannot be moved.
-pub fn set_aside(path: &Path, now_ms: u64) -> Result<PathBuf, LogError> {
+pub fn move_aside(path: &Path, now_ms: u64) -> Result<PathBuf, LogError> {
     let aside = path.with_extension(format!("{now_ms}.log"));
     std::fs::rename(path, &aside).map_err(|error| LogError::Io {
         file: path.to_owned(),
@@ -217,7 +217,7 @@ pub fn set_aside(path: &Path, now_ms: u64) -> Result<PathBuf, LogError> {
 }
 
 /// A name for a new store.
-pub fn new_name(entropy: &dyn Entropy) -> String {
+pub fn generate_store_name(entropy: &dyn Entropy) -> String {
     format!("{:032x}", entropy.random())
 }
 
@@ -226,7 +226,7 @@ impl RevocationLog {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn open(path: &Path, read: &Read, store: &str, now_ms: u64) -> Result<Self, LogError> {
+    pub fn open(path: &Path, read: &LogContents, store: &str, now_ms: u64) -> Result<Self, LogError> {
         let failed = |error| LogError::Io {
             file: path.to_owned(),
             error,
@@ -246,7 +246,7 @@ impl RevocationLog {
         let place = read.end();
         let log = Self {
             path: path.to_owned(),
-            end: Mutex::new(End { file, place }),
+            end: Mutex::new(LogTail { file, position: place }),
         };
         if is_new {
             let header = Header {
@@ -262,13 +262,13 @@ impl RevocationLog {
     }
 
     /// Where it ends: everything before is on the disk.
-    pub fn end(&self) -> Place {
-        self.end.lock().place
+    pub fn end(&self) -> LogPosition {
+        self.end.lock().position
     }
 
     fn write<T: Serialize>(&self, lines: &[T]) -> io::Result<()> {
         let mut end = self.end.lock();
-        let (mut text, mut sum) = (String::new(), end.place.sum);
+        let (mut text, mut sum) = (String::new(), end.position.sum);
         for line in lines {
             let json = serde_json::to_string(line)?;
             sum = sum_of(&sum, &json);
@@ -279,8 +279,8 @@ impl RevocationLog {
         }
         end.file.write_all(text.as_bytes())?;
         end.file.sync_data()?;
-        end.place = Place {
-            lines: end.place.lines + lines.len() as u64,
+        end.position = LogPosition {
+            lines: end.position.lines + lines.len() as u64,
             sum,
         };
         Ok(())
@@ -288,7 +288,7 @@ impl RevocationLog {
 
     /// Writes these down. What cannot be written down must not be told: then the process ends, as when the journal fails, and the
     /// next start finds what was whole.
-    pub fn note(&self, entries: &[Entry]) {
+    pub fn record(&self, entries: &[Entry]) {
         if entries.is_empty() {
             return;
         }
@@ -337,7 +337,7 @@ mod tests {
         let log = RevocationLog::open(&path, &read(&path).unwrap(), "a", 5).unwrap();
         let mut places = vec![log.end()];
         for n in 1..4 {
-            log.note(&[entry(n)]);
+            log.record(&[entry(n)]);
             places.push(log.end());
             if n == 2 {
                 std::fs::copy(&path, &other).unwrap();
@@ -345,19 +345,19 @@ mod tests {
         }
         let whole = read(&path).unwrap();
         for (n, place) in places.iter().enumerate() {
-            let kept = Place::from_bytes(&place.to_bytes()).unwrap();
-            assert_eq!(whole.behind(kept), Some(&whole.entries[n..]));
+            let kept = LogPosition::from_bytes(&place.to_bytes()).unwrap();
+            assert_eq!(whole.entries_after(kept), Some(&whole.entries[n..]));
         }
         let older = read(&other).unwrap();
-        assert_eq!(older.behind(places[2]), Some(&[][..]));
-        assert_eq!(older.behind(places[3]), None);
+        assert_eq!(older.entries_after(places[2]), Some(&[][..]));
+        assert_eq!(older.entries_after(places[3]), None);
         RevocationLog::open(&other, &older, "a", 9)
             .unwrap()
-            .note(&[entry(4), entry(5)]);
+            .record(&[entry(4), entry(5)]);
         let elsewhere = read(&other).unwrap();
-        assert_eq!(elsewhere.behind(places[2]), Some(&[entry(4), entry(5)][..]));
-        assert_eq!(elsewhere.behind(places[3]), None);
-        assert_eq!(Place::from_bytes(&[0; 15]), None);
+        assert_eq!(elsewhere.entries_after(places[2]), Some(&[entry(4), entry(5)][..]));
+        assert_eq!(elsewhere.entries_after(places[3]), None);
+        assert_eq!(LogPosition::from_bytes(&[0; 15]), None);
     }
 
     // Aim: what was written is read again in its order, over a new start; a line without its end is cut off and written over; one
@@ -367,15 +367,15 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("revocations.log");
         let begun = read(&path).unwrap();
-        assert_eq!((begun.store(), begun.behind(begun.end())), (None, None));
+        assert_eq!((begun.store(), begun.entries_after(begun.end())), (None, None));
         RevocationLog::open(&path, &begun, "a", 5)
             .unwrap()
-            .note(&[entry(1), entry(2)]);
+            .record(&[entry(1), entry(2)]);
         let torn = [std::fs::read(&path).unwrap(), b"00112233".to_vec()].concat();
         std::fs::write(&path, &torn).unwrap();
         let again = read(&path).unwrap();
         assert_eq!(again.entries, [entry(1), entry(2)]);
-        RevocationLog::open(&path, &again, "b", 9).unwrap().note(&[entry(3)]);
+        RevocationLog::open(&path, &again, "b", 9).unwrap().record(&[entry(3)]);
         let whole = read(&path).unwrap();
         assert_eq!(whole.entries, [entry(1), entry(2), entry(3)]);
         assert_eq!(whole.store(), Some("a"));
@@ -388,7 +388,7 @@ mod tests {
             std::fs::write(&path, bad).unwrap();
             let error = read(&path).unwrap_err();
             assert!(
-                matches!(&error, LogError::Damaged { line: at, .. } if *at == line),
+                matches!(&error, LogError::Corrupt { line: at, .. } if *at == line),
                 "{error}"
             );
         }

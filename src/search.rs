@@ -16,27 +16,27 @@ pub const SAME: u32 = 1_000;
 /// The same in the ear, or but for doubled letters.
 const SOUNDS_SAME: u32 = 940;
 /// Shorter names sound alike too easily.
-const SOUND_LEAST: usize = 4;
+const MIN_SOUND_LEN: usize = 4;
 /// What words beside the name cost, such as "store" or "near me".
-const BESIDE: u32 = 40;
+const EXTRA_WORDS_COST: u32 = 40;
 /// Points of a beginning, to which its share of the name adds up to [`PREFIX_MORE`].
 const PREFIX: u32 = 700;
 const PREFIX_MORE: u32 = 200;
 /// A beginning is at least so many letters, and so many hundredths of the name.
-const PREFIX_LEAST: usize = 4;
+const MIN_PREFIX_LEN: usize = 4;
 const PREFIX_SHARE: usize = 40;
 /// Points of a name with slips, before they are taken off.
-const SLIPPED: u32 = 690;
+const MISSPELLED: u32 = 690;
 /// Points of words that all match words of a name, exactly or by their beginning, and of words that do with slips, to which their share of the name is added.
 const WITHIN: u32 = 720;
-const WITHIN_SLIPPED: u32 = 540;
+const WITHIN_MISSPELLED: u32 = 540;
 /// The beginning of a word is at least so many letters.
-const WORD_PREFIX_LEAST: usize = 3;
+const MIN_WORD_PREFIX_LEN: usize = 3;
 /// A match of fewer points than this is no reading of the query when another reading is certain.
 const CERTAIN: u32 = 930;
 
 /// Longer queries are cut: nobody's name is longer, and comparing takes time.
-const LONGEST: usize = 100;
+const MAX_NAME_LEN: usize = 100;
 
 /// A name, ready to be compared.
 #[derive(Clone, Debug)]
@@ -45,7 +45,7 @@ pub struct SearchName {
     /// Each by itself.
     parts: Vec<Spelling>,
     /// All words as one, with "and".
-    whole: String,
+    joined: String,
     /// Without "and".
     bare: Spelling,
     /// As it sounds.
@@ -63,7 +63,7 @@ impl SearchName {
         (!bare.is_empty()).then(|| Self {
             words: words.len(),
             parts: words.iter().cloned().map(Spelling::new).collect(),
-            whole: words.concat(),
+            joined: words.concat(),
             sound: Spelling::new(sound(&bare)),
             bare: Spelling::new(bare),
         })
@@ -71,7 +71,7 @@ impl SearchName {
 
     fn is(&self, other: &Self) -> bool {
         // Initials joined by "and" are a name of their own: H&M is not whatever else is called HM.
-        self.whole == other.whole || (self.bare == other.bare && self.bare.len() >= PREFIX_LEAST)
+        self.joined == other.joined || (self.bare == other.bare && self.bare.len() >= MIN_PREFIX_LEN)
     }
 }
 
@@ -86,7 +86,7 @@ pub struct SearchQuery {
 impl SearchQuery {
     /// `None` when nothing of the text is left to look for.
     pub fn new(text: &str) -> Option<Self> {
-        let text: String = text.chars().take(LONGEST).collect();
+        let text: String = text.chars().take(MAX_NAME_LEN).collect();
         let all = words(&text);
         let full = SearchName::of(&all)?;
         let core: Vec<String> = all.iter().filter(|w| !is_plain(w)).cloned().collect();
@@ -104,7 +104,7 @@ impl SearchQuery {
         let core = self
             .core
             .as_ref()
-            .map_or(0, |core| spelling_score(core, name).saturating_sub(BESIDE));
+            .map_or(0, |core| spelling_score(core, name).saturating_sub(EXTRA_WORDS_COST));
         spelling_score(&self.full, name)
             .max(prefix_score(&self.full, name))
             .max(core)
@@ -119,7 +119,7 @@ impl SearchQuery {
             match name.parts.iter().filter_map(|word| word_match(part, word)).max() {
                 Some(how) => {
                     met += 1;
-                    slipped |= how == Match::Slipped;
+                    slipped |= how == Match::Misspelled;
                 }
                 None if is_plain(&part.text) => {}
                 None => return 0,
@@ -129,7 +129,7 @@ impl SearchQuery {
             return 0;
         }
         let share = met * 100 / self.full.parts.len().max(name.parts.len()).max(1);
-        let base = if slipped { WITHIN_SLIPPED } else { WITHIN };
+        let base = if slipped { WITHIN_MISSPELLED } else { WITHIN };
         base + u32::try_from(share).unwrap_or(0)
     }
 }
@@ -137,8 +137,8 @@ impl SearchQuery {
 /// How a word of a query is one of a name's; the better ones are greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Match {
-    Slipped,
-    Begun,
+    Misspelled,
+    Prefix,
     Same,
 }
 
@@ -146,10 +146,10 @@ fn word_match(part: &Spelling, word: &Spelling) -> Option<Match> {
     if part == word {
         return Some(Match::Same);
     }
-    if part.len() >= WORD_PREFIX_LEAST && word.text.starts_with(&part.text) {
-        return Some(Match::Begun);
+    if part.len() >= MIN_WORD_PREFIX_LEN && word.text.starts_with(&part.text) {
+        return Some(Match::Prefix);
     }
-    edit_cost(part, word, 0).map(|_| Match::Slipped)
+    edit_cost(part, word, 0).map(|_| Match::Misspelled)
 }
 
 /// Keeps what is a match, best first; equals stay in their order. Where one reading is certain, guesses go.
@@ -167,7 +167,7 @@ fn spelling_score(wanted: &SearchName, name: &SearchName) -> u32 {
     if wanted.is(name) {
         return SAME;
     }
-    if wanted.sound == name.sound && wanted.sound.len() >= SOUND_LEAST {
+    if wanted.sound == name.sound && wanted.sound.len() >= MIN_SOUND_LEN {
         return SOUNDS_SAME;
     }
     // Words split otherwise are one slip more, or "wall art" would be a shop.
@@ -175,13 +175,13 @@ fn spelling_score(wanted: &SearchName, name: &SearchName) -> u32 {
     let written = edit_cost(&wanted.bare, &name.bare, split);
     let spoken = edit_cost(&wanted.sound, &name.sound, split);
     let fewest = written.into_iter().chain(spoken).min();
-    fewest.map_or(0, |slips| SLIPPED.saturating_sub(10 * slips))
+    fewest.map_or(0, |slips| MISSPELLED.saturating_sub(10 * slips))
 }
 
 /// Points of a name of which only the beginning was written.
 fn prefix_score(wanted: &SearchName, name: &SearchName) -> u32 {
     let share = wanted.bare.len() * 100 / name.bare.len().max(1);
-    if wanted.bare.len() < PREFIX_LEAST || share < PREFIX_SHARE || !name.bare.text.starts_with(&wanted.bare.text) {
+    if wanted.bare.len() < MIN_PREFIX_LEN || share < PREFIX_SHARE || !name.bare.text.starts_with(&wanted.bare.text) {
         return 0;
     }
     PREFIX + PREFIX_MORE * u32::try_from(share).unwrap_or(0) / 100

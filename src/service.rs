@@ -52,7 +52,7 @@ pub enum ServiceError {
     },
     /// Any other part, in its own words.
     #[error("{0}: {1}")]
-    Part(&'static str, String),
+    Component(&'static str, String),
 }
 
 /// A running service.
@@ -95,7 +95,7 @@ impl ServerTask {
 }
 
 /// Ports that are tried behind one that is taken.
-const NEXT_PORTS: u16 = 100;
+const MAX_PORT_ATTEMPTS: u16 = 100;
 
 /// Listens, at the next free port if this one is taken and `moves_on`: the port was not chosen, so no client relies on it.
 async fn bind(
@@ -116,7 +116,7 @@ async fn bind(
                 let next = wanted
                     .port()
                     .checked_add(1)
-                    .filter(|next| next - listen.port() <= NEXT_PORTS);
+                    .filter(|next| next - listen.port() <= MAX_PORT_ATTEMPTS);
                 match next.filter(|_| is_taken && moves_on) {
                     Some(next) => wanted.set_port(next),
                     None => return Err(failed(error)),
@@ -161,7 +161,7 @@ impl Service {
         let config = Arc::new(config);
         let data = DataDir::create(&config.data_dir)?;
         // Before it listens: where another process has the store, that one serves at the address.
-        let store = dependencies::take_store(&config, &data).await?;
+        let store = dependencies::open_store_with_retry(&config, &data).await?;
         let (listener, address) = bind(config.server.listen, config.server.moves_on, "server.listen").await?;
         let watched = bind_operator(&config).await?;
         let public_url = config.server.public_url(address);
@@ -175,7 +175,7 @@ impl Service {
         let world = dependencies::open_dependencies(&config, &data, &as_store).await?;
         if let Some(sandbox) = &world.sandbox {
             let checks = &sandbox.providers.identity_check;
-            checks.call_back_to(callback_url(address), identity_callback());
+            checks.set_callback(callback_url(address), identity_callback());
         }
         let mark = store.restore_marker();
         let ahead_ms = world.sandbox_clock.as_ref().map_or(0, |moved| moved.offset_ms());
@@ -188,12 +188,12 @@ impl Service {
         if config.is_sandbox() && watched.is_some() {
             let file = data.operator_token();
             let first = operator::first_token(&engine, &file, &*world.clock, &*world.entropy).await;
-            first.map_err(|e| ServiceError::Part("operator.token", e))?;
+            first.map_err(|e| ServiceError::Component("operator.token", e))?;
         }
         let hub = Hub::new(&config.stream);
         let serving = Arc::new(AtomicBool::new(true));
         let (calling, chains) = (world.paid_http_client.clone(), world.real.clone());
-        let health = health::Health::of(&engine, &serving, &store, chains.clone());
+        let health = health::HealthCheck::of(&engine, &serving, &store, chains.clone());
         let house = routes::AppState {
             config: config.clone(),
             data,
@@ -201,10 +201,10 @@ impl Service {
             journal: store.clone(),
             engine: engine.clone(),
             hub: hub.clone(),
-            world,
+            deps: world,
             public_url: public_url.clone(),
             revocations,
-            begun,
+            nonces_valid_from: begun,
         };
         let routes::Fronts {
             public,

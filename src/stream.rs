@@ -15,7 +15,7 @@ mod socket;
 mod subscriber_feed;
 
 pub use frame::{AHEAD, ClientMessage, EventFilter, FilterError, ProtocolError, StreamEvent};
-pub use hub::{BufferContents, ConnectionSlot, Freeze, Hub, SubscribeError, Subscription};
+pub use hub::{BufferContents, ConnectionSlot, FreezeState, Hub, SubscribeError, Subscription};
 pub use socket::{ClientAccess, StreamContext, upgrade};
 pub use subscriber_feed::{SubscriberFeed, is_ahead, newest};
 

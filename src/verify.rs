@@ -35,11 +35,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use purser_actors::account::Account;
-use purser_actors::engine::lost_times;
+use purser_actors::engine::lost_windows;
 use purser_actors::id::{LateReturnId, PaymentId, SessionId, Wallet, WalletPaymentId, WithdrawalId};
 use purser_actors::kernel::{EntityKind, OutboxJob, table};
 use purser_actors::late_return::LateReturn;
-use purser_actors::lost_order::BookedOrder;
+use purser_actors::lost_order::AttributedOrder;
 use purser_actors::payment::Payment;
 use purser_actors::port::AttributedTransfer;
 use purser_actors::session::Session;
@@ -82,22 +82,22 @@ pub struct VerifyReport {
     /// Balance of each house account and of all holders together, in atomic USDC, debit positive.
     pub balances: BTreeMap<String, i128>,
     /// What operators did, each act proved by the next.
-    pub acts: usize,
+    pub audit_entries: usize,
     /// Effects that are due and not done: work in flight, each with an owner.
-    pub open_effects: usize,
+    pub pending_jobs: usize,
     /// Effects that are not due yet, such as the end of a card.
-    pub waiting_effects: usize,
+    pub scheduled_jobs: usize,
     /// Transfers on the chain that no payment claims, as far as the chain was given.
     pub unclaimed_transfers: usize,
     /// Payments that are not final and that their chain's list does not have. A list may have final transfers alone.
     pub unlisted_payments: usize,
     /// Everything that is wrong. Empty is good.
-    pub findings: Vec<VerifyFinding>,
+    pub problems: Vec<VerifyFinding>,
 }
 
 impl VerifyReport {
-    fn find(&mut self, rule: &'static str, subject: impl ToString, detail: impl Into<String>) {
-        self.findings.push(VerifyFinding {
+    fn report(&mut self, rule: &'static str, subject: impl ToString, detail: impl Into<String>) {
+        self.problems.push(VerifyFinding {
             rule,
             subject: subject.to_string(),
             detail: detail.into(),
@@ -111,9 +111,9 @@ pub struct ChainList {
     /// Paid to us.
     pub received: Vec<ChainTransfer>,
     /// Paid by us.
-    pub left: Vec<ChainTransfer>,
+    pub sent: Vec<ChainTransfer>,
     /// Between others.
-    pub elsewhere: Vec<ChainTransfer>,
+    pub external: Vec<ChainTransfer>,
 }
 
 /// A transfer as the chain itself lists it.
@@ -143,49 +143,49 @@ pub(crate) struct StoreContents {
     /// Everything that payments bought, by kind and id.
     pub(crate) sold: BTreeMap<(u8, u128), SoldProduct>,
     pub(crate) sessions: BTreeMap<SessionId, (Session, u64)>,
-    pub(crate) people: IdentityRecords,
+    pub(crate) identity: IdentityRecords,
     pub(crate) withdrawals: BTreeMap<WithdrawalId, (Withdrawal, u64)>,
     /// What spends balances at the card issuer.
-    pub(crate) program: CardProgramRecords,
+    pub(crate) reloadable_cards: CardProgramRecords,
     pub(crate) late_returns: BTreeMap<LateReturnId, (LateReturn, u64)>,
     /// Late returns that the operators' list has.
-    pub(crate) late_list: BTreeSet<u128>,
+    pub(crate) late_return_index: BTreeSet<u128>,
     /// Recipients and destinations, by kind and id.
-    pub(crate) saved: BTreeMap<(u8, u128), payees::PayeeSnapshot>,
+    pub(crate) payees: BTreeMap<(u8, u128), payees::PayeeSnapshot>,
     /// What reconciliation found.
-    differences: discrepancies::Discrepancies,
+    discrepancies: discrepancies::Discrepancies,
     /// What operators gave back.
     refunds: refunds::Refunds,
     /// What the bank side keeps.
-    pub(crate) bank: banking::BankingSnapshots,
+    pub(crate) banking: banking::BankingSnapshots,
     /// Managed wallets and their spends.
-    pub(crate) agents: agent_wallets::AgentWallets,
+    pub(crate) agent_wallets: agent_wallets::AgentWallets,
     /// API keys and the places that they take.
     pub(crate) api_keys: api_keys::ApiKeys,
     /// Endpoints and deliveries.
     pub(crate) webhooks: webhooks::WebhookRecords,
     /// What left the treasury for products.
-    pub(crate) left: Vec<products::OutgoingTransfer>,
+    pub(crate) outgoing_transfers: Vec<products::OutgoingTransfer>,
     /// Work that is due, and work that is not yet.
-    pub(crate) effects: Vec<OutboxJob>,
+    pub(crate) jobs: Vec<OutboxJob>,
     /// Of these, how many are not due yet.
-    pub(crate) timers: usize,
+    pub(crate) scheduled_jobs: usize,
     /// Transfers that no payment claims.
-    arrivals: incoming::Arrivals,
+    incoming: incoming::IncomingTransfers,
     /// What an operator has booked after a restore.
-    pub(crate) departures: Vec<AttributedTransfer>,
+    pub(crate) attributed_transfers: Vec<AttributedTransfer>,
     /// Orders at providers that an operator has booked after a restore.
-    pub(crate) lost_orders: Vec<BookedOrder>,
+    pub(crate) lost_orders: Vec<AttributedOrder>,
     /// International orders that the operators' queue lists.
-    pub(crate) queue: BTreeSet<u128>,
+    pub(crate) order_queue: BTreeSet<u128>,
     /// International cards whose holders want something, by the operators' list.
-    pub(crate) card_wishes: BTreeSet<u128>,
+    pub(crate) pending_card_actions: BTreeSet<u128>,
     /// Ids with a record in the vault.
     pub(crate) sealed: BTreeSet<u128>,
     /// Cards with a sealed CVV.
     pub(crate) cvvs: BTreeSet<u128>,
     /// Spends of which it is kept what was said.
-    pub(crate) spoken: BTreeSet<WalletPaymentId>,
+    pub(crate) http_records: BTreeSet<WalletPaymentId>,
 }
 
 /// Proves the store, and the chain's list against it if one is given.
@@ -206,7 +206,7 @@ pub async fn verify(store: &dyn Store, chain: Option<&ChainList>) -> Result<Veri
     late_returns::check(&contents, &history, &holders, &mut report);
     outgoing_transfers::check(&contents, &holders, &mut report);
     lost_orders::check(&contents, &holders, &mut report);
-    discrepancies::check(&contents.differences, &mut report);
+    discrepancies::check(&contents.discrepancies, &mut report);
     gate::check(store, &contents, &holders, &mut report).await?;
     agent_wallets::check(&contents, &mut report);
     api_keys::check(&contents, &mut report);
@@ -218,32 +218,32 @@ pub async fn verify(store: &dyn Store, chain: Option<&ChainList>) -> Result<Veri
     audit_log::check(store, &mut report).await?;
     approvals::check(store, &mut report).await?;
     if let Some(chain) = chain {
-        received::against_chain(&contents, &chain.received, &mut report);
-        withdrawals::against_chain(&contents, &chain.left, &mut report);
-        let others = chain.received.iter().chain(&chain.elsewhere);
-        let lost = lost_times(store).await?;
-        agent_wallets::against_chain(&contents, (others, &lost), &mut report);
+        received::compare_with_chain(&contents, &chain.received, &mut report);
+        withdrawals::compare_with_chain(&contents, &chain.sent, &mut report);
+        let others = chain.received.iter().chain(&chain.external);
+        let lost = lost_windows(store).await?;
+        agent_wallets::compare_with_chain(&contents, (others, &lost), &mut report);
     }
     report.entities = BTreeMap::from([
         ("accounts", contents.accounts.len()),
         ("payments", contents.payments.len()),
         ("sessions", contents.sessions.len()),
-        ("identities", contents.people.identities.len()),
+        ("identities", contents.identity.identities.len()),
         (
             "banking",
-            contents.bank.len() - contents.webhooks.count() - lines::count(contents.bank.keys()),
+            contents.banking.len() - contents.webhooks.count() - lines::count(contents.banking.keys()),
         ),
-        ("links", contents.people.links.len()),
+        ("links", contents.identity.links.len()),
         ("withdrawals", contents.withdrawals.len()),
-        ("reloadable_cards", contents.program.cards.len()),
-        ("card_withdrawals", contents.program.withdrawals.len()),
+        ("reloadable_cards", contents.reloadable_cards.cards.len()),
+        ("card_withdrawals", contents.reloadable_cards.withdrawals.len()),
         ("late_returns", contents.late_returns.len()),
-        ("differences", contents.differences.all.len()),
+        ("differences", contents.discrepancies.all.len()),
         ("api_keys", contents.api_keys.len()),
         ("webhooks", contents.webhooks.endpoints),
         ("webhook_deliveries", contents.webhooks.deliveries),
         ("refunds", contents.refunds.all.len()),
-        ("incoming_transfers", contents.arrivals.all.len()),
+        ("incoming_transfers", contents.incoming.all.len()),
     ]);
     for sold in contents.sold.values() {
         *report.entities.entry(sold.plural).or_default() += 1;
@@ -254,9 +254,9 @@ pub async fn verify(store: &dyn Store, chain: Option<&ChainList>) -> Result<Veri
             .entry(outcomes::name_of(&payment.status).to_owned())
             .or_default() += 1;
     }
-    report.open_effects = contents.effects.len() - contents.timers;
-    report.waiting_effects = contents.timers;
-    report.findings.sort();
+    report.pending_jobs = contents.jobs.len() - contents.scheduled_jobs;
+    report.scheduled_jobs = contents.scheduled_jobs;
+    report.problems.sort();
     Ok(report)
 }
 
@@ -282,7 +282,7 @@ fn take<T: Stored>(row: &Row, subject: &str, report: &mut VerifyReport) -> Optio
     match codec::decode(&row.value) {
         Ok(value) => Some((value, row.revision)),
         Err(error) => {
-            report.find("snapshot.damaged", subject, error.to_string());
+            report.report("snapshot.damaged", subject, error.to_string());
             None
         }
     }
@@ -295,7 +295,7 @@ async fn read_entities(store: &dyn Store, report: &mut VerifyReport) -> Result<S
         let number = <[u8; 16]>::try_from(id).map(u128::from_be_bytes).unwrap_or(0);
         if kind == EntityKind::Account as u8 {
             let Some(wallet) = Wallet::from_key(id) else {
-                return report.find("snapshot.damaged", hex::encode(id), "not a wallet");
+                return report.report("snapshot.damaged", hex::encode(id), "not a wallet");
             };
             if let Some(read) = take(row, &wallet.address(), report) {
                 contents.accounts.insert(wallet, read);
@@ -313,33 +313,33 @@ async fn read_entities(store: &dyn Store, report: &mut VerifyReport) -> Result<S
             let id = LateReturnId(number);
             take(row, &id.to_string(), report).map(|read| contents.late_returns.insert(id, read));
         } else if let Some((product, read)) = products::read(kind, number, row) {
-            contents.left.extend(products::left(kind, number, row));
+            contents.outgoing_transfers.extend(products::outgoing_transfer(kind, number, row));
             match read {
                 Ok(sold) => drop(contents.sold.insert((kind, number), sold)),
-                Err(error) => report.find("snapshot.damaged", product, error.to_string()),
+                Err(error) => report.report("snapshot.damaged", product, error.to_string()),
             }
         } else if let Some(read) = payees::read(kind, number, row) {
             match read {
-                Ok(saved) => drop(contents.saved.insert((kind, number), saved)),
-                Err(error) => report.find("snapshot.damaged", hex::encode(id), error.to_string()),
+                Ok(saved) => drop(contents.payees.insert((kind, number), saved)),
+                Err(error) => report.report("snapshot.damaged", hex::encode(id), error.to_string()),
             }
         } else if let Some(read) = banking::read(kind, id, row)
-            .or_else(|| contents.agents.read(kind, id, row))
+            .or_else(|| contents.agent_wallets.read(kind, id, row))
             .or_else(|| contents.api_keys.read(kind, id, row))
             .or_else(|| contents.webhooks.read(kind, id, row))
             .or_else(|| lines::read(kind, id, row))
         {
             match read {
-                Ok(kept) => drop(contents.bank.insert((kind, id.to_vec()), kept)),
-                Err(error) => report.find("snapshot.damaged", hex::encode(id), error.to_string()),
+                Ok(kept) => drop(contents.banking.insert((kind, id.to_vec()), kept)),
+                Err(error) => report.report("snapshot.damaged", hex::encode(id), error.to_string()),
             }
-        } else if contents.people.read(kind, id, row, report).is_none()
-            && contents.program.read(kind, number, row, report).is_none()
-            && contents.differences.read(kind, number, row, report).is_none()
+        } else if contents.identity.read(kind, id, row, report).is_none()
+            && contents.reloadable_cards.read(kind, number, row, report).is_none()
+            && contents.discrepancies.read(kind, number, row, report).is_none()
             && contents.refunds.read(kind, number, row, report).is_none()
-            && contents.arrivals.read(kind, number, row, report).is_none()
+            && contents.incoming.read(kind, number, row, report).is_none()
         {
-            report.find("snapshot.unknown_kind", hex::encode(id), format!("kind {kind}"));
+            report.report("snapshot.unknown_kind", hex::encode(id), format!("kind {kind}"));
         }
     })
     .await?;
@@ -353,18 +353,18 @@ async fn read_rows(
     contents: &mut StoreContents,
     report: &mut VerifyReport,
 ) -> Result<(), StoreError> {
-    contents.people.read_rows(store, report).await?;
-    contents.program.read_rows(store).await?;
-    contents.differences.read_rows(store).await?;
-    contents.agents.read_rows(store, report).await?;
+    contents.identity.read_rows(store, report).await?;
+    contents.reloadable_cards.read_rows(store).await?;
+    contents.discrepancies.read_rows(store).await?;
+    contents.agent_wallets.read_rows(store, report).await?;
     contents.api_keys.read_rows(store).await?;
     contents.refunds.read_rows(store).await?;
-    contents.arrivals.read_rows(store, report).await?;
+    contents.incoming.read_rows(store, report).await?;
     for work in [table::OUTBOX, table::TIMER] {
         each_row(store, &[work], |key, row| {
             if let Some((effect, _)) = take(row, &hex::encode(key), report) {
-                contents.effects.push(effect);
-                contents.timers += usize::from(work == table::TIMER);
+                contents.jobs.push(effect);
+                contents.scheduled_jobs += usize::from(work == table::TIMER);
             }
         })
         .await?;
@@ -373,8 +373,8 @@ async fn read_rows(
         store,
         &[table::ATTRIBUTED_TRANSFER],
         |key, row| match AttributedTransfer::read(&row.value) {
-            Ok(booked) => contents.departures.push(booked),
-            Err(error) => report.find("snapshot.damaged", hex::encode(key), error.to_string()),
+            Ok(booked) => contents.attributed_transfers.push(booked),
+            Err(error) => report.report("snapshot.damaged", hex::encode(key), error.to_string()),
         },
     )
     .await?;
@@ -390,9 +390,9 @@ async fn read_rows(
 /// Rows of which only the ids count.
 async fn read_lists(store: &dyn Store, contents: &mut StoreContents) -> Result<(), StoreError> {
     for (table, ids) in [
-        (table::INTL_ORDER_QUEUE, &mut contents.queue),
-        (table::CARD_WISH, &mut contents.card_wishes),
-        (table::LATE_RETURN, &mut contents.late_list),
+        (table::INTL_ORDER_QUEUE, &mut contents.order_queue),
+        (table::PENDING_CARD_ACTION, &mut contents.pending_card_actions),
+        (table::LATE_RETURN, &mut contents.late_return_index),
         (table::VAULT, &mut contents.sealed),
         (table::CVV, &mut contents.cvvs),
     ] {
@@ -402,7 +402,7 @@ async fn read_lists(store: &dyn Store, contents: &mut StoreContents) -> Result<(
         .await?;
     }
     each_row(store, &[table::HTTP_RECORD], |key, _| {
-        contents.spoken.extend(table::chunk_index(key).map(|(spend, _)| spend));
+        contents.http_records.extend(table::chunk_index(key).map(|(spend, _)| spend));
     })
     .await
 }

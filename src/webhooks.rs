@@ -30,8 +30,8 @@ const PREFIX: &str = "whsec_";
 /// Bytes of an answer that are looked at.
 const EXCERPT_BYTES: usize = 512;
 /// Digits in a row, and letters and digits in a row, that are hidden in an excerpt: numbers of cards, keys, tokens.
-const DIGITS_MAX: usize = 8;
-const RUN_MAX: usize = 24;
+const MAX_DIGITS: usize = 8;
+const MAX_RUN: usize = 24;
 
 /// The secret of one endpoint: 32 bytes that its owner and this service know.
 #[derive(Clone, Debug)]
@@ -102,20 +102,20 @@ pub fn headers(secrets: &[SigningSecret], id: &str, seconds: u64, body: &[u8]) -
 }
 
 /// Posts events through the address filter.
-pub struct WebhookPoster {
+pub struct HttpWebhookSender {
     outbound: OutboundClient,
     vault: Arc<Vault>,
     /// The machine's, never the sandbox's: what receivers go by.
-    machine: Arc<dyn Clock>,
+    wall_clock: Arc<dyn Clock>,
 }
 
-impl WebhookPoster {
+impl HttpWebhookSender {
     /// With secrets of this vault, and the machine's clock.
-    pub const fn new(outbound: OutboundClient, vault: Arc<Vault>, machine: Arc<dyn Clock>) -> Self {
+    pub const fn new(outbound: OutboundClient, vault: Arc<Vault>, wall_clock: Arc<dyn Clock>) -> Self {
         Self {
             outbound,
             vault,
-            machine,
+            wall_clock,
         }
     }
 
@@ -141,7 +141,7 @@ impl WebhookPoster {
             return Err(internal_error(VaultError::Sealed("an endpoint has no secret")));
         }
         let (id, body) = (posting.event.to_string(), posting.body.as_bytes());
-        let mut headers = headers(&secrets, &id, self.machine.now().seconds(), body);
+        let mut headers = headers(&secrets, &id, self.wall_clock.now().seconds(), body);
         headers.push((header::USER_AGENT, HeaderValue::from_static("purser-webhooks/1")));
         let asking = OutboundRequest {
             method: Method::POST,
@@ -170,7 +170,7 @@ impl WebhookPoster {
         if let Ok(seconds) = text.parse::<u64>() {
             return Some(seconds.saturating_mul(1_000));
         }
-        Some(http_date(text)?.saturating_sub(self.machine.now().0))
+        Some(http_date(text)?.saturating_sub(self.wall_clock.now().0))
     }
 }
 
@@ -223,10 +223,10 @@ fn redact_excerpt(text: &str) -> String {
         let digits = rest.find(|c: char| !(c.is_ascii_digit() || matches!(c, ' ' | '-')));
         let digits = &rest[..digits.unwrap_or(rest.len())];
         let run = &rest[..rest.find(|c| !is_run(c)).unwrap_or(rest.len())];
-        if first.is_ascii_digit() && digits.bytes().filter(u8::is_ascii_digit).count() > DIGITS_MAX {
+        if first.is_ascii_digit() && digits.bytes().filter(u8::is_ascii_digit).count() > MAX_DIGITS {
             out.push_str("[hidden]");
             rest = &rest[digits.trim_end().len()..];
-        } else if run.len() > RUN_MAX {
+        } else if run.len() > MAX_RUN {
             out.push_str("[hidden]");
             rest = &rest[run.len()..];
         } else {
@@ -241,7 +241,7 @@ fn redact_excerpt(text: &str) -> String {
     out
 }
 
-impl WebhookSender for WebhookPoster {
+impl WebhookSender for HttpWebhookSender {
     fn post<'a>(&'a self, posting: WebhookPostRequest<'a>) -> BoxFuture<'a, Result<WebhookResponse, WebhookPostError>> {
         Box::pin(self.send(posting))
     }

@@ -47,7 +47,7 @@ async fn login_link(purser: &ServerProcess, folder: &Path) -> String {
     link["auth_url"].as_str().unwrap().to_owned()
 }
 
-const REFUSED: &str = "was used or has expired";
+const USED_OR_EXPIRED: &str = "was used or has expired";
 
 #[tokio::test]
 async fn case_47_the_link_opens_the_account_once() {
@@ -59,28 +59,28 @@ async fn case_47_the_link_opens_the_account_once() {
     let bought = buy(&purser, folder.path(), "5");
     let link = login_link(&purser, folder.path()).await;
     for _ in 0..2 {
-        assert_eq!(chromium.tell(json!({"do": "fetch", "url": link}))["status"], 200);
+        assert_eq!(chromium.run_command(json!({"do": "fetch", "url": link}))["status"], 200);
     }
     chromium.open(&link);
     chromium.wait("#live", "live");
     chromium.wait("#cards", bought["card_id"].as_str().unwrap());
     assert_eq!(chromium.text("#user"), bought["user_id"].as_str().unwrap());
     assert!(chromium.text("#sign-in").is_empty());
-    let seen = chromium.tell(json!({"do": "where"}));
+    let seen = chromium.run_command(json!({"do": "where"}));
     assert_eq!(seen["url"], purser.url("/login"));
     for requested in seen["requested"].as_array().unwrap() {
         assert!(requested.as_str().unwrap().starts_with(&purser.url("/")), "{requested}");
     }
 
-    chromium.tell(json!({"do": "back"}));
-    let before = chromium.tell(json!({"do": "where"}));
+    chromium.run_command(json!({"do": "back"}));
+    let before = chromium.run_command(json!({"do": "where"}));
     assert!(!before["url"].as_str().unwrap().contains("code="), "{before}");
 
-    chromium.tell(json!({"do": "forget"}));
+    chromium.run_command(json!({"do": "forget"}));
     chromium.open(&link);
-    chromium.wait("#sign-in-note", REFUSED);
+    chromium.wait("#sign-in-note", USED_OR_EXPIRED);
     assert!(chromium.text("#account").is_empty());
-    assert_eq!(chromium.tell(json!({"do": "where"}))["url"], purser.url("/login"));
+    assert_eq!(chromium.run_command(json!({"do": "where"}))["url"], purser.url("/login"));
 }
 
 #[tokio::test]
@@ -89,11 +89,11 @@ async fn case_47_a_button_opens_the_link_where_scripts_are_off() {
     let Some(mut chromium) = Chromium::start() else { return };
     let (purser, folder) = (ServerProcess::start(), tempfile::tempdir().unwrap());
     let bought = buy(&purser, folder.path(), "5");
-    chromium.tell(json!({"do": "scripts", "on": false}));
+    chromium.run_command(json!({"do": "scripts", "on": false}));
     chromium.open(&login_link(&purser, folder.path()).await);
-    chromium.tell(json!({"do": "press", "selector": "#form button"}));
-    assert_eq!(chromium.tell(json!({"do": "where"}))["url"], purser.url("/login"));
-    chromium.tell(json!({"do": "scripts", "on": true}));
+    chromium.run_command(json!({"do": "press", "selector": "#form button"}));
+    assert_eq!(chromium.run_command(json!({"do": "where"}))["url"], purser.url("/login"));
+    chromium.run_command(json!({"do": "scripts", "on": true}));
     chromium.open(&purser.url("/login"));
     chromium.wait("#cards", bought["card_id"].as_str().unwrap());
 }
@@ -109,7 +109,7 @@ async fn a_made_up_code_opens_nothing() {
         "/login?code=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
     ] {
         chromium.open(&purser.url(path));
-        chromium.wait("#sign-in-note", REFUSED);
+        chromium.wait("#sign-in-note", USED_OR_EXPIRED);
         assert!(chromium.text("#account").is_empty());
     }
 }
@@ -136,7 +136,7 @@ async fn the_account_changes_before_the_eyes() {
     chromium.wait("#balance", "6.66");
     chromium.wait("#events", "card.failed");
     if let Some(path) = std::env::var_os("PURSER_PICTURE") {
-        chromium.tell(json!({"do": "shoot", "path": path.to_string_lossy()}));
+        chromium.run_command(json!({"do": "shoot", "path": path.to_string_lossy()}));
     }
 }
 
@@ -190,20 +190,20 @@ async fn owners_link(purser: &ServerProcess) -> String {
 fn identify(chromium: &mut Chromium, family_name: &str) {
     // Until the provider has answered, the link leads back to the page.
     while chromium.text("#identity a") == "Look again" {
-        chromium.tell(json!({"do": "press", "selector": "#identity a"}));
+        chromium.run_command(json!({"do": "press", "selector": "#identity a"}));
     }
-    chromium.tell(json!({"do": "press", "selector": "#identity a"}));
+    chromium.run_command(json!({"do": "press", "selector": "#identity a"}));
     for (field, value) in [
         ("given_name", "Ada"),
         ("family_name", family_name),
         ("date_of_birth", "1990-12-10"),
         ("country", "gb"),
     ] {
-        chromium.tell(json!({"do": "fill", "selector": format!("[name={field}]"), "text": value}));
+        chromium.run_command(json!({"do": "fill", "selector": format!("[name={field}]"), "text": value}));
     }
-    chromium.tell(json!({"do": "press", "selector": "button"}));
+    chromium.run_command(json!({"do": "press", "selector": "button"}));
     chromium.wait("main", "The check is under way");
-    chromium.tell(json!({"do": "press", "selector": "main a"}));
+    chromium.run_command(json!({"do": "press", "selector": "main a"}));
 }
 
 #[tokio::test]
@@ -215,34 +215,34 @@ async fn the_owner_verifies_links_and_sets_caps_on_the_page() {
     chromium.open(&owners_link(&purser).await);
     chromium.wait("#live", "live");
     chromium.wait("#identity", "not verified");
-    chromium.tell(json!({"do": "press", "selector": "#identity button"}));
+    chromium.run_command(json!({"do": "press", "selector": "#identity button"}));
     identify(&mut chromium, "Reject");
     chromium.wait("#identity", "document_mismatch");
-    chromium.tell(json!({"do": "press", "selector": "#identity button"}));
+    chromium.run_command(json!({"do": "press", "selector": "#identity button"}));
     identify(&mut chromium, "Lovelace");
     chromium.wait("#identity", "Identity: verified");
     chromium.wait("#events", "identity.verified");
-    chromium.tell(json!({"do": "press", "selector": "#issuer button"}));
+    chromium.run_command(json!({"do": "press", "selector": "#issuer button"}));
     chromium.wait("#issuer", "Deposit address on Base\n0x");
-    chromium.tell(json!({"do": "press", "selector": "#issuer button"}));
+    chromium.run_command(json!({"do": "press", "selector": "#issuer button"}));
     chromium.wait("#issuer", "not linked");
-    chromium.tell(json!({"do": "fill", "selector": "[name=usa_prepaid_card_usd]", "text": "25"}));
-    chromium.tell(json!({"do": "press", "selector": "#caps button"}));
+    chromium.run_command(json!({"do": "fill", "selector": "[name=usa_prepaid_card_usd]", "text": "25"}));
+    chromium.run_command(json!({"do": "press", "selector": "#caps button"}));
     chromium.wait("#caps", "your own");
     if let Some(path) = std::env::var_os("PURSER_OWNER_PICTURE") {
-        chromium.tell(json!({"do": "shoot", "path": path.to_string_lossy()}));
+        chromium.run_command(json!({"do": "shoot", "path": path.to_string_lossy()}));
     }
-    chromium.tell(json!({"do": "scripts", "on": false}));
-    chromium.tell(json!({"do": "fill", "selector": "[name=gift_card_count]", "text": "99999999999"}));
-    chromium.tell(json!({"do": "press", "selector": "#caps button"}));
+    chromium.run_command(json!({"do": "scripts", "on": false}));
+    chromium.run_command(json!({"do": "fill", "selector": "[name=gift_card_count]", "text": "99999999999"}));
+    chromium.run_command(json!({"do": "press", "selector": "#caps button"}));
     chromium.wait("#owner", "Not a whole number of purchases.");
-    chromium.tell(json!({"do": "press", "selector": "#owner a"}));
+    chromium.run_command(json!({"do": "press", "selector": "#owner a"}));
     chromium.wait("#caps", "your own");
-    chromium.tell(json!({"do": "scripts", "on": true}));
+    chromium.run_command(json!({"do": "scripts", "on": true}));
 
     let folder = tempfile::tempdir().unwrap();
     buy(&purser, folder.path(), "5");
-    chromium.tell(json!({"do": "forget"}));
+    chromium.run_command(json!({"do": "forget"}));
     chromium.open(&login_link(&purser, folder.path()).await);
     chromium.wait("#owner", "may only look");
     chromium.wait("#live", "live");
@@ -253,16 +253,16 @@ async fn the_owners_forms_need_no_script() {
     // Aim: without scripts the whole way: the link's button, the check, the issuer, each with a person's clicks alone.
     let Some(mut chromium) = Chromium::start() else { return };
     let purser = ServerProcess::start_with(&[("PURSER_SANDBOX__IDENTITY_CHECK_MS", "0")]);
-    chromium.tell(json!({"do": "scripts", "on": false}));
+    chromium.run_command(json!({"do": "scripts", "on": false}));
     chromium.open(&owners_link(&purser).await);
-    chromium.tell(json!({"do": "press", "selector": "#form button"}));
+    chromium.run_command(json!({"do": "press", "selector": "#form button"}));
     chromium.wait("#owner", "Scripts are off");
-    chromium.tell(json!({"do": "press", "selector": "#identity button"}));
+    chromium.run_command(json!({"do": "press", "selector": "#identity button"}));
     identify(&mut chromium, "Lovelace");
     // Nobody tells this page when the verdict comes.
     while !chromium.text("#identity").contains("Identity: verified") {
         chromium.open(&purser.url("/login"));
     }
-    chromium.tell(json!({"do": "press", "selector": "#issuer button"}));
+    chromium.run_command(json!({"do": "press", "selector": "#issuer button"}));
     chromium.wait("#issuer", "Deposit address on Base\n0x");
 }

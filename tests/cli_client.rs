@@ -40,7 +40,7 @@ async fn a_payment_is_signed_once_and_sent_until_it_is_settled() {
     .await
     .unwrap();
 
-    let seen = server.seen.lock().unwrap().clone();
+    let seen = server.requests.lock().unwrap().clone();
     assert_eq!(seen.len(), 5, "{seen:?}");
     assert_eq!((seen[0].as_str(), seen[2].as_str()), ("asked", "status"));
     assert!(seen[1].starts_with("paid ") && seen[1] == seen[3], "one payment, twice");
@@ -48,7 +48,7 @@ async fn a_payment_is_signed_once_and_sent_until_it_is_settled() {
     // Who asks for the number waits for it.
     let show = pay_args(folder.path(), &server.url("/get-card?amount=5"), &["--json", "--show"]);
     pay::run(show).await.unwrap();
-    let seen = server.seen.lock().unwrap().clone();
+    let seen = server.requests.lock().unwrap().clone();
     assert_eq!(seen.last().unwrap(), "card data Bearer good card_id=card_1");
     let tokens = folder.path().join("wallet.tokens.json");
     assert!(
@@ -71,12 +71,12 @@ async fn with_mpp_the_other_challenge_is_answered() {
     let url = server.url("/get-card?amount=5");
     let run = |more: &[&str]| pay::run(pay_args(folder.path(), &url, more));
     run(&["--json", "--mpp"]).await.unwrap();
-    let seen = server.seen.lock().unwrap().clone();
+    let seen = server.requests.lock().unwrap().clone();
     assert_eq!(seen.len(), 2, "{seen:?}");
     assert!(seen[0] == "asked" && seen[1].starts_with("credential "), "{seen:?}");
     let refused = run(&["--json", "--mpp", "--max", "4.99"]).await;
     assert!(matches!(refused, Err(CliError::TooExpensive { .. })), "{refused:?}");
-    assert_eq!(server.seen.lock().unwrap().len(), 3);
+    assert_eq!(server.requests.lock().unwrap().len(), 3);
     match run(&["--mpp", "--network", "solana"]).await {
         Err(CliError::Usage(said)) => assert!(said.contains("Base only") && said.contains("without --mpp"), "{said}"),
         other => panic!("{other:?}"),
@@ -86,10 +86,10 @@ async fn with_mpp_the_other_challenge_is_answered() {
     let named = run(&["--id", "order-0000000000000001"]).await;
     assert!(matches!(named, Err(CliError::Usage(_))), "{named:?}");
     // What cannot be a name is refused before the server is asked.
-    let asked = server.seen.lock().unwrap().len();
+    let asked = server.requests.lock().unwrap().len();
     let short = run(&["--id", "short"]).await;
     assert!(matches!(short, Err(CliError::Usage(_))), "{short:?}");
-    assert_eq!(server.seen.lock().unwrap().len(), asked);
+    assert_eq!(server.requests.lock().unwrap().len(), asked);
     assert!(PayCommand::try_parse_from(["pay", &url, "--mpp", "--id", "order-0000000000000001"]).is_err());
 }
 
@@ -120,7 +120,7 @@ async fn a_card_is_waited_for_while_the_server_is_away() {
     let folder = tempfile::tempdir().unwrap();
     let run = |query: &str| pay::run(pay_args(folder.path(), &server.url(query), &["--json", "--wait"]));
     run("/get-card?away").await.unwrap();
-    let seen = server.seen.lock().unwrap().clone();
+    let seen = server.requests.lock().unwrap().clone();
     let looks = seen.iter().filter(|what| what.starts_with("card data")).count();
     assert_eq!(looks, 3, "{seen:?}");
     match run("/get-card?gone").await {
@@ -159,7 +159,7 @@ async fn nothing_is_signed_above_the_maximum() {
         .unwrap_err();
     assert!(not_offered.to_string().contains("solana"), "{not_offered}");
     assert_eq!(
-        *server.seen.lock().unwrap(),
+        *server.requests.lock().unwrap(),
         ["asked", "asked"],
         "a challenge each for --max 4.99 and solana"
     );
@@ -201,7 +201,7 @@ async fn listening_signs_in_and_resumes_at_its_cursor() {
     assert_eq!(subscribe["after"], 5);
     listening.abort();
     let signed_in = server
-        .seen
+        .requests
         .lock()
         .unwrap()
         .iter()

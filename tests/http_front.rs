@@ -13,7 +13,7 @@ mod free_routes;
 #[path = "http_front/harness.rs"]
 mod harness;
 #[path = "http_front/leaving.rs"]
-mod leaving;
+mod stream_closing;
 #[path = "http_front/limits.rs"]
 mod limits;
 #[path = "http_front/memory_store.rs"]

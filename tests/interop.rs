@@ -13,7 +13,7 @@ mod authorizations;
 #[path = "interop/calls.rs"]
 mod calls;
 #[path = "interop/cases_real.rs"]
-mod cases_real;
+mod production_faults;
 #[path = "interop/differential.rs"]
 mod differential;
 #[path = "interop/documents.rs"]
@@ -37,9 +37,9 @@ mod products;
 #[path = "interop/python.rs"]
 mod python;
 #[path = "interop/reorganised.rs"]
-mod reorganised;
+mod reorgs;
 #[path = "interop/restarting.rs"]
-mod restarting;
+mod restarts;
 #[path = "interop/rpc_proxy.rs"]
 mod rpc_proxy;
 #[path = "../src/chains/tests/surfpool/runtime.rs"]

@@ -29,14 +29,14 @@ use processes::{PythonStub, SandboxOverHttp, in_process};
 #[tokio::test]
 async fn the_sandbox_in_this_process_keeps_the_rules() {
     let folder = tempfile::tempdir().unwrap();
-    suite::every_rule(&in_process(folder.path())).await;
+    suite::check_all_rules(&in_process(folder.path())).await;
 }
 
 // Aim: over HTTP it keeps the same rules, so that nothing of them is lost on the wire.
 #[tokio::test]
 async fn the_sandbox_over_http_keeps_the_rules() {
     let served = SandboxOverHttp::start(&[]).await;
-    suite::every_rule(&served.desked().await).await;
+    suite::check_all_rules(&served.with_control().await).await;
 }
 
 // Aim: the document says enough to build a provider from: one that somebody else wrote, in another language, keeps the
@@ -44,7 +44,7 @@ async fn the_sandbox_over_http_keeps_the_rules() {
 #[tokio::test]
 async fn a_stub_written_from_the_document_keeps_the_rules() {
     let Some(stub) = PythonStub::start().await else { return };
-    suite::every_rule(&stub.desked().await).await;
+    suite::check_all_rules(&stub.with_control().await).await;
 }
 
 // Aim: the document in the repository is the one that the routes and types make.

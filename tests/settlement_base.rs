@@ -14,7 +14,7 @@ mod anvil;
 #[path = "settlement_base/batches.rs"]
 mod batches;
 #[path = "settlement_base/beyond.rs"]
-mod beyond;
+mod final_reorgs;
 #[path = "settlement_base/blocks.rs"]
 mod blocks;
 #[path = "settlement_base/calls.rs"]
@@ -22,7 +22,7 @@ mod calls;
 #[path = "settlement_base/cross_checks.rs"]
 mod cross_checks;
 #[path = "settlement_base/crossing.rs"]
-mod crossing;
+mod bridge_transfers;
 #[path = "settlement_base/endpoints.rs"]
 mod endpoints;
 #[path = "settlement_base/facilitated.rs"]
@@ -44,7 +44,7 @@ mod rail;
 #[path = "settlement_base/reopening.rs"]
 mod reopening;
 #[path = "settlement_base/room.rs"]
-mod room;
+mod payer_funds;
 #[path = "settlement_base/sandbox.rs"]
 mod sandbox;
 #[path = "settlement_base/scripted_solana.rs"]
@@ -57,6 +57,6 @@ mod singles;
 #[path = "settlement/suite.rs"]
 mod suite;
 #[path = "settlement_base/way.rs"]
-mod way;
+mod bridge_harness;
 #[path = "settlement_base/world.rs"]
-mod world;
+mod harness;

@@ -17,7 +17,7 @@ mod facilitator;
 #[path = "settlement_solana/faults.rs"]
 mod faults;
 #[path = "settlement_solana/house.rs"]
-mod house;
+mod harness;
 #[path = "settlement_solana/kills.rs"]
 mod kills;
 #[path = "settlement_solana/lists.rs"]
@@ -29,7 +29,7 @@ mod payments;
 #[path = "settlement_solana/rail.rs"]
 mod rail;
 #[path = "settlement_solana/room.rs"]
-mod room;
+mod payer_funds;
 #[path = "../src/chains/tests/surfpool/runtime.rs"]
 mod runtime;
 #[path = "settlement_solana/searches.rs"]
@@ -40,4 +40,4 @@ mod server;
 #[path = "settlement/suite.rs"]
 mod suite;
 #[path = "settlement_solana/three.rs"]
-mod three;
+mod three_endpoints;

@@ -23,7 +23,7 @@ use purser_actors::intl_order::IntlOrder;
 use purser_actors::issuer_link::IssuerLink;
 use purser_actors::kernel::Entity;
 use purser_actors::late_return::LateReturn;
-use purser_actors::line::Selling;
+use purser_actors::line::LineState;
 use purser_actors::payment::Payment;
 use purser_actors::payment_recipient::PaymentRecipient;
 use purser_actors::payout::Payout;
@@ -89,7 +89,7 @@ fn the_documents_charts_are_the_codes() {
     check::<BankAccount>(document, &mut wrong);
     check::<BankTransfer>(document, &mut wrong);
     check::<Discrepancy>(document, &mut wrong);
-    check::<Selling>(document, &mut wrong);
+    check::<LineState>(document, &mut wrong);
     check::<ApiKey>(document, &mut wrong);
     check::<WebhookEndpoint>(document, &mut wrong);
     check::<WebhookDelivery>(document, &mut wrong);

@@ -15,13 +15,13 @@ mod login_link;
 mod lost_orders;
 mod machine;
 mod statement;
-mod unfinal;
+mod provisional_credits;
 
 use purser_storage::codec::Stored;
 
 use crate::id::{DepositId, JobId, Network, OutgoingTransferId, PaymentId, SessionId, Wallet, WithdrawalId};
-use crate::kernel::job::{CapReservation, Counted, CreditCause};
-use crate::lost_order::BookedOrder;
+use crate::kernel::job::{CapReservation, UnclaimedCapUsage, CreditCause};
+use crate::lost_order::AttributedOrder;
 use crate::money::{Cents, Usdc};
 use crate::operator::AuditedAction;
 use crate::payment::{ResolvedPreconditions, SessionSeed};
@@ -34,7 +34,7 @@ pub use caps::{OwnerCap, OwnerCaps};
 pub(crate) use claims::{counted_day, day_of, may_claim};
 pub use login_link::{LoginCode, LoginGrant};
 pub use statement::{StatementLine, StatementLineType};
-pub use unfinal::{held_cause, rests_on};
+pub use provisional_credits::{provisional_hold_cause, underlying_payment};
 
 /// An account's state.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -52,9 +52,9 @@ pub struct Account {
     /// Why it is frozen, if it is.
     pub frozen: Option<String>,
     /// What its owner allows of each day.
-    pub own_caps: OwnerCaps,
+    pub owner_caps: OwnerCaps,
     /// Lines of its statement so far.
-    lines: u64,
+    statement_line_count: u64,
     /// The day that `used` counts.
     day: u32,
     /// By budget, in the order of their first use that day: at most one entry a product line.
@@ -64,7 +64,7 @@ pub struct Account {
 /// What was bought of one budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 struct CapUsage {
-    budget: ProductLine,
+    cap_group: ProductLine,
     count: u32,
     sum: Cents,
 }
@@ -81,7 +81,7 @@ pub struct ClaimRequest {
     /// What that is worth, fees apart.
     pub worth: Cents,
     /// What was read of the payer for it.
-    pub found: ResolvedPreconditions,
+    pub resolved: ResolvedPreconditions,
     /// Digest of the exact request.
     pub request: [u8; 32],
     /// For the caller whose claim wins.
@@ -89,7 +89,7 @@ pub struct ClaimRequest {
     /// In force now for its line.
     pub cap: Option<DailyCap>,
     /// A challenge that no other payment may answer, and the second from which none could anyway.
-    pub once: Option<([u8; 16], u64)>,
+    pub challenge: Option<([u8; 16], u64)>,
     /// Of what it may have bought in a lost history, where that was counted before it was presented here: then it reserves nothing.
     pub counted: Option<Vec<ProductLine>>,
 }
@@ -131,50 +131,50 @@ pub enum Command {
     /// A proven refusal.
     ReleaseCapReservation {
         /// What says so.
-        effect: JobId,
+        job: JobId,
         /// What was reserved.
-        share: CapReservation,
+        reservation: CapReservation,
     },
     /// Something that a history which a restore has lost has bought: it counts, and nothing refuses it.
-    CountShare {
+    CountCapReservation {
         /// What says so.
-        effect: JobId,
+        job: JobId,
         /// Of the day on which it was paid.
-        share: CapReservation,
+        reservation: CapReservation,
     },
     /// What a payment of such a history may have bought: it counts until that payment has settled here.
     CountUnclaimed {
         /// What says so.
-        effect: JobId,
+        job: JobId,
         /// Which.
         payment: PaymentId,
         /// Its revision, as it was read; 0 if there was none.
         revision: u64,
         /// Of the day on which it was paid, one a budget; `None` if it has been presented since.
-        counted: Option<Counted>,
+        counted: Option<UnclaimedCapUsage>,
     },
     /// It is known what it bought, and counts for that.
     CountClaimed {
         /// What says so.
-        effect: JobId,
+        job: JobId,
         /// Which.
         payment: PaymentId,
         /// What was counted for it, and what counts now, if it bought anything; `None` where nothing was.
-        counted: Option<(Counted, Option<CapReservation>)>,
+        counted: Option<(UnclaimedCapUsage, Option<CapReservation>)>,
     },
     /// Money that could not be used for what it was paid.
     Credit {
         /// What says so.
-        effect: JobId,
+        job: JobId,
         /// How much.
         amount: Usdc,
         /// Of what.
         cause: CreditCause,
     },
     /// The same, of money that rests on a payment which is not final: it is held until that is known.
-    CreditUnfinal {
+    CreditProvisionally {
         /// What says so.
-        effect: JobId,
+        job: JobId,
         /// How much.
         amount: Usdc,
         /// Of what.
@@ -183,9 +183,9 @@ pub enum Command {
         payment: PaymentId,
     },
     /// The payment that a credit rests on is final, or gone for good.
-    EndUnfinal {
+    EndProvisionalHold {
         /// What says so.
-        effect: JobId,
+        job: JobId,
         /// Which payment.
         payment: PaymentId,
         /// What is held.
@@ -194,9 +194,9 @@ pub enum Command {
         is_final: bool,
     },
     /// A withheld credit ends without being given: what stood in suspense for it is the house's.
-    Keep {
+    RetainCredit {
         /// The credit.
-        effect: JobId,
+        job: JobId,
         /// How much.
         amount: Usdc,
         /// Of what.
@@ -205,7 +205,7 @@ pub enum Command {
     /// A transfer to our treasury goes back to whoever sent it.
     SendBack {
         /// What says so.
-        effect: JobId,
+        job: JobId,
         /// Which.
         deposit: DepositId,
         /// Who sent it.
@@ -225,7 +225,7 @@ pub enum Command {
     /// A withdrawal has come to its end.
     SettleHold {
         /// What says so.
-        effect: JobId,
+        job: JobId,
         /// Which.
         withdrawal: WithdrawalId,
         /// What was held for it.
@@ -236,18 +236,18 @@ pub enum Command {
     /// An operator books a transfer that left before a restore: the balance was already smaller.
     AttributeTransfer {
         /// Which.
-        departure: OutgoingTransfer,
+        transfer: OutgoingTransfer,
         /// Who says so.
         act: AuditedAction,
         /// In the operator's words.
         evidence: String,
     },
     /// An operator says that the balance paid for an order which a restore has lost, or has what came of one.
-    BookOrder {
+    AttributeOrder {
         /// As it is to be booked.
-        booked: Box<BookedOrder>,
+        attributed: Box<AttributedOrder>,
         /// Whether it was booked before, and refused in between.
-        again: bool,
+        is_repeat: bool,
         /// Who says so.
         act: AuditedAction,
         /// In the operator's words.
@@ -320,9 +320,9 @@ pub enum Event {
     /// It had left before a restore, and an operator has booked it.
     TransferAttributed(Usdc, OutgoingTransferId),
     /// Part of the balance paid for something.
-    PaidOut(Usdc, DebitPurpose),
+    Debited(Usdc, DebitPurpose),
     /// A credit is held, since the payment that it rests on is not final.
-    HeldUnfinal(Usdc, PaymentId),
+    HeldUntilFinal(Usdc, PaymentId),
     /// That payment is final: the credit is available.
     Finalized(Usdc, PaymentId),
     /// That payment is gone for good: the credit is not there any more.
@@ -382,8 +382,8 @@ impl Account {
             held: Usdc::ZERO,
             total_deposits: Usdc::ZERO,
             frozen: None,
-            own_caps: OwnerCaps::default(),
-            lines: 0,
+            owner_caps: OwnerCaps::default(),
+            statement_line_count: 0,
             day: 0,
             used: Vec::new(),
         }

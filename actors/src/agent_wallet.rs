@@ -33,13 +33,13 @@ pub struct AgentWallet {
     /// Where it is on both chains.
     pub addresses: WalletAddresses,
     /// What its owner allows.
-    pub limits: WalletCaps,
+    pub caps: WalletCaps,
     /// Since when.
     pub created_at: Timestamp,
     /// Spends that may still leave, oldest first.
-    pub open: Vec<WalletHold>,
+    pub holds: Vec<WalletHold>,
     /// Addresses that the owner's agents keep, oldest first.
-    pub book: Vec<SavedAddress>,
+    pub address_book: Vec<SavedAddress>,
     /// The day that `used` counts, since the epoch, UTC.
     day: u32,
     /// Reserved or spent on that day.
@@ -76,16 +76,16 @@ pub struct WalletCaps {
 
 impl WalletCaps {
     /// The least that a person can allow a call.
-    pub const LEAST_PER_CALL: Cents = Cents::new(100);
+    pub const MIN_PER_CALL: Cents = Cents::new(100);
     /// The most.
-    pub const MOST_PER_CALL: Cents = Cents::new(5_000_000);
+    pub const MAX_PER_CALL: Cents = Cents::new(5_000_000);
 }
 
 /// A reservation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct WalletHold {
     /// For which spend.
-    pub spend: WalletPaymentId,
+    pub payment: WalletPaymentId,
     /// Where it leaves.
     pub network: Network,
     /// How much.
@@ -104,29 +104,29 @@ pub enum Command {
         /// What its keys are derived from, sealed under the owner's digest: no key is in it.
         sealed: Vec<u8>,
         /// Until a person sets others.
-        limits: WalletCaps,
+        caps: WalletCaps,
     },
     /// A person's limits.
     SetCaps(WalletCaps),
     /// Reserve for a spend, and send it on its way.
     Hold {
         /// The new spend's id.
-        spend: WalletPaymentId,
+        payment: WalletPaymentId,
         /// What is to be paid, and how.
         order: Box<WalletPaymentOrder>,
         /// Of a call, what is sent: `Part::Call`.
         call: Vec<u8>,
         /// What the chain shows that the wallet holds there.
-        holds: Usdc,
+        chain_balance: Usdc,
         /// What a history that a restore has lost has spent of the day: no spend says so.
-        before: Usdc,
+        spent_before: Usdc,
     },
     /// A spend has come to its end.
     SettleHold {
         /// The effect that says so.
-        effect: JobId,
+        job: JobId,
         /// Which.
-        spend: WalletPaymentId,
+        payment: WalletPaymentId,
         /// Whether it left; if not, its share of the day is given back.
         paid: bool,
     },
@@ -144,7 +144,7 @@ pub enum Event {
         /// Where.
         addresses: WalletAddresses,
         /// The limits it begins with.
-        limits: WalletCaps,
+        caps: WalletCaps,
         /// When.
         at: Timestamp,
     },
@@ -211,7 +211,7 @@ impl AgentWallet {
 
     /// Reserved on a network.
     pub fn held(&self, network: Network) -> Usdc {
-        let open = self.open.iter().filter(|open| open.network == network);
+        let open = self.holds.iter().filter(|open| open.network == network);
         open.fold(Usdc::ZERO, |sum, open| sum.checked_add(open.amount).unwrap_or(sum))
     }
 
@@ -226,7 +226,7 @@ impl AgentWallet {
 
     /// What is left of the daily cap after what a history that a restore has lost spent `before`; `None` without a cap.
     pub fn remaining_on(&self, at: Timestamp, before: Usdc) -> Option<Usdc> {
-        let cap = in_usdc(self.limits.per_day?);
+        let cap = in_usdc(self.caps.per_day?);
         let left = cap
             .checked_sub(self.used_on(at))
             .and_then(|left| left.checked_sub(before));
@@ -235,16 +235,16 @@ impl AgentWallet {
 
     /// Whether a reservation is beyond the day's cap, together with what such a history spent before it could be seen. Of several
     /// the one that was reserved first fits first.
-    pub(crate) fn is_beyond(&self, spend: WalletPaymentId, before: Usdc) -> bool {
-        let Some(at) = self.open.iter().position(|open| open.spend == spend) else {
+    pub(crate) fn exceeds_daily_cap(&self, spend: WalletPaymentId, before: Usdc) -> bool {
+        let Some(at) = self.holds.iter().position(|open| open.payment == spend) else {
             return false;
         };
-        let later = self.open[at + 1..].iter().filter(|open| open.day == self.day);
+        let later = self.holds[at + 1..].iter().filter(|open| open.day == self.day);
         let used = later.fold(self.used, |used, open| {
             used.checked_sub(open.amount).unwrap_or(Usdc::ZERO)
         });
         let used = used.checked_add(before).unwrap_or(Usdc::from_atomic(u64::MAX));
-        self.open[at].day == self.day && self.limits.per_day.is_some_and(|cap| used > in_usdc(cap))
+        self.holds[at].day == self.day && self.caps.per_day.is_some_and(|cap| used > in_usdc(cap))
     }
 }
 

@@ -26,7 +26,7 @@ pub struct ApiKey {
     /// What its owner calls it.
     pub name: String,
     /// Which of the owner's places it takes while it lives.
-    place: u8,
+    slot: u8,
     /// When.
     pub created_at: Timestamp,
     /// When it was last exchanged for tokens.
@@ -45,7 +45,7 @@ pub enum Command {
         /// What it is called.
         name: String,
         /// The place.
-        place: u8,
+        slot: u8,
     },
     /// Open a session for whoever has presented it.
     Exchange {
@@ -66,7 +66,7 @@ pub enum Event {
         /// What it is called.
         name: String,
         /// The place that it takes.
-        place: u8,
+        slot: u8,
         /// When.
         at: Timestamp,
     },
@@ -103,13 +103,13 @@ impl Stored for Event {
 
 impl ApiKey {
     /// Whether it still opens anything.
-    pub const fn is_alive(&self) -> bool {
+    pub const fn is_active(&self) -> bool {
         self.revoked_at.is_none()
     }
 
     /// Whether whoever asked for it may still read it.
     pub fn is_revealable(&self, now: Timestamp) -> bool {
-        self.is_alive() && self.used_at.is_none() && now < self.created_at.plus_ms(REVEAL_WINDOW_MS)
+        self.is_active() && self.used_at.is_none() && now < self.created_at.plus_ms(REVEAL_WINDOW_MS)
     }
 
     fn exchange(&self, id: ApiKeyId, session: SessionSeed, context: &Context) -> Result<Decision<Self>, Rejection> {
@@ -128,8 +128,8 @@ impl ApiKey {
         let until_s = context.now.seconds() + ID_TOKEN_MAX_S;
         Decision::answer(())
             .event(Event::Revoked(context.now))
-            .put(table::revoked(until_s, id.session_id()), Vec::new())
-            .delete(table::api_key(&self.owner, self.place))
+            .put(table::revoked_session(until_s, id.session_id()), Vec::new())
+            .delete(table::api_key(&self.owner, self.slot))
     }
 }
 
@@ -158,45 +158,45 @@ impl Entity for ApiKey {
         context: &Context,
     ) -> Result<Decision<Self>, Rejection> {
         match (this, command) {
-            (None, Command::Issue { owner, name, place }) => Ok(Decision::answer(())
+            (None, Command::Issue { owner, name, slot: place }) => Ok(Decision::answer(())
                 .put_new(table::api_key(&owner, place), id.0.to_be_bytes().to_vec())
                 .event(Event::Issued {
                     owner,
                     name,
-                    place,
+                    slot: place,
                     at: context.now,
                 })),
             (None, _) => Err(Rejection::NotFound),
-            (Some(key), Command::Issue { owner, .. }) if key.owner == owner && key.is_alive() => {
+            (Some(key), Command::Issue { owner, .. }) if key.owner == owner && key.is_active() => {
                 Ok(Decision::answer(()))
             }
             (Some(_), Command::Issue { .. }) => Err(Rejection::AlreadyClaimed),
-            (Some(key), Command::Exchange { session }) if key.is_alive() => key.exchange(*id, session, context),
+            (Some(key), Command::Exchange { session }) if key.is_active() => key.exchange(*id, session, context),
             (Some(_), Command::Exchange { .. }) => Err(Rejection::Revoked),
-            (Some(key), Command::Revoke) if key.is_alive() => Ok(key.revoke(*id, context)),
+            (Some(key), Command::Revoke) if key.is_active() => Ok(key.revoke(*id, context)),
             (Some(_), Command::Revoke) => Ok(Decision::answer(())),
         }
     }
 
     fn apply(this: Option<Self>, _: &ApiKeyId, event: &Event) -> Result<Self, InvalidTransition> {
         match (this, event) {
-            (None, Event::Issued { owner, name, place, at }) => Ok(Self {
+            (None, Event::Issued { owner, name, slot: place, at }) => Ok(Self {
                 owner: *owner,
                 name: name.clone(),
-                place: *place,
+                slot: *place,
                 created_at: *at,
                 used_at: None,
                 revoked_at: None,
             }),
-            (Some(key), Event::Activated(at)) if key.is_alive() && key.used_at.is_none() => Ok(Self {
+            (Some(key), Event::Activated(at)) if key.is_active() && key.used_at.is_none() => Ok(Self {
                 used_at: Some(*at),
                 ..key
             }),
-            (Some(key), Event::Exchanged(at)) if key.is_alive() && key.used_at.is_some() => Ok(Self {
+            (Some(key), Event::Exchanged(at)) if key.is_active() && key.used_at.is_some() => Ok(Self {
                 used_at: Some(*at),
                 ..key
             }),
-            (Some(key), Event::Revoked(at)) if key.is_alive() => Ok(Self {
+            (Some(key), Event::Revoked(at)) if key.is_active() => Ok(Self {
                 revoked_at: Some(*at),
                 ..key
             }),

@@ -14,39 +14,39 @@ use crate::port::Timestamp;
 
 /// What an operator may give alone, and how long what is more waits for another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct ApprovalLimits {
     /// By one act; zero is no limit.
-    pub each_max: Usdc,
+    pub max_per_action: Usdc,
     /// By all acts of one day (UTC); zero is no limit.
-    pub day_max: Usdc,
+    pub max_per_day: Usdc,
     /// How long an act waits for approval, in milliseconds.
-    pub open_ms: u64,
+    pub validity_ms: u64,
 }
 
-impl Limits {
+impl ApprovalLimits {
     /// Whether one operator may give this alone, with so much given today.
     pub fn allow(&self, today: Usdc, amount: Usdc) -> bool {
         let within = |sum: Option<Usdc>, most: Usdc| most == Usdc::ZERO || sum.is_some_and(|sum| sum <= most);
-        within(Some(amount), self.each_max) && within(today.checked_add(amount).ok(), self.day_max)
+        within(Some(amount), self.max_per_action) && within(today.checked_add(amount).ok(), self.max_per_day)
     }
 }
 
 /// An act that gives money.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub enum Gift {
+pub enum ApprovableAction {
     /// Give back what stuck work was paid with.
-    CreditBack {
+    CreditJob {
         /// Which work.
-        effect: JobId,
+        job: JobId,
         /// How the operator knows that it was not done.
         evidence: String,
         /// Whether the operator states that the money has not left.
-        not_left: bool,
+        funds_not_sent: bool,
     },
     /// Take an operator's word for what came of stuck work, where that credits its holder.
-    Resolve {
+    ResolveJob {
         /// Which work.
-        effect: JobId,
+        job: JobId,
         /// Whether it was done.
         done: bool,
         /// What the other side calls it.
@@ -55,7 +55,7 @@ pub enum Gift {
         evidence: String,
     },
     /// Refuse an international order, whose charge is credited.
-    RejectIntl {
+    RejectIntlOrder {
         /// Which order.
         order: CardId,
         /// Under which lease, if under one.
@@ -73,36 +73,36 @@ pub enum Gift {
         transaction: String,
     },
     /// Credit a transfer that no payment claims, or send it back.
-    Incoming {
+    DecideIncoming {
         /// Which transfer.
         deposit: DepositId,
         /// To whom, if not to whoever sent it.
         account: Option<Wallet>,
         /// Whether it is sent back.
-        returns: bool,
+        send_back: bool,
         /// How the operator knows.
         evidence: String,
     },
     /// Book what left the treasury as a loss.
-    BookLoss {
+    AttributeLoss {
         /// Which transfer.
         transaction: String,
         /// How the operator knows.
         evidence: String,
     },
     /// The same as [`Gift::Incoming`], where its holder is to have the payout too that the transfer had paid for.
-    IncomingBesides {
+    DecideIncomingKeepingPayout {
         /// Which transfer.
         deposit: DepositId,
         /// To whom, if not to whoever sent it.
         account: Option<Wallet>,
         /// Whether it is sent back.
-        returns: bool,
+        send_back: bool,
         /// How the operator knows.
         evidence: String,
     },
     /// Credit what the bank drew from a holder's account before a restore.
-    BookOrder {
+    AttributeOrder {
         /// Which order.
         order: String,
         /// To whom.
@@ -111,7 +111,7 @@ pub enum Gift {
         evidence: String,
     },
     /// Book what left the treasury as what it paid for.
-    BookOutlay {
+    AttributeOutlay {
         /// Which transfer.
         transaction: String,
         /// What it paid for.
@@ -121,25 +121,25 @@ pub enum Gift {
     },
 }
 
-impl Gift {
+impl ApprovableAction {
     /// A transfer that no payment claims is credited, or sent back; its holder may keep the payout that it had paid for.
-    pub const fn incoming(
+    pub const fn decide_incoming(
         deposit: DepositId,
         account: Option<Wallet>,
         (returns, keeps): (bool, bool),
         evidence: String,
     ) -> Self {
         match keeps {
-            false => Self::Incoming {
+            false => Self::DecideIncoming {
                 deposit,
                 account,
-                returns,
+                send_back: returns,
                 evidence,
             },
-            true => Self::IncomingBesides {
+            true => Self::DecideIncomingKeepingPayout {
                 deposit,
                 account,
-                returns,
+                send_back: returns,
                 evidence,
             },
         }
@@ -148,42 +148,42 @@ impl Gift {
     /// On the wire and in the audit log.
     pub const fn name(&self) -> &'static str {
         match self {
-            Self::CreditBack { .. } => "credit_back",
-            Self::Resolve { .. } => "resolve",
-            Self::RejectIntl { .. } => "reject_intl",
+            Self::CreditJob { .. } => "credit_back",
+            Self::ResolveJob { .. } => "resolve",
+            Self::RejectIntlOrder { .. } => "reject_intl",
             Self::PayCardWithdrawal { .. } => "pay_card_withdrawal",
-            Self::Incoming { returns: false, .. } | Self::IncomingBesides { returns: false, .. } => "credit_transfer",
-            Self::Incoming { returns: true, .. } | Self::IncomingBesides { returns: true, .. } => "return_transfer",
-            Self::BookLoss { .. } => "book_loss",
-            Self::BookOrder { .. } => "book_order",
-            Self::BookOutlay { .. } => "book_outlay",
+            Self::DecideIncoming { send_back: false, .. } | Self::DecideIncomingKeepingPayout { send_back: false, .. } => "credit_transfer",
+            Self::DecideIncoming { send_back: true, .. } | Self::DecideIncomingKeepingPayout { send_back: true, .. } => "return_transfer",
+            Self::AttributeLoss { .. } => "book_loss",
+            Self::AttributeOrder { .. } => "book_order",
+            Self::AttributeOutlay { .. } => "book_outlay",
         }
     }
 
     /// What it is about.
     pub fn subject(&self) -> String {
         match self {
-            Self::CreditBack { effect, .. } | Self::Resolve { effect, .. } => effect.to_string(),
-            Self::RejectIntl { order, .. } => order.to_string(),
+            Self::CreditJob { job: effect, .. } | Self::ResolveJob { job: effect, .. } => effect.to_string(),
+            Self::RejectIntlOrder { order, .. } => order.to_string(),
             Self::PayCardWithdrawal { withdrawal, .. } => withdrawal.to_string(),
-            Self::Incoming { deposit, .. } => deposit.to_string(),
-            Self::IncomingBesides { deposit, .. } => format!("{deposit} besides its payout"),
-            Self::BookLoss { transaction, .. } | Self::BookOutlay { transaction, .. } => transaction.clone(),
-            Self::BookOrder { order, account, .. } => format!("{order} to {account}"),
+            Self::DecideIncoming { deposit, .. } => deposit.to_string(),
+            Self::DecideIncomingKeepingPayout { deposit, .. } => format!("{deposit} besides its payout"),
+            Self::AttributeLoss { transaction, .. } | Self::AttributeOutlay { transaction, .. } => transaction.clone(),
+            Self::AttributeOrder { order, account, .. } => format!("{order} to {account}"),
         }
     }
 
     /// All that it says, in an order of its own.
-    fn parts(&self) -> Vec<String> {
+    fn digest_fields(&self) -> Vec<String> {
         let number = |lease: &Option<u64>| lease.map(|lease| lease.to_string()).unwrap_or_default();
         match self {
-            Self::CreditBack {
-                effect,
+            Self::CreditJob {
+                job: effect,
                 evidence,
-                not_left,
+                funds_not_sent: not_left,
             } => vec![effect.to_string(), not_left.to_string(), evidence.clone()],
-            Self::Resolve {
-                effect,
+            Self::ResolveJob {
+                job: effect,
                 done,
                 reference,
                 evidence,
@@ -193,38 +193,38 @@ impl Gift {
                 reference.clone(),
                 evidence.clone(),
             ],
-            Self::RejectIntl { order, lease, reason } => vec![order.to_string(), number(lease), reason.clone()],
+            Self::RejectIntlOrder { order, lease, reason } => vec![order.to_string(), number(lease), reason.clone()],
             Self::PayCardWithdrawal {
                 withdrawal,
                 lease,
                 transaction,
             } => vec![withdrawal.to_string(), lease.to_string(), transaction.clone()],
-            Self::Incoming {
+            Self::DecideIncoming {
                 deposit,
                 account,
-                returns,
+                send_back: returns,
                 evidence,
             }
-            | Self::IncomingBesides {
+            | Self::DecideIncomingKeepingPayout {
                 deposit,
                 account,
-                returns,
+                send_back: returns,
                 evidence,
             } => {
                 let to = account.map(|account| account.address()).unwrap_or_default();
                 let mut parts = vec![deposit.to_string(), to, returns.to_string(), evidence.clone()];
-                if matches!(self, Self::IncomingBesides { .. }) {
+                if matches!(self, Self::DecideIncomingKeepingPayout { .. }) {
                     parts.push("besides its payout".to_owned());
                 }
                 parts
             }
-            Self::BookLoss { transaction, evidence } => vec![transaction.clone(), evidence.clone()],
-            Self::BookOutlay {
+            Self::AttributeLoss { transaction, evidence } => vec![transaction.clone(), evidence.clone()],
+            Self::AttributeOutlay {
                 transaction,
                 outlay,
                 evidence,
             } => vec![transaction.clone(), outlay.name(), evidence.clone()],
-            Self::BookOrder {
+            Self::AttributeOrder {
                 order,
                 account,
                 evidence,
@@ -233,21 +233,21 @@ impl Gift {
     }
 
     /// In the operator's own words, behind what they decide where the words alone could say something else.
-    pub fn words(&self) -> String {
+    pub fn audit_note(&self) -> String {
         match self {
-            Self::CreditBack { evidence, .. } | Self::BookLoss { evidence, .. } | Self::BookOrder { evidence, .. } => {
+            Self::CreditJob { evidence, .. } | Self::AttributeLoss { evidence, .. } | Self::AttributeOrder { evidence, .. } => {
                 evidence.clone()
             }
-            Self::BookOutlay { outlay, evidence, .. } => format!("{}: {evidence}", outlay.name()),
-            Self::Incoming {
+            Self::AttributeOutlay { outlay, evidence, .. } => format!("{}: {evidence}", outlay.name()),
+            Self::DecideIncoming {
                 account,
-                returns,
+                send_back: returns,
                 evidence,
                 ..
             }
-            | Self::IncomingBesides {
+            | Self::DecideIncomingKeepingPayout {
                 account,
-                returns,
+                send_back: returns,
                 evidence,
                 ..
             } => match (account, returns) {
@@ -255,7 +255,7 @@ impl Gift {
                 (Some(account), false) => format!("to {}: {evidence}", account.address()),
                 (None, false) => format!("to its sender: {evidence}"),
             },
-            Self::Resolve {
+            Self::ResolveJob {
                 done,
                 reference,
                 evidence,
@@ -264,7 +264,7 @@ impl Gift {
                 true => format!("done, {reference}: {evidence}"),
                 false => format!("not done, {reference}: {evidence}"),
             },
-            Self::RejectIntl { reason, .. } => reason.clone(),
+            Self::RejectIntlOrder { reason, .. } => reason.clone(),
             Self::PayCardWithdrawal { transaction, .. } => transaction.clone(),
         }
     }
@@ -272,33 +272,33 @@ impl Gift {
 
 /// An act that waits for a second operator.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub struct Pending {
+pub struct PendingApproval {
     /// What is to be done.
-    pub gift: Gift,
+    pub action: ApprovableAction,
     /// How much it gives.
     pub amount: Usdc,
     /// Who asked for it, and by which request.
-    pub asked: OperatorAction,
+    pub requested_by: OperatorAction,
     /// When.
-    pub asked_at: Timestamp,
+    pub requested_at: Timestamp,
     /// Until when it can be approved.
-    pub open_until: Timestamp,
+    pub expires_at: Timestamp,
 }
 
-impl Stored for Pending {
+impl Stored for PendingApproval {
     const SCHEMA: u16 = 362;
 }
 
 impl ApprovalId {
     /// Of an act with all that it says, and how much it gives: the same asked for twice is one, and what an operator has read under an
     /// id is what it approves.
-    pub fn of(gift: &Gift, amount: Usdc) -> Self {
+    pub fn for_action(gift: &ApprovableAction, amount: Usdc) -> Self {
         let mut hash = Sha256::new();
         hash.update(b"approval");
         hash.update([0]);
         hash.update(gift.name());
         hash.update(amount.atomic().to_be_bytes());
-        for part in gift.parts() {
+        for part in gift.digest_fields() {
             // With its length before it: no two acts read the same.
             hash.update((part.len() as u64).to_be_bytes());
             hash.update(part);
@@ -312,15 +312,15 @@ impl ApprovalId {
 
 /// What an operator has given alone on one day.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub struct Given {
+pub struct OperatorDailyTotal {
     /// The name of the operator's token.
-    pub by: String,
+    pub operator: String,
     /// The day, counted from 1970 in UTC.
     pub day: u64,
     /// How much.
     pub sum: Usdc,
 }
 
-impl Stored for Given {
+impl Stored for OperatorDailyTotal {
     const SCHEMA: u16 = 363;
 }

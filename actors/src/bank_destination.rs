@@ -81,7 +81,7 @@ pub enum Command {
     /// Nothing can need the number any more.
     ShredNumber {
         /// The timer that says so.
-        effect: JobId,
+        job: JobId,
     },
 }
 
@@ -143,7 +143,7 @@ impl Entity for BankDestination {
                 );
                 let decided = match destination.scheme {
                     DestinationType::FiatUs => {
-                        decided.put_new(table::destination(&owner, *id), codec::encode(&destination.details))
+                        decided.put_new(table::payable_destination(&owner, *id), codec::encode(&destination.details))
                     }
                     DestinationType::FiatIban => decided,
                 };
@@ -161,7 +161,7 @@ impl Entity for BankDestination {
                         .event(Event::Removed(context.now))
                         .enqueue_at(until, Job::ShredAccountNumber(*id), context);
                 Ok(match destination.scheme {
-                    DestinationType::FiatUs => decided.delete(table::destination(&destination.owner, *id)),
+                    DestinationType::FiatUs => decided.delete(table::payable_destination(&destination.owner, *id)),
                     DestinationType::FiatIban => decided,
                 })
             }
@@ -176,13 +176,13 @@ impl Entity for BankDestination {
                 let decided = decided.event(Event::Renamed(name));
                 Ok(match destination.scheme {
                     DestinationType::FiatUs => {
-                        let row = table::destination(&destination.owner, *id);
+                        let row = table::payable_destination(&destination.owner, *id);
                         decided.requires_present(row.clone()).put(row, codec::encode(&details))
                     }
                     DestinationType::FiatIban => decided,
                 })
             }
-            (Some(destination), Command::ShredNumber { effect }) if !destination.active => {
+            (Some(destination), Command::ShredNumber { job: effect }) if !destination.active => {
                 Ok(decided.completes_job(effect).delete(table::vault(CardId(id.0))))
             }
             (this, _) => Err(Rejection(this.map_or("-", Self::status))),

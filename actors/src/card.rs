@@ -13,13 +13,13 @@
 //! A time-out of the issuer is never a refusal: the order stands, under the same idempotency key, until the issuer says
 //! yes or no.
 
-pub mod life;
+pub mod lifecycle;
 mod machine;
 mod refresh;
 
 use purser_storage::codec::Stored;
 
-use self::life::{Life, News, Stand};
+use self::lifecycle::{CardLifecycle, CardUpdate, LifecycleState};
 use crate::id::{CardId, JobId, Wallet};
 use crate::kernel::{Context, InvalidTransition, NewEntity};
 use crate::ledger::Charge;
@@ -49,7 +49,7 @@ pub struct Card {
     /// Whether such a question is under way.
     pub refreshing: bool,
     /// Wishes, charges, and what was given back.
-    pub life: Life,
+    pub lifecycle: CardLifecycle,
 }
 
 /// Where a card stands.
@@ -91,14 +91,14 @@ pub enum Command {
     /// The issuer made it.
     RecordIssuance {
         /// The order this answers.
-        effect: JobId,
+        job: JobId,
         /// The card, its number sealed.
         card: IssuedCard,
     },
     /// The issuer definitely refused.
     RecordDecline {
         /// The order this answers.
-        effect: JobId,
+        job: JobId,
         /// The issuer's word.
         reason: ExternalText,
     },
@@ -109,29 +109,29 @@ pub enum Command {
     /// The issuer's answer to that.
     RecordRefresh {
         /// The question this answers.
-        effect: JobId,
+        job: JobId,
         /// How the card stands.
-        standing: CardSnapshot,
+        snapshot: CardSnapshot,
         /// What a refund has given.
         refunded: Refunded,
     },
     /// The holder wants something of it.
-    Steer(CardAction),
+    RequestAction(CardAction),
     /// The issuer's answer to that.
-    Steered {
+    RecordActionResult {
         /// The wish this answers.
-        effect: JobId,
+        job: JobId,
         /// How the card stands.
-        standing: CardSnapshot,
+        snapshot: CardSnapshot,
         /// What a refund has given.
         refunded: Refunded,
     },
     /// The issuer's word unasked, and what a refund has given.
-    Told(CardSnapshot, Refunded),
+    RecordCardEvent(CardSnapshot, Refunded),
     /// Its life is over, if it has not ended otherwise.
     Expire {
         /// The timer that says so.
-        effect: JobId,
+        job: JobId,
     },
 }
 
@@ -160,15 +160,15 @@ pub enum Event {
     /// They have come, if there were any.
     Refreshed(Timestamp),
     /// The holder wants something of it.
-    Wished(CardAction, Timestamp),
+    ActionRequested(CardAction, Timestamp),
     /// The issuer has answered the wish.
-    Answered(Timestamp),
+    ActionCompleted(Timestamp),
     /// The issuer said something new of it.
-    Told(News, Timestamp),
+    Updated(CardUpdate, Timestamp),
     /// Expired.
     Expired(Timestamp),
     /// Of what was left on it, the house kept so much: a refund gave the holder as much. What was said of the card follows.
-    Kept(Usdc, Timestamp),
+    RemainderRetained(Usdc, Timestamp),
 }
 
 /// Why a command was refused.
@@ -184,7 +184,7 @@ pub enum Rejection {
         wait_ms: u64,
     },
     /// The issuer has not answered another wish yet.
-    Busy(CardAction),
+    ActionInProgress(CardAction),
 }
 
 impl Stored for Card {
@@ -213,7 +213,7 @@ impl Card {
             amount,
             at: context.now,
         };
-        NewEntity::of::<Self>(&id, &event, context)
+        NewEntity::from_event::<Self>(&id, &event, context)
     }
 
     /// What may be known of it, once it was issued.
@@ -225,17 +225,17 @@ impl Card {
     }
 
     /// Where it stands, once it was issued.
-    pub const fn stand(&self) -> Option<Stand> {
+    pub const fn lifecycle_state(&self) -> Option<LifecycleState> {
         match self.status {
-            Status::Ready(_) => Some(Stand::Usable),
-            Status::Paused(_) => Some(Stand::Paused),
-            Status::Closed(_) | Status::Expired(_) => Some(Stand::Ended),
+            Status::Ready(_) => Some(LifecycleState::Usable),
+            Status::Paused(_) => Some(LifecycleState::Paused),
+            Status::Closed(_) | Status::Expired(_) => Some(LifecycleState::Ended),
             Status::Pending | Status::Failed { .. } => None,
         }
     }
 
     /// Whether something can still be bought with it, now or after it is resumed.
-    pub const fn is_alive(&self) -> bool {
+    pub const fn is_usable(&self) -> bool {
         matches!(self.status, Status::Ready(_) | Status::Paused(_))
     }
 
@@ -243,12 +243,12 @@ impl Card {
     pub fn credited(&self) -> Usdc {
         match self.status {
             Status::Failed { .. } => self.charge.charged,
-            _ => self.life.credited(),
+            _ => self.lifecycle.credited(),
         }
     }
 
     /// What was bought with it, newest first.
-    pub fn spent(&self) -> &[CardTransaction] {
-        self.life.spent()
+    pub fn transactions(&self) -> &[CardTransaction] {
+        self.lifecycle.transactions()
     }
 }

@@ -26,7 +26,7 @@ use crate::port::{ExternalText, Timestamp};
 pub use crate::reloadable_card::INSUFFICIENT;
 
 /// What the holder is told of one that was put back in a history that was lost.
-pub const RELEASED: &str = "The card issuer had put it back before the service was restored from a backup.";
+pub const HOLD_RELEASED_REASON: &str = "The card issuer had put it back before the service was restored from a backup.";
 
 /// A withdrawal from a card balance.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -44,7 +44,7 @@ pub struct CardWithdrawal {
     /// When it last changed.
     pub updated_at: Timestamp,
     /// The issuer's name of what is set aside, from `queued` on.
-    pub reservation: Option<JobId>,
+    pub hold_key: Option<JobId>,
     /// The number of the last lease; 0 before the first.
     pub lease: u64,
     /// Whether the issuer has ended the reservation.
@@ -101,19 +101,19 @@ pub enum Command {
     /// The issuer has set it aside.
     RecordHold {
         /// The reservation's key.
-        effect: JobId,
+        job: JobId,
     },
     /// The issuer definitely refused.
     RecordDecline {
         /// The reservation's key.
-        effect: JobId,
+        job: JobId,
         /// [`INSUFFICIENT`], or the issuer's word.
         reason: ExternalText,
     },
     /// The issuer had set it aside under this key, and that has ended since.
     RecordClosedAtIssuer {
         /// The reservation's key.
-        effect: JobId,
+        job: JobId,
         /// Whether it was paid out.
         paid: bool,
     },
@@ -159,14 +159,14 @@ pub enum Command {
     /// A lease's time is up.
     ExpireLease {
         /// The timer that says so.
-        effect: JobId,
+        job: JobId,
         /// Which lease.
         lease: u64,
     },
     /// The issuer has ended the reservation.
     RecordHoldSettled {
         /// The effect that asked for it.
-        effect: JobId,
+        job: JobId,
     },
 }
 
@@ -203,7 +203,7 @@ pub enum Event {
     /// The issuer has ended the reservation.
     HoldSettled {
         /// Whether the amount is on the balance again.
-        back: bool,
+        released: bool,
         /// When.
         at: Timestamp,
     },

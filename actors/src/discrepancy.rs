@@ -27,7 +27,7 @@ pub struct DiscrepancyDetails {
     /// Against whose list.
     pub source: ReconciliationSource,
     /// What kind of thing.
-    pub flow: EntryKind,
+    pub entry_kind: EntryKind,
     /// Its name there: an order's idempotency key, or a transaction.
     pub key: String,
     /// Our id of it, if it is in our books.
@@ -35,9 +35,9 @@ pub struct DiscrepancyDetails {
     /// How it differs.
     pub kind: DiscrepancyKind,
     /// State and amount in our books.
-    pub ours: Option<String>,
+    pub internal: Option<String>,
     /// The same on the other list.
-    pub theirs: Option<String>,
+    pub external: Option<String>,
 }
 
 impl DiscrepancyDetails {
@@ -52,7 +52,7 @@ impl DiscrepancyDetails {
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct Discrepancy {
     /// What differs, or last did.
-    pub found: DiscrepancyDetails,
+    pub details: DiscrepancyDetails,
     /// Since when it is open, or last was.
     pub opened_at: Timestamp,
     /// When it last changed.
@@ -80,7 +80,7 @@ pub enum Command {
     /// Nothing more comes of what was taken back.
     CloseReorg {
         /// The effect that found it so.
-        effect: JobId,
+        job: JobId,
     },
 }
 
@@ -105,7 +105,7 @@ impl Stored for Event {
 
 impl DiscrepancyId {
     /// Of a thing on a list: always the same.
-    pub fn of(source: ReconciliationSource, key: &str) -> Self {
+    pub fn for_entry(source: ReconciliationSource, key: &str) -> Self {
         let mut hash = Sha256::new();
         hash.update(b"difference");
         hash.update([0]);
@@ -155,13 +155,13 @@ impl Entity for Discrepancy {
                 .put_new(table::open_discrepancy(now, *id), vec![found.kind as u8])
                 .event(Event::Opened(found, now)),
             // What was told of it stands until it is another kind of difference: amounts under way are no news.
-            (Some(known), Command::Report(found)) if known.found.kind != found.kind => pursued(decision, &found)
+            (Some(known), Command::Report(found)) if known.details.kind != found.kind => pursued(decision, &found)
                 .put(table::open_discrepancy(known.opened_at, *id), vec![found.kind as u8])
                 .event(Event::Updated(found, now)),
             (Some(known), Command::Resolve) => decision
                 .delete(table::open_discrepancy(known.opened_at, *id))
                 .event(Event::Resolved(now)),
-            (_, Command::CloseReorg { effect }) => decision.completes_job(effect),
+            (_, Command::CloseReorg { job: effect }) => decision.completes_job(effect),
             (Some(_), Command::Report(_)) | (None, Command::Resolve) => decision,
         })
     }
@@ -171,14 +171,14 @@ impl Entity for Discrepancy {
         match (this, event) {
             (this, Event::Opened(found, at)) if this.as_ref().is_none_or(|known| known.status == Status::Resolved) => {
                 Ok(Self {
-                    found: (**found).clone(),
+                    details: (**found).clone(),
                     opened_at: *at,
                     updated_at: *at,
                     status: Status::Open,
                 })
             }
             (Some(known), Event::Updated(found, at)) if before == Some(Status::Open) => Ok(Self {
-                found: (**found).clone(),
+                details: (**found).clone(),
                 updated_at: *at,
                 ..known
             }),
@@ -211,15 +211,15 @@ impl Entity for Discrepancy {
     }
 
     fn view(&self, id: &DiscrepancyId) -> JsonObject {
-        let found = &self.found;
+        let found = &self.details;
         JsonObject::new()
             .text("difference_id", id)
             .text("kind", found.kind.name())
             .text("source", found.source.name())
             .text("key", &found.key)
             .optional_text("subject", found.subject.as_deref())
-            .optional_text("ours", found.ours.as_deref())
-            .optional_text("theirs", found.theirs.as_deref())
+            .optional_text("ours", found.internal.as_deref())
+            .optional_text("theirs", found.external.as_deref())
             .text("status", self.status())
             .time("opened_at", self.opened_at)
             .time("last_updated_at", self.updated_at)

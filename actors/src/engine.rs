@@ -12,7 +12,7 @@ mod claim_lock;
 pub mod customers;
 mod dead_letters;
 mod expiry;
-mod giving;
+mod approvals;
 mod idempotency;
 mod incoming;
 mod job_resolution;
@@ -24,7 +24,7 @@ mod owner;
 mod payments;
 mod payouts;
 mod permits;
-mod prechecking;
+mod precheck;
 mod preconditions;
 mod provider_events;
 mod reads;
@@ -34,7 +34,7 @@ mod registries;
 mod reloadable_cards;
 mod secret;
 pub mod stats;
-mod suspending;
+mod suspension;
 mod untracked_transfers;
 mod webhook_dispatcher;
 pub mod webhooks;
@@ -49,8 +49,8 @@ use ractor::ActorCell;
 use tokio::sync::{Semaphore, oneshot};
 
 use self::account_map::AccountMap;
-use self::agent_wallet::spoken;
-use self::incoming::Arrivals;
+use self::agent_wallet::read_http_record;
+use self::incoming::IncomingTracker;
 use self::registries::Registries;
 use self::secret::claim_secret;
 use self::untracked_transfers::OutgoingTransferGuard;
@@ -59,27 +59,27 @@ use crate::kernel::registry::{EntityDeps, JobStarter};
 use crate::kernel::{OutboxJob, root_supervisor, table, timer};
 use crate::port::{BoxFuture, Clock, Entropy, ReconciliationLists};
 
-pub use access::{OperationError, TooMuch, UserIdCollision, Waits};
+pub use access::{OperationError, ExceedsOperatorLimit, UserIdCollision, ApprovalPending};
 pub use builder::{EngineDeps, EngineSettings, Ports};
-pub use dead_letters::{DeadLetters, JobSummary, Late, ProviderReport, UnknownPayment};
-pub use giving::NotApproved;
+pub use dead_letters::{DeadLetters, JobSummary, LateJob, ProviderReport, UnknownPayment};
+pub use approvals::ApprovalError;
 pub use idempotency::{KeyGuard, KeyState};
-pub use incoming::{Lost, NotRuled, Rule};
+pub use incoming::{LostHistory, IncomingDecisionError, IncomingDecision};
 pub use job_resolution::{JobOutcome, JobResolution, ResolveError};
-pub use lines::{LineFigures, NotSold};
+pub use lines::{LineStatus, LineUnavailable};
 pub use operators::{ListPosition, QueuedOrder};
 pub use payments::{ClaimError, PaymentRequest, PaymentResult};
 pub use payouts::PayoutSettings;
 pub use permits::{AdmissionPermit, OverloadError};
 pub use reconciler::{
-    EndedWalk, Open, Reconciler, ReconcilerDeps, ReconcilerSettings, Reconciliation, ReconciliationCursor,
+    CompletedRun, OpenDiscrepancy, Reconciler, ReconcilerDeps, ReconcilerSettings, ReconciliationStatus, ReconciliationCursor,
 };
 pub use refunds::{RefundError, RefundParams};
 pub use registries::event_types;
 pub use reloadable_cards::AnyWithdrawal;
-pub use suspending::Confirmed;
+pub use suspension::SuspendedItem;
 pub use untracked_transfers::{
-    Attribution, AttributionError, Early, Held, NotPromised, Promise, RestoreWindow, Unexplained, lost_times,
+    Attribution, AttributionError, AttributionWait, GateHold, ReservationError, TreasuryReservation, RestoreWindow, UntrackedTransfer, lost_windows,
 };
 
 /// Tries before giving up; each is a lost race, or a batch behind one that was refused.
@@ -112,42 +112,42 @@ struct Inner {
     ports: Ports,
     entropy: Arc<dyn Entropy>,
     settings: EngineSettings,
-    families: Registries,
+    registries: Registries,
     secret: [u8; 32],
     /// The addresses of managed wallets.
     account_map: AccountMap,
     permits: Arc<Semaphore>,
     payers: dashmap::DashMap<u128, usize>,
-    turns: claim_lock::ClaimLocks,
-    running: idempotency::KeysInProgress,
-    refused: stats::OverloadCounters,
-    tries: Arc<AttemptCounters>,
-    deliveries: Arc<Outbox>,
+    claim_locks: claim_lock::ClaimLocks,
+    keys_in_progress: idempotency::KeysInProgress,
+    overloads: stats::OverloadCounters,
+    attempts: Arc<AttemptCounters>,
+    outbox: Arc<Outbox>,
     /// Rung when the rails are said to have something to tell.
     payout_events_ready: Arc<tokio::sync::Notify>,
     card_events_ready: Arc<tokio::sync::Notify>,
-    prepaid_told: Arc<tokio::sync::Notify>,
+    prepaid_events_ready: Arc<tokio::sync::Notify>,
     bank_events_ready: Arc<tokio::sync::Notify>,
     /// One at a time: what an operator changes without an entity.
-    operating: tokio::sync::Mutex<()>,
+    operator_lock: tokio::sync::Mutex<()>,
     /// Events on their way to endpoints.
-    posting: Arc<webhooks::WebhookService>,
+    webhooks: Arc<webhooks::WebhookService>,
     /// What is sold now.
-    lines: Arc<lines::Lines>,
+    lines: Arc<lines::LineBreakers>,
     /// The gate that money leaves by.
-    departures: Arc<OutgoingTransferGuard>,
+    outgoing_guard: Arc<OutgoingTransferGuard>,
     /// What a restore has lost.
-    lost: Option<Lost>,
+    lost_history: Option<LostHistory>,
     /// What came in.
-    arrivals: Arc<Arrivals>,
+    incoming: Arc<IncomingTracker>,
     /// What of before a restore is not good until somebody says so.
-    suspended: suspending::Suspended,
+    suspended: suspension::SuspensionTime,
     /// Whose lists the books are held against.
     lists: ReconciliationLists,
     /// What reconciliation counts.
-    watching: Arc<reconciler::ReconciliationStats>,
+    reconciliation_stats: Arc<reconciler::ReconciliationStats>,
     /// Whether every supervisor lives.
-    sound: Arc<AtomicBool>,
+    healthy: Arc<AtomicBool>,
     root: ActorCell,
 }
 
@@ -168,9 +168,9 @@ impl Engine {
             clock,
             entropy,
             ports,
-            lost,
+            lost_history: lost,
             restored,
-            reconciling,
+            reconciler: reconciling,
             settings,
         } = parts;
         let actors = |e: ractor::SpawnErr| StartError::Actors(e.to_string());
@@ -183,17 +183,17 @@ impl Engine {
             store: store.clone(),
             clock: clock.clone(),
             entropy: entropy.clone(),
-            effects,
+            job_starter: effects,
             runtime: tokio::runtime::Handle::current(),
             limits: settings.limits,
         };
-        let account_map = AccountMap::load(&*store, restored.map(|_| &*ports.custody)).await?;
+        let account_map = AccountMap::load(&*store, restored.map(|_| &*ports.wallet_signer)).await?;
         let settlement = ports.settlement.clone();
         let lists = reconciling.as_ref().map(|with| with.lists.clone()).unwrap_or_default();
         let departures =
             OutgoingTransferGuard::new(restored, store.clone(), settlement, (clock.clone(), lists.clone()));
         let inner = Inner {
-            families: Registries::start(&ground, &root).await.map_err(actors)?,
+            registries: Registries::start(&ground, &root).await.map_err(actors)?,
             store: store.clone(),
             clock: clock.clone(),
             ports,
@@ -201,27 +201,27 @@ impl Engine {
             settings,
             secret,
             account_map,
-            permits: Arc::new(Semaphore::new(settings.in_flight_max)),
+            permits: Arc::new(Semaphore::new(settings.max_in_flight)),
             payers: dashmap::DashMap::new(),
-            turns: claim_lock::ClaimLocks::default(),
-            running: idempotency::KeysInProgress::default(),
-            refused: stats::OverloadCounters::default(),
+            claim_locks: claim_lock::ClaimLocks::default(),
+            keys_in_progress: idempotency::KeysInProgress::default(),
+            overloads: stats::OverloadCounters::default(),
             payout_events_ready: Arc::default(),
             card_events_ready: Arc::default(),
-            prepaid_told: Arc::default(),
+            prepaid_events_ready: Arc::default(),
             bank_events_ready: Arc::default(),
-            tries: Arc::default(),
-            deliveries: deliveries.clone(),
-            operating: tokio::sync::Mutex::default(),
-            posting: webhooks::WebhookService::new(&settings.webhooks, &entropy),
-            lines: Arc::new(lines::Lines::new(settings.lines, settings.not_offered)),
+            attempts: Arc::default(),
+            outbox: deliveries.clone(),
+            operator_lock: tokio::sync::Mutex::default(),
+            webhooks: webhooks::WebhookService::new(&settings.webhooks, &entropy),
+            lines: Arc::new(lines::LineBreakers::new(settings.breaker, settings.not_offered)),
             lists,
-            departures: Arc::new(departures),
-            lost,
-            arrivals: Arrivals::of(&*store).await?,
-            suspended: suspending::Suspended::load(&*store).await?,
-            watching: Arc::default(),
-            sound,
+            outgoing_guard: Arc::new(departures),
+            lost_history: lost,
+            incoming: IncomingTracker::load(&*store).await?,
+            suspended: suspension::SuspensionTime::load(&*store).await?,
+            reconciliation_stats: Arc::default(),
+            healthy: sound,
             root: root.clone(),
         };
         let worker = Arc::new(inner.job_handlers());
@@ -242,21 +242,21 @@ impl Engine {
     ) -> Result<(), StartError> {
         self.0
             .lines
-            .remember(&self.0.families.lines, self.0.clock.now())
+            .load(&self.0.registries.lines, self.0.clock.now())
             .await?;
-        self.0.departures.find_unfinal().await?;
+        self.0.outgoing_guard.load_pending_finality().await?;
         self.watch_outgoing_transfers().await;
         self.resume_outbox(&*deliveries).await?;
         self.run_housekeeping();
         self.run_timers(deliveries);
         provider_events::spawn_poller::<payouts::PayoutEventSource>(self);
         provider_events::spawn_poller::<reloadable_cards::CardEventSource>(self);
-        provider_events::spawn_poller::<reloadable_cards::Prepaid>(self);
+        provider_events::spawn_poller::<reloadable_cards::PrepaidEventSource>(self);
         provider_events::spawn_poller::<banking::BankEventSource>(self);
         webhook_dispatcher::spawn(self);
         let Some(reconciling) = reconciling else { return Ok(()) };
         let actors = |e: ractor::SpawnErr| StartError::Actors(e.to_string());
-        incoming::watch(self, &reconciling).await.map_err(actors)?;
+        incoming::spawn(self, &reconciling).await.map_err(actors)?;
         reconciler::spawn(self, reconciling).await.map_err(actors)
     }
 
@@ -270,8 +270,8 @@ impl Engine {
             let page = self.0.store.scan(&[table::OUTBOX], after.as_deref(), PAGE).await?;
             for (_, row) in &page {
                 let effect: OutboxJob = codec::decode(&row.value).map_err(|e| StartError::Corrupt("effect", e))?;
-                if let Some(leaves) = effect.job.leaves() {
-                    self.note_promise(leaves).await;
+                if let Some(leaves) = effect.job.outgoing_purpose() {
+                    self.restore_reservation(leaves).await;
                 }
                 let passed_over = mutants::is_enabled(Mutant::RetriedJobsLost) && effect.attempts > 0;
                 if !effect.dead_lettered && !passed_over {
@@ -298,7 +298,7 @@ impl Engine {
             loop {
                 tokio::time::sleep(every).await;
                 let Some(inner) = inner.upgrade() else { return };
-                inner.families.sweep();
+                inner.registries.sweep();
                 if let Err(error) = inner.purge_expired().await {
                     tracing::error!(%error, "expired nonces and codes could not be forgotten");
                 }
@@ -323,17 +323,17 @@ impl Engine {
     }
 
     /// Registries with a supervisor of entities and one of deliveries each.
-    pub const FAMILIES: usize = Registries::KINDS.len();
+    pub const REGISTRY_COUNT: usize = Registries::KINDS.len();
 
     /// Whether every supervisor lives. If not, what was claimed waits for the next start, and nothing new should come.
     pub fn is_healthy(&self) -> bool {
-        self.0.sound.load(Ordering::Acquire)
+        self.0.healthy.load(Ordering::Acquire)
     }
 
     /// Stops every actor. What is durable stays, what is not done is taken up at the next start.
     pub fn stop(&self) {
         // First, so that whoever loses its actor now does not wait for another.
-        self.0.sound.store(false, Ordering::Release);
+        self.0.healthy.store(false, Ordering::Release);
         self.0.root.stop(Some("the service stops".into()));
     }
 }
@@ -342,20 +342,20 @@ impl Inner {
     /// Who does the effects' work.
     fn job_handlers(&self) -> jobs::JobHandlers {
         jobs::JobHandlers {
-            families: self.families.clone(),
+            registries: self.registries.clone(),
             store: self.store.clone(),
             ports: self.ports.clone(),
             clock: self.clock.clone(),
-            posting: self.posting.clone(),
+            webhooks: self.webhooks.clone(),
             lines: self.lines.clone(),
-            tries: self.tries.clone(),
+            attempts: self.attempts.clone(),
             settings: self.settings,
             secret: self.secret,
-            departures: self.departures.clone(),
+            outgoing_guard: self.outgoing_guard.clone(),
             account_map: self.account_map.clone(),
             lists: self.lists.clone(),
-            lost: self.lost,
-            arrivals: self.arrivals.clone(),
+            lost_history: self.lost_history,
+            incoming: self.incoming.clone(),
         }
     }
 
@@ -365,7 +365,7 @@ impl Inner {
             clock: self.clock.clone(),
             entropy: self.entropy.clone(),
             retry: self.settings.retry,
-            tries: self.tries.clone(),
+            attempts: self.attempts.clone(),
         }
     }
 }

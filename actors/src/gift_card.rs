@@ -74,14 +74,14 @@ pub enum Command {
     /// The catalog made it.
     RecordDelivery {
         /// The order this answers.
-        effect: JobId,
+        job: JobId,
         /// How to redeem it, sealed by the vault.
         sealed: Vec<u8>,
     },
     /// The catalog definitely refused.
     RecordDecline {
         /// The order this answers.
-        effect: JobId,
+        job: JobId,
         /// The catalog's word.
         reason: ExternalText,
     },
@@ -150,7 +150,7 @@ impl GiftCard {
             order,
             at,
         };
-        NewEntity::of::<Self>(&id, &event, context)
+        NewEntity::from_event::<Self>(&id, &event, context)
     }
 
     fn at(self, status: Status, updated_at: Timestamp) -> Self {
@@ -187,11 +187,11 @@ impl Entity for GiftCard {
         let Some(gift) = this else { return Err(Rejection("-")) };
         let (decided, now) = (Decision::answer(()), context.now);
         match (&gift.status, command) {
-            (Status::Processing, Command::RecordDelivery { effect, sealed }) => Ok(decided
+            (Status::Processing, Command::RecordDelivery { job: effect, sealed }) => Ok(decided
                 .completes_job(effect)
                 .put_new(table::vault(*id), sealed)
                 .event(Event::Delivered(now))),
-            (Status::Processing, Command::RecordDecline { effect, reason }) => Ok(decided
+            (Status::Processing, Command::RecordDecline { job: effect, reason }) => Ok(decided
                 .completes_job(effect)
                 .event(Event::Declined(reason, now))
                 .post_ledger(&gift.charge.reversal(now, id, LedgerProvider::GiftCards), context)

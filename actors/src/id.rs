@@ -65,7 +65,7 @@ define_id!(
 
 impl LateReturnId {
     /// The late return of a payout: there is never a second.
-    pub const fn of(payout: PayoutId) -> Self {
+    pub const fn for_payout(payout: PayoutId) -> Self {
         Self(payout.0)
     }
 }
@@ -82,7 +82,7 @@ define_id!(
 
 impl RefundId {
     /// The refund of a payment: there is never a second.
-    pub const fn of(payment: PaymentId) -> Self {
+    pub const fn for_payment(payment: PaymentId) -> Self {
         Self(payment.0)
     }
 }
@@ -106,7 +106,7 @@ define_id!(
 
 impl PaymentRecipientId {
     /// Of a user of an app, as this account pays them: always the same, and nobody without the key can make it up.
-    pub fn of(secret: &[u8; 32], owner: &Wallet, platform: &str, handle: &str) -> Self {
+    pub fn for_handle(secret: &[u8; 32], owner: &Wallet, platform: &str, handle: &str) -> Self {
         let mut hash = Sha256::new();
         hash.update(b"recipient");
         hash.update(secret);
@@ -141,7 +141,7 @@ define_id!(
 
 impl BankTransferId {
     /// Of money that came in, by the bank's name of it: always the same.
-    pub fn of(reference: &str) -> Self {
+    pub fn for_reference(reference: &str) -> Self {
         let mut hash = Sha256::new();
         hash.update(b"incoming bank transfer");
         hash.update([0]);
@@ -233,7 +233,7 @@ define_id!(
 
 impl WebhookDeliveryId {
     /// Of an event for an endpoint: there is never a second.
-    pub fn of(endpoint: WebhookId, event: EventId) -> Self {
+    pub fn for_event(endpoint: WebhookId, event: EventId) -> Self {
         let mut hash = Sha256::new();
         hash.update(b"webhook delivery");
         hash.update(endpoint.0.to_be_bytes());

@@ -24,7 +24,7 @@ pub struct IdentityVerification {
     /// Whose.
     pub wallet: Wallet,
     /// Checks begun so far.
-    pub tries: u32,
+    pub attempts: u32,
     /// When the first was begun.
     pub created_at: Timestamp,
     /// When it last changed.
@@ -41,7 +41,7 @@ pub enum Status {
         /// The effect that follows it.
         check: JobId,
         /// As the provider knows it, once it does.
-        begun: Option<StartedCheck>,
+        started: Option<StartedCheck>,
     },
     /// The holder is known.
     Verified {
@@ -65,14 +65,14 @@ pub enum Command {
     /// The provider has begun the check.
     RecordStarted {
         /// The effect that asked.
-        effect: JobId,
+        job: JobId,
         /// As the provider knows it.
-        begun: StartedCheck,
+        started: StartedCheck,
     },
     /// The provider will not begin it.
     RecordDecline {
         /// The effect that asked.
-        effect: JobId,
+        job: JobId,
         /// The provider's word.
         reason: ExternalText,
     },
@@ -126,14 +126,14 @@ impl IdentityVerification {
     /// Where its owner goes on at the provider, while there is something to do there.
     pub fn url(&self) -> Option<&str> {
         match &self.status {
-            Status::InReview { begun: Some(begun), .. } => Some(&begun.url),
+            Status::InReview { started: Some(begun), .. } => Some(&begun.url),
             _ => None,
         }
     }
 
     fn reference(&self) -> Option<&str> {
         match &self.status {
-            Status::InReview { begun, .. } => begun.as_ref().map(|begun| begun.reference.as_str()),
+            Status::InReview { started: begun, .. } => begun.as_ref().map(|begun| begun.reference.as_str()),
             Status::Verified { reference } => Some(reference),
             Status::Rejected { reference, .. } => reference.as_deref(),
         }
@@ -209,16 +209,16 @@ impl Entity for IdentityVerification {
             }
             (Some((_, Status::InReview { .. })), Command::Request) => Ok(done),
             (Some((_, Status::Verified { .. })), Command::Request) => Err(Rejection::InvalidState("verified")),
-            (Some((_, Status::InReview { check, begun: None })), Command::RecordStarted { effect, begun })
+            (Some((_, Status::InReview { check, started: None })), Command::RecordStarted { job: effect, started: begun })
                 if *check == effect =>
             {
                 Ok(done.event(Event::Started(begun, context.now)))
             }
             // Said again, by a try that overtook another: the first word stands.
-            (Some((_, Status::InReview { check, .. })), Command::RecordStarted { effect, .. }) if *check == effect => {
+            (Some((_, Status::InReview { check, .. })), Command::RecordStarted { job: effect, .. }) if *check == effect => {
                 Ok(done)
             }
-            (Some((_, Status::InReview { check, begun: None })), Command::RecordDecline { effect, reason })
+            (Some((_, Status::InReview { check, started: None })), Command::RecordDecline { job: effect, reason })
                 if *check == effect =>
             {
                 Ok(done.completes_job(effect).event(Event::Rejected(reason, context.now)))
@@ -234,30 +234,30 @@ impl Entity for IdentityVerification {
         let status = this.as_ref().map_or("-", Self::status);
         let asked = |check: &JobId| Status::InReview {
             check: *check,
-            begun: None,
+            started: None,
         };
         match (this, event) {
             (None, Event::Requested { check, at }) => Ok(Self {
                 wallet: *wallet,
-                tries: 1,
+                attempts: 1,
                 created_at: *at,
                 updated_at: *at,
                 status: asked(check),
             }),
             (Some(this), event) => match (this.status.clone(), event) {
                 (Status::Rejected { .. }, Event::Requested { check, at }) => {
-                    let tries = this.tries.saturating_add(1);
-                    Ok(Self { tries, ..this }.at(asked(check), *at))
+                    let tries = this.attempts.saturating_add(1);
+                    Ok(Self { attempts: tries, ..this }.at(asked(check), *at))
                 }
-                (Status::InReview { check, begun: None }, Event::Started(begun, at)) => {
+                (Status::InReview { check, started: None }, Event::Started(begun, at)) => {
                     let begun = Some(begun.clone());
-                    Ok(this.at(Status::InReview { check, begun }, *at))
+                    Ok(this.at(Status::InReview { check, started: begun }, *at))
                 }
-                (Status::InReview { begun: Some(begun), .. }, Event::Verified(at)) => {
+                (Status::InReview { started: Some(begun), .. }, Event::Verified(at)) => {
                     let reference = begun.reference;
                     Ok(this.at(Status::Verified { reference }, *at))
                 }
-                (Status::InReview { begun, .. }, Event::Rejected(reason, at)) => {
+                (Status::InReview { started: begun, .. }, Event::Rejected(reason, at)) => {
                     let (reference, reason) = (begun.map(|begun| begun.reference), reason.clone());
                     Ok(this.at(Status::Rejected { reference, reason }, *at))
                 }
@@ -297,14 +297,14 @@ impl Entity for IdentityVerification {
             .text("user_id", self.wallet.user_id())
             .text("status", self.status())
             .optional_text("rejection_reason", reason)
-            .integer("checks", u64::from(self.tries))
+            .integer("checks", u64::from(self.attempts))
             .time("created_at", self.created_at)
             .time("last_updated_at", self.updated_at)
     }
 
     fn outcome(&self) -> Option<Self> {
         match self.status {
-            Status::InReview { begun: None, .. } => None,
+            Status::InReview { started: None, .. } => None,
             _ => Some(self.clone()),
         }
     }

@@ -23,7 +23,7 @@ mod machine;
 use purser_storage::codec::Stored;
 
 use crate::id::{DepositId, JobId, Network, OutgoingTransferId, PaymentId, Wallet};
-use crate::lost_order::BookedOrder;
+use crate::lost_order::AttributedOrder;
 use crate::money::{Cents, Usdc};
 use crate::operator::AuditedAction;
 use crate::port::{ChainMovement, ExternalText, OutgoingTransfer, Timestamp, key_of};
@@ -45,22 +45,22 @@ pub struct Transfer {
     /// When, by the chain's clock.
     pub at: Timestamp,
     /// What its authorization is recognised by.
-    pub mark: [u8; 32],
+    pub fingerprint: [u8; 32],
     /// The payment that an authorization with this mark is or would be.
     pub payment: PaymentId,
 }
 
 impl Transfer {
     /// What came in, and the payment that it would settle.
-    pub fn of(network: Network, moved: &ChainMovement, payment: PaymentId) -> Self {
+    pub fn from_movement(network: Network, moved: &ChainMovement, payment: PaymentId) -> Self {
         Self {
             network,
             transaction: moved.transaction.clone(),
             index: moved.index,
-            from: moved.other,
+            from: moved.counterparty,
             amount: moved.amount,
             at: moved.at,
-            mark: moved.mark,
+            fingerprint: moved.fingerprint,
             payment,
         }
     }
@@ -72,12 +72,12 @@ impl Transfer {
 
     /// Whether nobody authorized it as a payment is: it can have bought nothing.
     pub fn is_plain(&self) -> bool {
-        self.mark == ChainMovement::plain_mark(&self.transaction, self.index)
+        self.fingerprint == ChainMovement::plain_fingerprint(&self.transaction, self.index)
     }
 
     /// Its id: always the same.
     pub fn id(&self) -> DepositId {
-        DepositId::of(self.network, &self.transaction, self.index)
+        DepositId::for_transfer(self.network, &self.transaction, self.index)
     }
 }
 
@@ -91,7 +91,7 @@ pub struct Incoming {
     /// When it last changed.
     pub updated_at: Timestamp,
     /// What a provider has under the name of what it would have bought, where it could not be adopted.
-    pub shows: Option<ExternalText>,
+    pub provider_report: Option<ExternalText>,
     /// Where it stands.
     pub status: Status,
 }
@@ -123,7 +123,7 @@ pub enum Status {
 
 /// What a provider made, as far as its list says and we can keep it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Made {
+pub enum AdoptableProduct {
     /// A USA prepaid card.
     Card {
         /// Loaded with.
@@ -152,20 +152,20 @@ pub enum Verdict {
     /// An operator has to decide.
     Wait {
         /// What a provider shows.
-        shows: Option<ExternalText>,
+        provider_report: Option<ExternalText>,
         /// Whose caps it counts against until it is known what it was: the account, and the lines that it may have bought of.
         /// None where nothing can have been bought with it.
-        counts: Option<(Wallet, Vec<ProductLine>)>,
+        cap_usage: Option<(Wallet, Vec<ProductLine>)>,
     },
     /// Its sender is to be credited: this account.
     Credit(Wallet),
     /// The provider shows what was bought with it, for this account.
-    Adopt(Wallet, Made),
+    Adopt(Wallet, AdoptableProduct),
 }
 
 /// What an operator decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ruling {
+pub enum OperatorDecision {
     /// This account is credited.
     Credit(Wallet),
     /// It is the treasury's own.
@@ -180,9 +180,9 @@ pub enum Command {
     /// The chain lists it and no book knows it.
     Find(Box<Transfer>),
     /// It was looked into.
-    Place {
+    RecordVerdict {
         /// The effect that did.
-        effect: JobId,
+        job: JobId,
         /// See [`Verdict`].
         verdict: Box<Verdict>,
         /// The revision of the payment that it would settle, as it was read; 0 if there was none.
@@ -193,9 +193,9 @@ pub enum Command {
     /// A payment of this account's has settled by it after all.
     Claim(Wallet),
     /// An operator decides.
-    Rule {
+    Decide {
         /// See [`Ruling`].
-        ruling: Ruling,
+        decision: OperatorDecision,
         /// The revision of the payment that it would settle, as it was read; 0 if there was none.
         payment: u64,
         /// Who.
@@ -217,7 +217,7 @@ pub enum Command {
     /// The account holds the credit, or its withdrawal is open.
     Confirm {
         /// The effect that says so.
-        effect: JobId,
+        job: JobId,
     },
 }
 
@@ -225,9 +225,9 @@ pub enum Command {
 #[derive(Clone, Debug)]
 pub enum PaidFor {
     /// A transfer out of the treasury.
-    Departure(OutgoingTransfer),
+    OutgoingTransfer(OutgoingTransfer),
     /// An order at a provider, booked as paid by the transfer.
-    Order(BookedOrder),
+    Order(AttributedOrder),
 }
 
 /// What may happen.
@@ -236,17 +236,17 @@ pub enum Event {
     /// Found.
     Found(Box<Transfer>, Timestamp),
     /// An operator has to decide; what a provider shows.
-    Listed(Option<ExternalText>, Timestamp),
+    OperatorRequired(Option<ExternalText>, Timestamp),
     /// A payment claims it.
     Claimed(Timestamp),
     /// This account is to be credited.
-    Granted(Wallet, Timestamp),
+    CreditGranted(Wallet, Timestamp),
     /// The account holds it.
     Credited(Timestamp),
     /// This was bought with it.
     Adopted(PurchasedProduct, Timestamp),
     /// It is the treasury's own.
-    TakenIn(Timestamp),
+    TakenAsOperatorFunds(Timestamp),
     /// It is to go back, by a withdrawal of this account's.
     SentBack(Wallet, Timestamp),
     /// The withdrawal is open.
@@ -285,7 +285,7 @@ impl Incoming {
     }
 
     /// Whether what came in is in the books under its own name.
-    pub const fn is_booked(&self) -> bool {
+    pub const fn is_posted(&self) -> bool {
         matches!(
             self.status,
             Status::Crediting(_)

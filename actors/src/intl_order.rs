@@ -17,11 +17,11 @@
 //! An order that is a day old is overdue: an event, and its place at the top of the queue. Its state stays as it is.
 
 mod machine;
-mod steering;
+mod card_actions;
 
 use purser_storage::codec::Stored;
 
-use crate::card::life::{Life, News, Stand};
+use crate::card::lifecycle::{CardLifecycle, CardUpdate, LifecycleState};
 use crate::id::{CardId, JobId, Wallet};
 use crate::kernel::{Context, InvalidTransition, NewEntity};
 use crate::lease::{Lease, LeaseError, LeaseHolder};
@@ -56,9 +56,9 @@ pub struct IntlOrder {
     /// When an operator last put it back: by then no card was made for it.
     pub released_at: Option<Timestamp>,
     /// Of the card, once it is ready: wishes, charges, and what was given back.
-    pub life: Life,
+    pub lifecycle: CardLifecycle,
     /// When the holder first wanted something that no operator has answered yet.
-    pub wished_at: Option<Timestamp>,
+    pub action_requested_at: Option<Timestamp>,
     /// Where it stands.
     pub status: Status,
 }
@@ -135,7 +135,7 @@ pub struct EnteredCard {
 
 /// What an operator was told of a card by whoever made it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Report {
+pub struct CardReport {
     /// Where it stands.
     pub state: CardState,
     /// What is left on it and what was spent.
@@ -143,31 +143,31 @@ pub struct Report {
     /// Of what was left at its end, all that was given back so far.
     pub released: Cents,
     /// Whether that is all that will come of what the holder wants; else it goes on waiting until the report fulfils it.
-    pub ends_wish: bool,
+    pub ends_action: bool,
 }
 
 /// What is answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum Reply {
     /// It is done.
     Done,
     /// To a claim: the lease.
     Lease(Lease),
     /// To a wish: whether operators are asked.
-    Asked(bool),
+    ActionRequested(bool),
 }
 
 /// What may be asked.
 #[derive(Clone, Debug)]
 pub enum Command {
     /// The holder wants something of the card.
-    Steer(CardAction),
+    RequestAction(CardAction),
     /// An operator says what became of it.
-    Report {
+    RecordReport {
         /// Who.
         act: AuditedAction,
         /// What.
-        report: Box<Report>,
+        report: Box<CardReport>,
         /// What a refund has given.
         refunded: Refunded,
     },
@@ -210,24 +210,24 @@ pub enum Command {
     /// A lease's time is up.
     ExpireLease {
         /// The timer that says so.
-        effect: JobId,
+        job: JobId,
         /// Which lease.
         lease: u64,
     },
     /// A day has gone by.
     MarkOverdue {
         /// The timer that says so.
-        effect: JobId,
+        job: JobId,
     },
     /// The card's life is over.
     Expire {
         /// The timer that says so.
-        effect: JobId,
+        job: JobId,
     },
     /// The key of the CVV is destroyed.
     RecordCvvShredded {
         /// What was to be done.
-        effect: JobId,
+        job: JobId,
     },
 }
 
@@ -271,15 +271,15 @@ pub enum Event {
     /// The card's life is over.
     Expired(Timestamp),
     /// The holder wants something of it.
-    Wished(CardAction, Timestamp),
+    ActionRequested(CardAction, Timestamp),
     /// That is done.
-    Answered(Timestamp),
+    ActionCompleted(Timestamp),
     /// Nothing comes of it.
-    WishEnded(Timestamp),
+    ActionCancelled(Timestamp),
     /// An operator reported something new.
-    Told(News, Timestamp),
+    Updated(CardUpdate, Timestamp),
     /// Of what was left on the card, the house kept so much: a refund gave the holder as much. What was reported follows.
-    Kept(Usdc, Timestamp),
+    RemainderRetained(Usdc, Timestamp),
 }
 
 /// Why a command was refused.
@@ -332,7 +332,7 @@ impl IntlOrder {
             label,
             at,
         };
-        NewEntity::of::<Self>(&id, &ordered, context)
+        NewEntity::from_event::<Self>(&id, &ordered, context)
     }
 
     /// What may be known of the card, once there is one.
@@ -346,17 +346,17 @@ impl IntlOrder {
     }
 
     /// Where the card stands, once there is one.
-    pub const fn stand(&self) -> Option<Stand> {
+    pub const fn lifecycle_state(&self) -> Option<LifecycleState> {
         match self.status {
-            Status::Ready(_) => Some(Stand::Usable),
-            Status::Paused(_) => Some(Stand::Paused),
-            Status::Closed(_) | Status::Expired(_) => Some(Stand::Ended),
+            Status::Ready(_) => Some(LifecycleState::Usable),
+            Status::Paused(_) => Some(LifecycleState::Paused),
+            Status::Closed(_) | Status::Expired(_) => Some(LifecycleState::Ended),
             Status::Queued | Status::Claimed(_) | Status::Cancelled | Status::Rejected { .. } => None,
         }
     }
 
     /// Whether something can still be bought with the card, now or after it is resumed.
-    pub const fn is_alive(&self) -> bool {
+    pub const fn is_usable(&self) -> bool {
         matches!(self.status, Status::Ready(_) | Status::Paused(_))
     }
 
@@ -364,18 +364,18 @@ impl IntlOrder {
     pub fn credited(&self) -> Usdc {
         match self.status {
             Status::Cancelled | Status::Rejected { .. } => self.charge.charged,
-            _ => self.life.credited(),
+            _ => self.lifecycle.credited(),
         }
     }
 
     /// When a card that has not ended does.
     pub fn expires_at(&self) -> Option<Timestamp> {
-        self.details().filter(|_| self.is_alive()).map(IntlCardDetails::end)
+        self.details().filter(|_| self.is_usable()).map(IntlCardDetails::end)
     }
 
     /// What was bought with it, newest first.
-    pub fn spent(&self) -> &[CardTransaction] {
-        self.life.spent()
+    pub fn transactions(&self) -> &[CardTransaction] {
+        self.lifecycle.transactions()
     }
 
     /// Who held it last, while it is claimed and the end of the lease is not told.

@@ -36,9 +36,9 @@ pub enum Status {
     /// There is none.
     Unlinked {
         /// The effect that has the account opened, if one does.
-        opening: Option<JobId>,
+        pending_job: Option<JobId>,
         /// Why the last opening came to nothing, if it did.
-        refused: Option<ExternalText>,
+        declined: Option<ExternalText>,
     },
     /// There is one.
     Linked {
@@ -57,14 +57,14 @@ pub enum Command {
     /// The issuer opened or found the account.
     RecordOpened {
         /// The effect that asked.
-        effect: JobId,
+        job: JobId,
         /// The account's own address on Base.
         deposit_address: [u8; 20],
     },
     /// The issuer definitely refused.
     RecordDecline {
         /// The effect that asked.
-        effect: JobId,
+        job: JobId,
         /// The issuer's word.
         reason: ExternalText,
     },
@@ -76,7 +76,7 @@ pub enum Event {
     /// The owner asked for it.
     Requested {
         /// The effect that has the account opened.
-        opening: JobId,
+        job: JobId,
         /// When.
         at: Timestamp,
     },
@@ -102,8 +102,8 @@ impl Stored for Event {
 
 /// Nothing is there and nothing on its way.
 const EMPTY: Status = Status::Unlinked {
-    opening: None,
-    refused: None,
+    pending_job: None,
+    declined: None,
 };
 
 impl IssuerLink {
@@ -116,9 +116,9 @@ impl IssuerLink {
     }
 
     /// The effect that has the account opened, if one does.
-    pub const fn opening(&self) -> Option<JobId> {
+    pub const fn pending_job(&self) -> Option<JobId> {
         match &self.status {
-            Status::Unlinked { opening, .. } => *opening,
+            Status::Unlinked { pending_job: opening, .. } => *opening,
             Status::Linked { .. } => None,
         }
     }
@@ -157,7 +157,7 @@ impl Entity for IssuerLink {
         context: &Context,
     ) -> Result<Decision<Self>, Rejection> {
         let done = Decision::answer(());
-        let opening = this.and_then(Self::opening);
+        let opening = this.and_then(Self::pending_job);
         let linked = this.is_some_and(|this| this.deposit_address().is_some());
         match command {
             Command::Request if linked || opening.is_some() => Ok(done),
@@ -165,24 +165,24 @@ impl Entity for IssuerLink {
                 let opening = JobId(context.id());
                 Ok(done
                     .event(Event::Requested {
-                        opening,
+                        job: opening,
                         at: context.now,
                     })
                     .enqueue_as(opening, Job::OpenIssuerAccount(*wallet), context))
             }
-            Command::Unlink if linked => Ok(done.delete(table::linked(wallet)).event(Event::Unlinked(context.now))),
+            Command::Unlink if linked => Ok(done.delete(table::issuer_linked(wallet)).event(Event::Unlinked(context.now))),
             Command::Unlink => Ok(match opening {
                 Some(opening) => done.completes_job(opening).event(Event::Unlinked(context.now)),
                 None => done,
             }),
             Command::RecordOpened {
-                effect,
+                job: effect,
                 deposit_address,
             } if opening == Some(effect) => Ok(done
                 .completes_job(effect)
-                .put_new(table::linked(wallet), deposit_address.to_vec())
+                .put_new(table::issuer_linked(wallet), deposit_address.to_vec())
                 .event(Event::Linked(deposit_address, context.now))),
-            Command::RecordDecline { effect, reason } if opening == Some(effect) => {
+            Command::RecordDecline { job: effect, reason } if opening == Some(effect) => {
                 Ok(done.completes_job(effect).event(Event::Declined(reason, context.now)))
             }
             Command::RecordOpened { .. } | Command::RecordDecline { .. } => {
@@ -194,29 +194,29 @@ impl Entity for IssuerLink {
     fn apply(this: Option<Self>, wallet: &Wallet, event: &Event) -> Result<Self, InvalidTransition> {
         let status = this.as_ref().map_or("-", Self::status);
         let asked = |opening: &JobId| Status::Unlinked {
-            opening: Some(*opening),
-            refused: None,
+            pending_job: Some(*opening),
+            declined: None,
         };
         match (this, event) {
-            (None, Event::Requested { opening, at }) => Ok(Self {
+            (None, Event::Requested { job: opening, at }) => Ok(Self {
                 wallet: *wallet,
                 created_at: *at,
                 updated_at: *at,
                 status: asked(opening),
             }),
             (Some(this), event) => match (&this.status, event) {
-                (Status::Unlinked { opening: None, .. }, Event::Requested { opening, at }) => {
+                (Status::Unlinked { pending_job: None, .. }, Event::Requested { job: opening, at }) => {
                     Ok(this.at(asked(opening), *at))
                 }
-                (Status::Unlinked { opening: Some(_), .. }, Event::Linked(address, at)) => {
+                (Status::Unlinked { pending_job: Some(_), .. }, Event::Linked(address, at)) => {
                     let deposit_address = *address;
                     Ok(this.at(Status::Linked { deposit_address }, *at))
                 }
-                (Status::Unlinked { opening: Some(_), .. }, Event::Declined(reason, at)) => {
+                (Status::Unlinked { pending_job: Some(_), .. }, Event::Declined(reason, at)) => {
                     let refused = Some(reason.clone());
-                    Ok(this.at(Status::Unlinked { opening: None, refused }, *at))
+                    Ok(this.at(Status::Unlinked { pending_job: None, declined: refused }, *at))
                 }
-                (Status::Linked { .. } | Status::Unlinked { opening: Some(_), .. }, Event::Unlinked(at)) => {
+                (Status::Linked { .. } | Status::Unlinked { pending_job: Some(_), .. }, Event::Unlinked(at)) => {
                     Ok(this.at(EMPTY, *at))
                 }
                 (_, event) => Err(InvalidTransition::new(status, event)),
@@ -247,13 +247,13 @@ impl Entity for IssuerLink {
 
     fn view(&self, _: &Wallet) -> JsonObject {
         let refused = match &self.status {
-            Status::Unlinked { refused, .. } => refused.as_deref(),
+            Status::Unlinked { declined: refused, .. } => refused.as_deref(),
             Status::Linked { .. } => None,
         };
         JsonObject::new()
             .text("user_id", self.wallet.user_id())
             .text("status", self.status())
-            .boolean("linking", self.opening().is_some())
+            .boolean("linking", self.pending_job().is_some())
             .optional_text(
                 "deposit_address",
                 self.deposit_address().map(|address| Wallet::Evm(*address).address()),
@@ -264,6 +264,6 @@ impl Entity for IssuerLink {
     }
 
     fn outcome(&self) -> Option<Self> {
-        self.opening().is_none().then(|| self.clone())
+        self.pending_job().is_none().then(|| self.clone())
     }
 }

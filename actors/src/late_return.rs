@@ -29,7 +29,7 @@ pub struct LateReturn {
     /// What came back, before the rail's fee.
     pub amount: Usdc,
     /// Kept of it by the rail.
-    pub kept: Usdc,
+    pub return_fee: Usdc,
     /// The rail's word.
     pub reason: ExternalText,
     /// When we heard of it.
@@ -48,7 +48,7 @@ pub enum Status {
     /// The balance holds it.
     Credited,
     /// An operator ended its credit without giving it: a chain has taken back what paid for the payout.
-    Kept,
+    Retained,
 }
 
 /// What may be asked.
@@ -57,12 +57,12 @@ pub enum Command {
     /// The account holds the credit, or there was none: the rail kept all of it.
     RecordCredit {
         /// The effect that says so.
-        effect: JobId,
+        job: JobId,
     },
     /// Its withheld credit ends without being given: it is the house's.
-    Kept {
+    RecordRetained {
         /// The credit.
-        effect: JobId,
+        job: JobId,
     },
 }
 
@@ -74,7 +74,7 @@ pub enum Event {
     /// The balance holds it.
     Credited(Timestamp),
     /// The house keeps it.
-    Kept(Timestamp),
+    Retained(Timestamp),
 }
 
 /// What a late return begins with.
@@ -84,7 +84,7 @@ pub struct LateReturnDetails {
     pub owner: Wallet,
     pub payout: PayoutId,
     pub amount: Usdc,
-    pub kept: Usdc,
+    pub return_fee: Usdc,
     pub reason: ExternalText,
     pub at: Timestamp,
 }
@@ -107,21 +107,21 @@ impl LateReturn {
     /// # Errors
     /// Never for a new id; the type is the engine's.
     pub fn receive(received: LateReturnDetails, context: &Context) -> Result<NewEntity, InvalidTransition> {
-        let id = LateReturnId::of(received.payout);
-        NewEntity::of::<Self>(&id, &Event::Received(Box::new(received)), context)
+        let id = LateReturnId::for_payout(received.payout);
+        NewEntity::from_event::<Self>(&id, &Event::Received(Box::new(received)), context)
     }
 
     /// What the balance gets or has: nothing once the house keeps it.
-    fn given(&self) -> Usdc {
+    fn amount_given(&self) -> Usdc {
         match self.status {
             Status::Received | Status::Credited => self.credited(),
-            Status::Kept => Usdc::ZERO,
+            Status::Retained => Usdc::ZERO,
         }
     }
 
     /// What is to be credited of it.
     pub fn credited(&self) -> Usdc {
-        self.amount.checked_sub(self.kept).unwrap_or(Usdc::ZERO)
+        self.amount.checked_sub(self.return_fee).unwrap_or(Usdc::ZERO)
     }
 }
 
@@ -160,10 +160,10 @@ impl Entity for LateReturn {
             return Err(Rejection("-"));
         };
         match (late.status, command) {
-            (Status::Received, Command::RecordCredit { effect }) => {
+            (Status::Received, Command::RecordCredit { job: effect }) => {
                 Ok(done.completes_job(effect).event(Event::Credited(now)))
             }
-            (Status::Received, Command::Kept { effect }) => {
+            (Status::Received, Command::RecordRetained { job: effect }) => {
                 let kept = LedgerTransaction::new(now, id).post(
                     LedgerAccount::Suspense,
                     LedgerAccount::OperatingCosts,
@@ -171,10 +171,10 @@ impl Entity for LateReturn {
                 );
                 Ok(done
                     .completes_job(effect)
-                    .event(Event::Kept(now))
+                    .event(Event::Retained(now))
                     .post_ledger(&kept, context))
             }
-            (Status::Credited | Status::Kept, _) => Err(Rejection(late.status())),
+            (Status::Credited | Status::Retained, _) => Err(Rejection(late.status())),
         }
     }
 
@@ -186,7 +186,7 @@ impl Entity for LateReturn {
                     owner: received.owner,
                     payout: received.payout,
                     amount: received.amount,
-                    kept: received.kept,
+                    return_fee: received.return_fee,
                     reason: received.reason,
                     created_at: received.at,
                     updated_at: received.at,
@@ -198,8 +198,8 @@ impl Entity for LateReturn {
                 updated_at: *at,
                 ..late
             }),
-            (Some(late), Event::Kept(at)) if late.status == Status::Received => Ok(Self {
-                status: Status::Kept,
+            (Some(late), Event::Retained(at)) if late.status == Status::Received => Ok(Self {
+                status: Status::Retained,
                 updated_at: *at,
                 ..late
             }),
@@ -211,7 +211,7 @@ impl Entity for LateReturn {
         match self.status {
             Status::Received => "received",
             Status::Credited => "credited",
-            Status::Kept => "kept",
+            Status::Retained => "kept",
         }
     }
 
@@ -223,7 +223,7 @@ impl Entity for LateReturn {
         Some(match event {
             Event::Received(_) => "received",
             Event::Credited(_) => "credited",
-            Event::Kept(_) => "kept",
+            Event::Retained(_) => "kept",
         })
     }
 
@@ -233,8 +233,8 @@ impl Entity for LateReturn {
             .text("payout_id", self.payout)
             .text("status", self.status())
             .number("amount", self.amount.decimal())
-            .number("return_fee", self.kept.decimal())
-            .number("credited_amount", self.given().decimal())
+            .number("return_fee", self.return_fee.decimal())
+            .number("credited_amount", self.amount_given().decimal())
             .text("reason", &self.reason)
             .time("created_at", self.created_at)
             .time("last_updated_at", self.updated_at)

@@ -109,16 +109,16 @@ pub enum LeaseEvent {
 /// An entity that operators claim.
 pub trait Leasable: Entity {
     /// The entity's answer to a claim, which begins a lease, or to what else is asked of one.
-    fn answered(lease: Option<Lease>) -> Self::Reply;
+    fn lease_reply(lease: Option<Lease>) -> Self::Reply;
 
     /// Its leases so far.
     fn leases(&self) -> Leases<'_>;
 
     /// What happens to a lease, as an event of its own.
-    fn holder_notice(change: LeaseEvent) -> Self::Event;
+    fn lease_event(change: LeaseEvent) -> Self::Event;
 
     /// The timer that ends a lease.
-    fn end_of(id: Self::Id, lease: u64) -> Job;
+    fn expiry_job(id: Self::Id, lease: u64) -> Job;
 
     /// An operator takes it, for so many milliseconds.
     ///
@@ -133,16 +133,16 @@ pub trait Leasable: Entity {
     ) -> Result<Decision<Self>, LeaseError> {
         let leases = self.leases();
         let (lease, holder) = leases.next(act, life_ms, context.now)?;
-        let decided = Decision::answer(Self::answered(Some(lease)));
+        let decided = Decision::answer(Self::lease_reply(Some(lease)));
         // The last lease has ended, and its timer has not come yet; when it comes, it ends without a word.
         let decided = match leases.holder {
-            Some(_) => decided.event(Self::holder_notice(LeaseEvent::Expired(context.now))),
+            Some(_) => decided.event(Self::lease_event(LeaseEvent::Expired(context.now))),
             None => decided,
         };
         Ok(decided
             .audit(act, &format!("{}.claim", Self::KIND.name()), id, None, context)
-            .enqueue_at(lease.until, Self::end_of(id, lease.number), context)
-            .event(Self::holder_notice(LeaseEvent::Claimed(holder, context.now))))
+            .enqueue_at(lease.until, Self::expiry_job(id, lease.number), context)
+            .event(Self::lease_event(LeaseEvent::Claimed(holder, context.now))))
     }
 
     /// An operator puts it back. The number is the last lease's, also of one that has ended.
@@ -161,9 +161,9 @@ pub trait Leasable: Entity {
         if lease != leases.last {
             return Err(LeaseError::Stale(leases.last));
         }
-        Ok(Decision::answer(Self::answered(None))
+        Ok(Decision::answer(Self::lease_reply(None))
             .audit(act, &format!("{}.release", Self::KIND.name()), id, None, context)
-            .event(Self::holder_notice(LeaseEvent::Released(context.now))))
+            .event(Self::lease_event(LeaseEvent::Released(context.now))))
     }
 }
 

@@ -72,7 +72,7 @@ impl LedgerProvider {
     ];
 
     /// By its name.
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|provider| provider.name() == name)
     }
 
@@ -104,7 +104,7 @@ pub enum Outlay {
 
 impl Outlay {
     /// Where it stands in the books.
-    pub const fn place(self) -> LedgerAccount {
+    pub const fn account(self) -> LedgerAccount {
         match self {
             Self::Provider(provider) => LedgerAccount::Provider(provider),
             Self::OperatorFunds => LedgerAccount::OperatorFunds,
@@ -174,13 +174,13 @@ impl LedgerTransaction {
 
 /// What a provider gives back of what it was owed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GivenBack {
+pub struct RemainderReturn {
     /// To be booked; without postings where nothing more is given back.
     pub transaction: LedgerTransaction,
     /// What then stands in suspense for a credit of the payer.
     pub credited: Usdc,
     /// What the house keeps: a refund gave the payer as much.
-    pub kept: Usdc,
+    pub retained: Usdc,
 }
 
 /// What a purchase cost: part of it is owed to whoever makes the product, the rest is our fee.
@@ -227,41 +227,41 @@ impl Charge {
 
     /// What can still go back of it once so much has. Refunds and what is credited without one share this sum: together they
     /// are never more than was charged.
-    pub fn left(&self, gone: Usdc) -> Usdc {
+    pub fn remaining(&self, gone: Usdc) -> Usdc {
         self.charged.checked_sub(gone).unwrap_or(Usdc::ZERO)
     }
 
     /// The payer's part of what the provider has given back in total, where a refund gave so much of the charge. The rest is the
     /// house's, which paid for that refund.
-    pub fn payers_part(&self, released: Cents, refunded: Usdc) -> Usdc {
-        self.back(released).min(self.left(refunded))
+    pub fn payer_amount(&self, released: Cents, refunded: Usdc) -> Usdc {
+        self.provider_amount_of(released).min(self.remaining(refunded))
     }
 
     /// What the provider gives back, which is no more than it was owed.
-    fn back(&self, released: Cents) -> Usdc {
+    fn provider_amount_of(&self, released: Cents) -> Usdc {
         Usdc::from_cents(released).unwrap_or(self.owed).min(self.owed)
     }
 
     /// The provider gives more back of what it was owed: in total so much before, and so much now.
-    pub fn given_back(
+    pub fn return_remainder(
         &self,
         at: Timestamp,
         cause: impl ToString,
         by: LedgerProvider,
         (before, now): (Cents, Cents),
         refunded: Usdc,
-    ) -> GivenBack {
+    ) -> RemainderReturn {
         let more = |now: Usdc, before: Usdc| now.checked_sub(before).unwrap_or(Usdc::ZERO);
-        let part = |released| self.payers_part(released, refunded);
+        let part = |released| self.payer_amount(released, refunded);
         let credited = more(part(now), part(before));
-        let kept = more(more(self.back(now), self.back(before)), credited);
+        let kept = more(more(self.provider_amount_of(now), self.provider_amount_of(before)), credited);
         let transaction = LedgerTransaction::new(at, cause)
             .post(LedgerAccount::Provider(by), LedgerAccount::Suspense, credited)
             .post(LedgerAccount::Provider(by), LedgerAccount::OperatingCosts, kept);
-        GivenBack {
+        RemainderReturn {
             transaction,
             credited,
-            kept,
+            retained: kept,
         }
     }
 

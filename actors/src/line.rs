@@ -23,7 +23,7 @@ use crate::product::ProductLine;
 
 /// A line's state.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub struct Selling {
+pub struct LineState {
     /// Whether it is sold.
     pub status: Status,
     /// Why not, or why again: an operator's words, or what its provider said last.
@@ -99,10 +99,10 @@ pub enum Event {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rejection {
     /// It stands so already.
-    Already(&'static str),
+    AlreadyInState(&'static str),
 }
 
-impl Stored for Selling {
+impl Stored for LineState {
     const SCHEMA: u16 = 360;
 }
 
@@ -113,7 +113,7 @@ impl Stored for Event {
 /// Text that names no line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no product line")]
-pub struct NotALine;
+pub struct ParseLineError;
 
 impl fmt::Display for ProductLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -122,10 +122,10 @@ impl fmt::Display for ProductLine {
 }
 
 impl FromStr for ProductLine {
-    type Err = NotALine;
+    type Err = ParseLineError;
 
-    fn from_str(text: &str) -> Result<Self, NotALine> {
-        Self::ALL.into_iter().find(|line| line.name() == text).ok_or(NotALine)
+    fn from_str(text: &str) -> Result<Self, ParseLineError> {
+        Self::ALL.into_iter().find(|line| line.name() == text).ok_or(ParseLineError)
     }
 }
 
@@ -141,7 +141,7 @@ impl LookupId for ProductLine {
     }
 }
 
-impl Entity for Selling {
+impl Entity for LineState {
     const KIND: EntityKind = EntityKind::Line;
     const TRANSITIONS: &'static [Transition] = &[
         ("-", "its provider fails several times in a row", "failing"),
@@ -184,7 +184,7 @@ impl Entity for Selling {
                 .audit(&act, "line.open", id, Some(reason.clone()), context)
                 .event(Event::Opened(reason, act.operator.clone(), now)),
             (Status::Closed, Command::Close { .. }) | (Status::Open, Command::Open { .. }) => {
-                return Err(Rejection::Already(status.name()));
+                return Err(Rejection::AlreadyInState(status.name()));
             }
         })
     }

@@ -36,68 +36,68 @@ pub struct LostOrder {
     /// In which currency.
     pub currency: Currency,
     /// What came of it.
-    pub standing: EntryStatus,
+    pub status: EntryStatus,
     /// When that last changed, by the provider's clock.
     pub at: Timestamp,
 }
 
 /// Who has paid for an order, or has what it brought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub enum Payer {
+pub enum OrderPayer {
     /// This balance.
     Account(Wallet),
     /// What this transfer brought in.
     Incoming(DepositId),
     /// Nobody: a loss of ours.
-    Nobody,
+    Loss,
 }
 
 /// An order that an operator has booked: the row is what lets it be booked once.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub struct BookedOrder {
+pub struct AttributedOrder {
     /// As it was listed when it was booked.
     pub order: LostOrder,
     /// See [`Payer`].
-    pub payer: Payer,
+    pub payer: OrderPayer,
     /// What the payer was charged, fee included.
     pub charged: Usdc,
     /// What the provider is owed.
     pub owed: Usdc,
     /// What came back of it since.
-    pub back: Option<Back>,
+    pub returned: Option<OrderReturn>,
 }
 
 /// What came back of an order that was booked as paid.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub struct Back {
+pub struct OrderReturn {
     /// Who has it.
-    pub to: Payer,
+    pub to: OrderPayer,
     /// How much.
     pub amount: Usdc,
     /// How that is known.
-    pub how: How,
+    pub evidence: ReturnEvidence,
 }
 
 /// How money of an order came back.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub enum How {
+pub enum ReturnEvidence {
     /// The provider's list says that it did not carry the order out: it has cost nothing.
-    Refused,
+    NotExecuted,
     /// The rails' list says that the money came back: our fee stays earned.
-    SentBack,
+    ReturnedByRail,
     /// The bank gave money back under this name of its own; what it kept is not given.
-    Returned(String),
+    ReturnedByBank(String),
 }
 
-impl Stored for BookedOrder {
+impl Stored for AttributedOrder {
     const SCHEMA: u16 = 84;
 }
 
 impl LostOrder {
     /// From a list of what was ordered by a balance: the payout rails' or the bank's. `None` for what no key of ours named, and
     /// for what is in no currency.
-    pub fn listed(source: ReconciliationSource, entry: ProviderEntry) -> Option<Self> {
-        let (EntryAmount::Cents(amount, currency), Some(key)) = (entry.money, entry.name.order()) else {
+    pub fn from_entry(source: ReconciliationSource, entry: ProviderEntry) -> Option<Self> {
+        let (EntryAmount::Cents(amount, currency), Some(key)) = (entry.amount, entry.name.order()) else {
             return None;
         };
         Some(Self {
@@ -106,14 +106,14 @@ impl LostOrder {
             product: entry.product,
             amount,
             currency,
-            standing: entry.standing,
+            status: entry.status,
             at: entry.at,
         })
     }
 
     /// Under which it is in the books.
     pub fn id(&self) -> OutgoingTransferId {
-        OutgoingTransferId::of_order(self.source.name(), self.key)
+        OutgoingTransferId::for_order(self.source.name(), self.key)
     }
 
     /// Which way its money went.
@@ -125,9 +125,9 @@ impl LostOrder {
     }
 
     /// Whether the provider has moved money for it, or may yet.
-    pub const fn moves(&self) -> bool {
+    pub const fn moves_money(&self) -> bool {
         matches!(
-            self.standing,
+            self.status,
             EntryStatus::Pending | EntryStatus::Held | EntryStatus::Completed
         )
     }
@@ -159,26 +159,26 @@ impl LostOrder {
     }
 }
 
-impl BookedOrder {
+impl AttributedOrder {
     /// What our books say of it, on the list that it is on.
-    pub fn our_side(&self) -> ListedEntry {
-        let standing = match self.back.as_ref().map(|back| &back.how) {
+    pub fn internal_entry(&self) -> ListedEntry {
+        let standing = match self.returned.as_ref().map(|back| &back.evidence) {
             // What comes back of a bank's transfer is an entry of its own.
-            None | Some(How::Returned(_)) => EntryStatus::Completed,
-            Some(How::Refused | How::SentBack) => EntryStatus::Returned,
+            None | Some(ReturnEvidence::ReturnedByBank(_)) => EntryStatus::Completed,
+            Some(ReturnEvidence::NotExecuted | ReturnEvidence::ReturnedByRail) => EntryStatus::Returned,
         };
         ListedEntry {
-            standing,
-            money: EntryAmount::Cents(self.order.amount, self.order.currency),
+            status: standing,
+            amount: EntryAmount::Cents(self.order.amount, self.order.currency),
             at: self.order.at,
         }
     }
 
     /// What the bank gave back of it, and its name for that.
-    pub fn returned(&self) -> Option<(&str, Usdc)> {
-        match self.back.as_ref() {
-            Some(Back {
-                how: How::Returned(reference),
+    pub fn bank_return(&self) -> Option<(&str, Usdc)> {
+        match self.returned.as_ref() {
+            Some(OrderReturn {
+                evidence: ReturnEvidence::ReturnedByBank(reference),
                 amount,
                 ..
             }) => Some((reference, *amount)),
@@ -187,32 +187,32 @@ impl BookedOrder {
     }
 
     /// Whether it may be booked once more: it was refused, that was undone, and its provider carried it out after all.
-    pub fn may_be_again(&self, now: &LostOrder) -> bool {
-        let refused = self.back.as_ref().is_some_and(|back| back.how == How::Refused);
-        refused && now.moves() && !matches!(self.payer, Payer::Incoming(_))
+    pub fn is_attributable_again(&self, now: &LostOrder) -> bool {
+        let refused = self.returned.as_ref().is_some_and(|back| back.evidence == ReturnEvidence::NotExecuted);
+        refused && now.moves_money() && !matches!(self.payer, OrderPayer::Incoming(_))
     }
 
     /// What came back of it goes to this payer. Of what the bank gave back, no more than it had.
     #[must_use]
-    pub fn with_back(self, to: Payer, how: How, returned: Usdc) -> Self {
+    pub fn with_return(self, to: OrderPayer, how: ReturnEvidence, returned: Usdc) -> Self {
         let amount = match how {
-            How::Refused => self.charged,
-            How::SentBack => self.charged.min(self.owed),
-            How::Returned(_) => returned.min(self.owed),
+            ReturnEvidence::NotExecuted => self.charged,
+            ReturnEvidence::ReturnedByRail => self.charged.min(self.owed),
+            ReturnEvidence::ReturnedByBank(_) => returned.min(self.owed),
         };
-        let back = Some(Back { to, amount, how });
-        Self { back, ..self }
+        let back = Some(OrderReturn { to, amount, evidence: how });
+        Self { returned: back, ..self }
     }
 
     /// Books it as paid: what the payer was charged beyond what the provider is owed is our fee, what is missing our cost. Drawn from
     /// a bank, it is the payer's.
-    pub fn paid(&self, at: Timestamp) -> LedgerTransaction {
+    pub fn payment_transaction(&self, at: Timestamp) -> LedgerTransaction {
         let (provider, both) = (
             LedgerAccount::Provider(self.order.provider()),
             self.charged.min(self.owed),
         );
         let books = LedgerTransaction::new(at, self.order.id());
-        let payer = place(self.payer, LedgerAccount::Suspense);
+        let payer = ledger_account(self.payer, LedgerAccount::Suspense);
         if self.order.direction() == Direction::In {
             return books.post(provider, payer, self.owed);
         }
@@ -231,15 +231,15 @@ impl BookedOrder {
     }
 
     /// Books what came back: from the provider, with our fee where it was refused.
-    pub fn undone(&self, back: &Back, at: Timestamp) -> LedgerTransaction {
+    pub fn return_transaction(&self, back: &OrderReturn, at: Timestamp) -> LedgerTransaction {
         let (provider, to) = (
             LedgerAccount::Provider(self.order.provider()),
-            place(back.to, LedgerAccount::OperatingCosts),
+            ledger_account(back.to, LedgerAccount::OperatingCosts),
         );
         let both = self.charged.min(self.owed);
-        let (owed, fee, cost) = match back.how {
-            How::Returned(_) => (back.amount, Usdc::ZERO, Usdc::ZERO),
-            How::Refused | How::SentBack => (
+        let (owed, fee, cost) = match back.evidence {
+            ReturnEvidence::ReturnedByBank(_) => (back.amount, Usdc::ZERO, Usdc::ZERO),
+            ReturnEvidence::NotExecuted | ReturnEvidence::ReturnedByRail => (
                 both,
                 back.amount.checked_sub(both).unwrap_or(Usdc::ZERO),
                 self.owed.checked_sub(self.charged).unwrap_or(Usdc::ZERO),
@@ -252,10 +252,10 @@ impl BookedOrder {
     }
 }
 
-const fn place(payer: Payer, of_transfer: LedgerAccount) -> LedgerAccount {
+const fn ledger_account(payer: OrderPayer, of_transfer: LedgerAccount) -> LedgerAccount {
     match payer {
-        Payer::Account(wallet) => LedgerAccount::Customer(wallet),
-        Payer::Incoming(_) => of_transfer,
-        Payer::Nobody => LedgerAccount::OperatingCosts,
+        OrderPayer::Account(wallet) => LedgerAccount::Customer(wallet),
+        OrderPayer::Incoming(_) => of_transfer,
+        OrderPayer::Loss => LedgerAccount::OperatingCosts,
     }
 }

@@ -98,13 +98,13 @@ pub struct OperatorAction {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct AuditPosition {
     /// From 1, without a gap.
-    pub number: u64,
+    pub sequence: u64,
     /// SHA-256 of the bytes of the row before; zeros for the first.
     pub previous_hash: [u8; 32],
 }
 
 /// Whom the log names where the house itself acts; no token is called so.
-pub mod house {
+pub mod system {
     /// A start of the service.
     pub const START: &str = "start";
     /// What finds a payment that its chain has taken back.
@@ -116,7 +116,7 @@ pub mod house {
 impl AuditPosition {
     /// The first of a log.
     pub const FIRST: Self = Self {
-        number: 1,
+        sequence: 1,
         previous_hash: [0; 32],
     };
 }
@@ -124,9 +124,9 @@ impl AuditPosition {
 /// What an act brings with it besides what it does: that it counts among what one operator has given alone, or that another has
 /// approved it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Beside {
+pub struct AuditExtras {
     /// Who approved it, and the approval's id: written down before the act.
-    pub approved: Option<(OperatorAction, String)>,
+    pub approved_by: Option<(OperatorAction, String)>,
     /// What must hold.
     pub conditions: Vec<Condition>,
     /// Rows of its own.
@@ -142,7 +142,7 @@ pub struct AuditedAction {
     /// Behind which others.
     pub position: AuditPosition,
     /// What comes with it.
-    pub beside: Box<Beside>,
+    pub extras: Box<AuditExtras>,
 }
 
 impl Deref for AuditedAction {
@@ -158,7 +158,7 @@ impl Deref for AuditedAction {
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct AuditRecord {
     /// Behind which others.
-    pub link: AuditPosition,
+    pub position: AuditPosition,
     /// When.
     pub at: Timestamp,
     /// Who.

@@ -19,18 +19,18 @@
 //! end: the product it was claimed for, or, when it lands after its caller was told of a refusal, a credit.
 
 mod endings;
-mod found;
+mod resolved_preconditions;
 mod fulfil;
 mod machine;
-mod naming;
+mod payment_id;
 mod resolution;
 mod view;
 
 use purser_storage::RowKey;
 
-pub use found::ResolvedPreconditions;
-pub use naming::{id_of, id_of_claim};
-pub use resolution::{Resolution, TakenIn};
+pub use resolved_preconditions::ResolvedPreconditions;
+pub use payment_id::{id_for_authorization, id_for_claim};
+pub use resolution::{Resolution, IncomingOutcome};
 
 use crate::id::{JobId, PaymentId, SessionId, Wallet};
 use crate::kernel::job::CapReservation;
@@ -63,14 +63,14 @@ pub struct Claim {
     /// What that is worth in US dollars, fees apart, at the quoted rate.
     pub worth: Cents,
     /// What was read of the account for it.
-    pub found: ResolvedPreconditions,
+    pub resolved: ResolvedPreconditions,
     /// Digest of the exact request: route and parameters in canonical form.
     pub request: [u8; 32],
     /// Opened for the caller whose claim won; of a payment that came again after it was released or declined, for the caller by
     /// whose presentation it is settled.
     pub session: SessionSeed,
     /// The account's reserved share.
-    pub share: CapReservation,
+    pub cap_reservation: CapReservation,
     /// When.
     pub at: Timestamp,
 }
@@ -86,7 +86,7 @@ impl Claim {
     }
 
     /// Whether a restored store took it over as the payment for something else: what it was made for in full nobody knows.
-    pub fn bought_otherwise(&self, purchase: &Purchase) -> bool {
+    pub fn bought_other_product(&self, purchase: &Purchase) -> bool {
         let amount = |purchase: &Purchase| match purchase {
             Purchase::UsaCard { amount } => Some(*amount),
             _ => None,
@@ -170,26 +170,26 @@ pub enum Command {
         request: [u8; 32],
         /// Opened if this is what sends it again after it was declined. `None` if it may not be sent again: the caller has no
         /// room, or the account is frozen.
-        again: Option<SessionSeed>,
+        new_session: Option<SessionSeed>,
     },
     /// The bytes to send are ready.
     RecordPrepared(PreparedTransaction),
     /// It could not be sent and will not be.
     Release {
         /// The effect that gives up.
-        effect: JobId,
+        job: JobId,
     },
     /// The chain would refuse it now: it is not sent.
-    DeclinedUnsent {
+    RecordDeclinedUnsent {
         /// The effect that was to send it.
-        effect: JobId,
+        job: JobId,
         /// Why.
         decline: Decline,
     },
     /// The chain has it.
     RecordSettled {
         /// The effect that saw it.
-        effect: JobId,
+        job: JobId,
         /// The transaction.
         transaction: String,
         /// How sure that is.
@@ -198,56 +198,56 @@ pub enum Command {
     /// The chain refused it.
     RecordDeclined {
         /// The effect that sent it.
-        effect: JobId,
+        job: JobId,
         /// Why.
         decline: Decline,
     },
     /// It was sent and no answer came.
     RecordNoResponse {
         /// The effect that sent it.
-        effect: JobId,
+        job: JobId,
     },
     /// The chain was read.
     RecordChainLookup {
         /// The effect that read.
-        effect: JobId,
+        job: JobId,
         /// What it shows.
         lookup: ChainStatus,
         /// Whether its provider has an order for it already, which the history that a restore lost has sent.
-        made: bool,
+        is_ordered: bool,
     },
     /// The account holds the credit.
     RecordCredit {
         /// The effect that says so.
-        effect: JobId,
+        job: JobId,
     },
     /// The chain has it, and its transfer was taken in without it.
     RecordRestoreCredit {
         /// The effect that saw it.
-        effect: JobId,
+        job: JobId,
         /// The transaction.
         transaction: String,
         /// What was decided about it.
-        taken_in: TakenIn,
+        outcome: IncomingOutcome,
     },
     /// The account has admitted it again after a release.
     RecordReadmitted {
         /// The effect that says so.
-        effect: JobId,
+        job: JobId,
         /// The new share.
-        share: CapReservation,
+        reservation: CapReservation,
         /// Opened for the caller who presented it.
         session: SessionSeed,
     },
     /// What the chain had shown is gone, and it can never land again.
     RecordReorg {
         /// The effect that has proved it.
-        effect: JobId,
+        job: JobId,
     },
     /// No reorganisation removes it any more.
-    Finalized {
+    RecordFinal {
         /// The effect that saw it.
-        effect: JobId,
+        job: JobId,
     },
 }
 
@@ -339,7 +339,7 @@ pub enum Outcome {
 
 impl Payment {
     /// Where a payment is listed among what its account has: the newest comes first.
-    pub fn listed(owner: &Wallet, claimed: Timestamp, id: PaymentId) -> RowKey {
+    pub fn list_key(owner: &Wallet, claimed: Timestamp, id: PaymentId) -> RowKey {
         table::owner_index_entry(owner, EntityKind::Payment, Timestamp(u64::MAX - claimed.0), id.0)
     }
 

@@ -36,9 +36,9 @@ pub struct PaymentRecipient {
     /// Their sum, fees apart.
     pub total: Cents,
     /// How many of them came back: they failed, were stopped, or were returned, whenever that was.
-    pub back: u64,
+    pub returned_payments: u64,
     /// The sum of those.
-    pub total_back: Cents,
+    pub total_returned: Cents,
     /// When it was first paid.
     pub created_at: Timestamp,
     /// When it was last paid.
@@ -64,7 +64,7 @@ pub enum Command {
     /// It was paid.
     RecordPayment {
         /// The effect that says so.
-        effect: JobId,
+        job: JobId,
         /// By whom.
         owner: Wallet,
         /// Through which app.
@@ -77,7 +77,7 @@ pub enum Command {
     /// The money of a payment to it came back.
     RecordReturn {
         /// The effect that says so.
-        effect: JobId,
+        job: JobId,
         /// How much had been paid.
         amount: Cents,
     },
@@ -141,12 +141,12 @@ impl Stored for Event {
 
 impl PaymentRecipient {
     /// Payments to it that did not come back, and their sum. What is on its way counts.
-    pub fn kept(&self) -> (u64, Cents) {
-        let total = self.total.checked_sub(self.total_back).unwrap_or(Cents::ZERO);
-        (self.payments.saturating_sub(self.back), total)
+    pub fn net_totals(&self) -> (u64, Cents) {
+        let total = self.total.checked_sub(self.total_returned).unwrap_or(Cents::ZERO);
+        (self.payments.saturating_sub(self.returned_payments), total)
     }
 
-    fn changed(&self, display_name: Option<String>, archived: Option<bool>) -> Decision<Self> {
+    fn update(&self, display_name: Option<String>, archived: Option<bool>) -> Decision<Self> {
         let decided = Decision::answer(());
         let decided = match display_name {
             Some(name) if name != self.display_name => decided.event(Event::Renamed(name)),
@@ -198,7 +198,7 @@ impl Entity for PaymentRecipient {
             (
                 this,
                 Command::RecordPayment {
-                    effect,
+                    job: effect,
                     owner,
                     platform,
                     payee,
@@ -224,11 +224,11 @@ impl Entity for PaymentRecipient {
                 };
                 Ok(decided.event(paid))
             }
-            (Some(_), Command::RecordReturn { effect, amount }) => Ok(Decision::answer(())
+            (Some(_), Command::RecordReturn { job: effect, amount }) => Ok(Decision::answer(())
                 .completes_job(effect)
                 .event(Event::PaymentReturned(amount))),
             (Some(recipient), Command::Update { display_name, archived }) if recipient.status != Status::Deleted => {
-                Ok(recipient.changed(display_name, archived))
+                Ok(recipient.update(display_name, archived))
             }
             (Some(recipient), Command::Delete) if recipient.status != Status::Deleted => {
                 Ok(Decision::answer(()).event(Event::Deleted))
@@ -257,8 +257,8 @@ impl Entity for PaymentRecipient {
                 payee: payee.clone(),
                 payments: 0,
                 total: Cents::ZERO,
-                back: 0,
-                total_back: Cents::ZERO,
+                returned_payments: 0,
+                total_returned: Cents::ZERO,
                 created_at: *at,
                 paid_at: *at,
                 status: Status::Active,
@@ -278,11 +278,11 @@ impl Entity for PaymentRecipient {
                 ..recipient
             }),
             (_, Event::PaymentReturned(amount)) => Ok(Self {
-                back: recipient.back.saturating_add(1),
-                total_back: recipient
-                    .total_back
+                returned_payments: recipient.returned_payments.saturating_add(1),
+                total_returned: recipient
+                    .total_returned
                     .checked_add(*amount)
-                    .unwrap_or(recipient.total_back),
+                    .unwrap_or(recipient.total_returned),
                 ..recipient
             }),
             (Status::Active | Status::Archived, Event::Renamed(name)) => Ok(Self {
@@ -336,8 +336,8 @@ impl Entity for PaymentRecipient {
             .text("display_name", &self.display_name)
             .text("status", self.status())
             .boolean("archived", self.status == Status::Archived)
-            .integer("payments_count", self.kept().0)
-            .number("total_amount", self.kept().1.decimal())
+            .integer("payments_count", self.net_totals().0)
+            .number("total_amount", self.net_totals().1.decimal())
             .text("currency", "USD")
             .time("created_at", self.created_at)
             .time("last_paid_at", self.paid_at)

@@ -103,11 +103,11 @@ pub struct Payout {
     /// When it last changed.
     pub updated_at: Timestamp,
     /// The highest sequence that the rail has told of it.
-    pub seen: u64,
+    pub last_sequence: u64,
     /// Whether money that was paid too late is being taken back.
     pub recalling: bool,
     /// Whether its money came back after its return window: see [`crate::late_return`].
-    pub came_back_late: bool,
+    pub returned_late: bool,
     /// Where it stands.
     pub status: Status,
 }
@@ -145,7 +145,7 @@ pub enum Status {
         /// The rail's word.
         reason: ExternalText,
         /// Kept of it.
-        kept: Usdc,
+        return_fee: Usdc,
     },
 }
 
@@ -165,24 +165,24 @@ pub enum Command {
     /// rail says later counts as it would have.
     ResolveManually {
         /// The effect that the rail was to be asked by.
-        effect: JobId,
+        job: JobId,
         /// What came of it.
         state: PayoutRailStatus,
     },
     /// The form's time is over, if nobody has filled it in.
     Expire {
         /// The timer that says so.
-        effect: JobId,
+        job: JobId,
     },
     /// The return window is over.
     CloseReturnWindow {
         /// The timer that says so.
-        effect: JobId,
+        job: JobId,
     },
     /// The rail was asked for the money, or did not need to be.
     RecordRecall {
         /// The effect that asked.
-        effect: JobId,
+        job: JobId,
         /// Whether it is ours again.
         done: bool,
     },
@@ -263,11 +263,11 @@ impl Payout {
     /// # Errors
     /// Never for a new id; the type is the engine's.
     pub fn order(id: PayoutId, ordered: PayoutOrdered, context: &Context) -> Result<NewEntity, InvalidTransition> {
-        NewEntity::of::<Self>(&id, &Event::Ordered(Box::new(ordered)), context)
+        NewEntity::from_event::<Self>(&id, &Event::Ordered(Box::new(ordered)), context)
     }
 
     /// When the recipient's form closes, whether anybody has noticed or not.
-    pub const fn open_until(&self) -> Timestamp {
+    pub const fn expires_at(&self) -> Timestamp {
         self.created_at.plus_ms(self.plan.terms.wait_ms)
     }
 

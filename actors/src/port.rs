@@ -3,7 +3,7 @@
 pub mod banking;
 mod bridge;
 mod card_balances;
-mod charged;
+mod card_activity;
 mod custody;
 mod external_text;
 mod gift_cards;
@@ -27,7 +27,7 @@ use crate::money::{Cents, Usdc};
 
 pub use bridge::{AttestationStatus, AttestedMessage, Bridge, BridgeTransfer, MintResult, SignedBurn, SignedMint};
 pub use card_balances::{CardBalances, CardDeposit};
-pub use charged::{CardActivity, CardTransaction, ChargeNews, TransactionStatus};
+pub use card_activity::{CardActivity, CardTransaction, ChargeChange, TransactionStatus};
 pub use custody::{PaidHttpClient, SealedHttpPart, SealedKeys, WalletSigner};
 pub use external_text::ExternalText;
 pub use gift_cards::{GiftCardOffer, GiftCardOrderResult, GiftCardProvider, GiftCardRequest};
@@ -46,7 +46,7 @@ pub use reloadable_cards::{
     OpenCardRequest, OpenCardResult, ReloadableCardProvider,
 };
 pub use settlement::{
-    ChainStanding, ChainStatus, Decline, Finality, OutgoingTransferRequest, Preparation, PreparedTransaction,
+    ChainTransactionStatus, ChainStatus, Decline, Finality, OutgoingTransferRequest, Preparation, PreparedTransaction,
     Settlement, SubmitResult,
 };
 pub use signature::EvmSignature;
@@ -283,13 +283,13 @@ pub trait CardIssuer: Send + Sync {
     fn issue<'a>(&'a self, order: &'a IssueCardRequest) -> BoxFuture<'a, Result<IssueResult, PortError>>;
 
     /// How a card stands, by the issuer's name of it. `Permanent` for a card that is not this issuer's.
-    fn standing<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<CardSnapshot, PortError>>;
+    fn card_snapshot<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<CardSnapshot, PortError>>;
 
     /// Does what its holder wants of a card, if it still can be done, and says how the card stands. `Permanent` for a card
     /// that is not this issuer's.
-    fn steer<'a>(&'a self, order: &'a CardActionRequest) -> BoxFuture<'a, Result<CardSnapshot, PortError>>;
+    fn apply_action<'a>(&'a self, order: &'a CardActionRequest) -> BoxFuture<'a, Result<CardSnapshot, PortError>>;
 
     /// What became of cards since, oldest first, at most `limit`: charges come when nobody asks, and so does what was left
     /// on a card that has ended.
-    fn told(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<CardEvent>, PortError>>;
+    fn events_after(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<CardEvent>, PortError>>;
 }

@@ -82,9 +82,9 @@ impl ProductLine {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PriceRange {
     /// Smallest amount.
-    pub least: Cents,
+    pub min: Cents,
     /// Largest amount.
-    pub most: Cents,
+    pub max: Cents,
     /// Every amount is a multiple of this.
     pub step: Cents,
     /// The usual fee, and a promotion's.
@@ -93,7 +93,7 @@ pub struct PriceRange {
 
 impl PriceRange {
     /// Whether so much USDC is the price of any amount that is sold.
-    pub fn has(&self, paid: Usdc) -> bool {
+    pub fn contains_price(&self, paid: Usdc) -> bool {
         let paid = paid.whole_cents();
         self.fees.iter().flatten().any(|fee| self.with_fee(fee, paid))
     }
@@ -101,7 +101,7 @@ impl PriceRange {
     /// A price grows with its amount, so that halving finds the only amount that it can be of.
     fn with_fee(&self, fee: &FeeRule, paid: Cents) -> bool {
         let step = self.step.get().max(1);
-        let (mut low, mut high) = (self.least.get().div_ceil(step), self.most.get() / step);
+        let (mut low, mut high) = (self.min.get().div_ceil(step), self.max.get() / step);
         while low <= high {
             let middle = low + (high - low) / 2;
             match fee.total(Cents::new(middle * step)) {
@@ -140,7 +140,7 @@ impl DailyCaps {
     }
 
     /// The cap that a line counts against.
-    pub const fn of(&self, line: ProductLine) -> Option<DailyCap> {
+    pub const fn for_line(&self, line: ProductLine) -> Option<DailyCap> {
         self.0[line.cap_group() as usize]
     }
 }
@@ -234,7 +234,7 @@ pub struct AppPayee {
 
 impl AppPayee {
     /// A saved recipient as what the app knows it by; `None` where what the caller says of it is not what is saved.
-    pub fn as_saved(&self, saved: &Self) -> Option<Self> {
+    pub fn merged_with_saved(&self, saved: &Self) -> Option<Self> {
         let same = |said: &str, saved: &str| said.is_empty() || said == saved;
         let agrees = same(&self.first_name, &saved.first_name)
             && same(&self.last_name, &saved.last_name)
@@ -339,7 +339,7 @@ pub enum Precondition {
     /// The saved recipient is the payer's own, of the same app.
     OwnsRecipient(PaymentRecipientId),
     /// What is said of the saved recipient is what is saved.
-    AsSaved(PaymentRecipientId),
+    MatchesSaved(PaymentRecipientId),
     /// The catalog has it now, for this price.
     InStock,
 }
@@ -349,9 +349,9 @@ impl Precondition {
     pub fn row(&self, payer: &Wallet) -> Option<RowKey> {
         match self {
             Self::IdentityVerified => Some(table::verified(payer)),
-            Self::IssuerLinked => Some(table::linked(payer)),
-            Self::OwnsDestination(id) => Some(table::destination(payer, *id)),
-            Self::OwnsRecipient(_) | Self::AsSaved(_) | Self::InStock => None,
+            Self::IssuerLinked => Some(table::issuer_linked(payer)),
+            Self::OwnsDestination(id) => Some(table::payable_destination(payer, *id)),
+            Self::OwnsRecipient(_) | Self::MatchesSaved(_) | Self::InStock => None,
         }
     }
 }

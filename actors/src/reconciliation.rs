@@ -84,7 +84,7 @@ impl ReconciliationSource {
     }
 
     /// What is on its list, if it is no chain.
-    pub const fn flow(self) -> EntryKind {
+    pub const fn entry_kind(self) -> EntryKind {
         match self {
             Self::BankDeposits => EntryKind::IncomingTransfer,
             Self::CardBalances | Self::PrepaidRemainders => EntryKind::Balance,
@@ -94,7 +94,7 @@ impl ReconciliationSource {
     }
 
     /// The chain of a network.
-    pub const fn of(network: Network) -> Self {
+    pub const fn for_network(network: Network) -> Self {
         match network {
             Network::Base => Self::Base,
             Network::Solana => Self::Solana,
@@ -244,16 +244,16 @@ impl EntryStatus {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ListedEntry {
     /// What came of it.
-    pub standing: EntryStatus,
+    pub status: EntryStatus,
     /// How much.
-    pub money: EntryAmount,
+    pub amount: EntryAmount,
     /// When that last changed.
     pub at: Timestamp,
 }
 
 impl fmt::Display for ListedEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.standing.name(), self.money)
+        write!(f, "{} {}", self.status.name(), self.amount)
     }
 }
 
@@ -288,14 +288,14 @@ pub fn compare(
             // Whoever pays may be quicker on the chain than here. A provider that refused has done nothing, and an order that came
             // back has cost nothing.
             let now = flow == EntryKind::Order || moment.is_settled(theirs.at);
-            let undone = theirs.standing == EntryStatus::Declined;
-            let undone = undone || flow == EntryKind::Order && theirs.standing == EntryStatus::Returned;
+            let undone = theirs.status == EntryStatus::Declined;
+            let undone = undone || flow == EntryKind::Order && theirs.status == EntryStatus::Returned;
             let surplus = now && !undone;
             return surplus.then(|| DiscrepancyKind::for_unmatched(flow));
         }
         (Some(ours), None) => {
             let counted_on = matches!(
-                ours.standing,
+                ours.status,
                 EntryStatus::Held | EntryStatus::Completed | EntryStatus::Returned
             );
             let lacks = counted_on && moment.is_settled(ours.at);
@@ -303,12 +303,12 @@ pub fn compare(
         }
     };
     let settled = moment.is_settled(ours.at) && moment.is_settled(theirs.at);
-    if ours.money != theirs.money {
+    if ours.amount != theirs.amount {
         // What is spent is told when the provider comes to it.
         let now = flow != EntryKind::Balance || settled;
         return now.then_some(DiscrepancyKind::AmountMismatch);
     }
-    if !settled || entries_match(ours.standing, theirs.standing) {
+    if !settled || entries_match(ours.status, theirs.status) {
         return None;
     }
     Some(match flow {

@@ -53,13 +53,13 @@ pub struct RefundRequest {
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct Refund {
     /// See [`Asked`].
-    pub asked: RefundRequest,
+    pub request: RefundRequest,
     /// How often it was asked for.
     pub round: u64,
     /// When it was asked for last.
     pub created_at: Timestamp,
     /// Until when it can be approved.
-    pub open_until: Timestamp,
+    pub expires_at: Timestamp,
     /// When it last changed.
     pub updated_at: Timestamp,
     /// Who approved or rejected it; nobody approves one that is small enough.
@@ -89,7 +89,7 @@ pub enum Command {
     /// An operator asks for it.
     Request {
         /// For what.
-        asked: Box<RefundRequest>,
+        request: Box<RefundRequest>,
         /// Whether it is small enough to need nobody else.
         at_once: bool,
         /// How long it can be approved, in milliseconds.
@@ -114,14 +114,14 @@ pub enum Command {
     /// Its time is over, if it still waits.
     Expire {
         /// The timer that says so.
-        effect: JobId,
+        job: JobId,
         /// Which asking it was set at.
         round: u64,
     },
     /// The account holds it.
     RecordCredit {
         /// The effect that says so.
-        effect: JobId,
+        job: JobId,
     },
 }
 
@@ -173,7 +173,7 @@ impl RefundRequest {
 
 impl Refund {
     /// What the house gives, and the credit of it.
-    fn given(id: RefundId, asked: &RefundRequest, decision: Decision<Self>, context: &Context) -> Decision<Self> {
+    fn credit(id: RefundId, asked: &RefundRequest, decision: Decision<Self>, context: &Context) -> Decision<Self> {
         let given = LedgerTransaction::new(context.now, id).post(
             LedgerAccount::OperatingCosts,
             LedgerAccount::Suspense,
@@ -187,7 +187,7 @@ impl Refund {
         decision.post_ledger(&given, context).enqueue(credit, context)
     }
 
-    fn ask(
+    fn request(
         round: u64,
         id: RefundId,
         asked: Box<RefundRequest>,
@@ -201,7 +201,7 @@ impl Refund {
         let decision = decision.event(Event::Requested(asked.clone(), until, context.now));
         if at_once {
             let decision = decision.event(Event::Approved(None, context.now));
-            return Self::given(id, &asked, decision, context);
+            return Self::credit(id, &asked, decision, context);
         }
         decision.put_new(table::refund(context.now, id), Vec::new()).enqueue_at(
             until,
@@ -210,7 +210,7 @@ impl Refund {
         )
     }
 
-    fn decided(&self, status: Status, by: Option<&String>, at: Timestamp) -> Self {
+    fn with_decision(&self, status: Status, by: Option<&String>, at: Timestamp) -> Self {
         Self {
             status,
             updated_at: at,
@@ -255,11 +255,11 @@ impl Entity for Refund {
         let Some(refund) = this else {
             return match command {
                 Command::Request {
-                    asked,
+                    request: asked,
                     at_once,
                     life_ms,
                     act,
-                } => Ok(Self::ask(1, *id, asked, (at_once, life_ms), (&act, context))),
+                } => Ok(Self::request(1, *id, asked, (at_once, life_ms), (&act, context))),
                 _ => Err(Rejection::InvalidState("-")),
             };
         };
@@ -268,32 +268,32 @@ impl Entity for Refund {
             (
                 Status::Rejected | Status::Expired,
                 Command::Request {
-                    asked,
+                    request: asked,
                     at_once,
                     life_ms,
                     act,
                 },
             ) => {
                 let round = refund.round.saturating_add(1);
-                Ok(Self::ask(round, *id, asked, (at_once, life_ms), (&act, context)))
+                Ok(Self::request(round, *id, asked, (at_once, life_ms), (&act, context)))
             }
             // The same again, by whoever asked for it: their answer was lost.
-            (_, Command::Request { asked, .. }) if *asked == refund.asked => Ok(done),
+            (_, Command::Request { request: asked, .. }) if *asked == refund.request => Ok(done),
             (Status::Requested, Command::Approve { act, .. }) if refund.is_requested_by(&act) => {
                 Err(Rejection::SelfApproval)
             }
             (Status::Requested | Status::Approved | Status::Credited, Command::Approve { amount, .. })
-                if amount != refund.asked.amount =>
+                if amount != refund.request.amount =>
             {
                 Err(Rejection::AmountMismatch)
             }
-            (Status::Requested, Command::Approve { act, .. }) if now < refund.open_until => {
-                let subject = refund.asked.subject(*id);
+            (Status::Requested, Command::Approve { act, .. }) if now < refund.expires_at => {
+                let subject = refund.request.subject(*id);
                 let decision = done
                     .audit(&act, "refund.approve", subject, None, context)
                     .delete(row)
                     .event(Event::Approved(Some(act.operator.clone()), now));
-                Ok(Self::given(*id, &refund.asked, decision, context))
+                Ok(Self::credit(*id, &refund.request, decision, context))
             }
             (Status::Approved | Status::Credited, Command::Approve { act, .. })
                 if refund.decided_by.as_ref() == Some(&act.operator) =>
@@ -307,11 +307,11 @@ impl Entity for Refund {
             (Status::Rejected, Command::Reject { act, .. }) if refund.decided_by.as_ref() == Some(&act.operator) => {
                 Ok(done)
             }
-            (Status::Requested, Command::Expire { effect, round }) if round == refund.round => {
+            (Status::Requested, Command::Expire { job: effect, round }) if round == refund.round => {
                 Ok(done.completes_job(effect).delete(row).event(Event::Expired(now)))
             }
-            (_, Command::Expire { effect, .. }) => Ok(done.completes_job(effect)),
-            (Status::Approved, Command::RecordCredit { effect }) => {
+            (_, Command::Expire { job: effect, .. }) => Ok(done.completes_job(effect)),
+            (Status::Approved, Command::RecordCredit { job: effect }) => {
                 Ok(done.completes_job(effect).event(Event::Credited(now)))
             }
             (_, _) => Err(Rejection::InvalidState(refund.status())),
@@ -325,27 +325,27 @@ impl Entity for Refund {
                 if matches!(status, None | Some(Status::Rejected | Status::Expired)) =>
             {
                 Ok(Self {
-                    asked: (**asked).clone(),
+                    request: (**asked).clone(),
                     round: this.map_or(1, |refund| refund.round.saturating_add(1)),
                     created_at: *at,
-                    open_until: *until,
+                    expires_at: *until,
                     updated_at: *at,
                     decided_by: None,
                     status: Status::Requested,
                 })
             }
             (Some(refund), Event::Approved(by, at)) if refund.status == Status::Requested => {
-                Ok(refund.decided(Status::Approved, by.as_ref(), *at))
+                Ok(refund.with_decision(Status::Approved, by.as_ref(), *at))
             }
             (Some(refund), Event::Rejected(by, at)) if refund.status == Status::Requested => {
-                Ok(refund.decided(Status::Rejected, Some(by), *at))
+                Ok(refund.with_decision(Status::Rejected, Some(by), *at))
             }
             (Some(refund), Event::Expired(at)) if refund.status == Status::Requested => {
-                Ok(refund.decided(Status::Expired, None, *at))
+                Ok(refund.with_decision(Status::Expired, None, *at))
             }
             (Some(refund), Event::Credited(at)) if refund.status == Status::Approved => {
                 let by = refund.decided_by.clone();
-                Ok(refund.decided(Status::Credited, by.as_ref(), *at))
+                Ok(refund.with_decision(Status::Credited, by.as_ref(), *at))
             }
             (this, event) => Err(InvalidTransition::new(this.as_ref().map_or("-", Self::status), event)),
         }
@@ -362,7 +362,7 @@ impl Entity for Refund {
     }
 
     fn owner(&self) -> Wallet {
-        self.asked.owner
+        self.request.owner
     }
 
     /// Its owner hears of it once it is certain.
@@ -378,9 +378,9 @@ impl Entity for Refund {
     fn view(&self, id: &RefundId) -> JsonObject {
         JsonObject::new()
             .text("refund_id", id)
-            .text("payment_id", self.asked.payment)
+            .text("payment_id", self.request.payment)
             .text("status", self.status())
-            .number("amount", self.asked.amount.decimal())
+            .number("amount", self.request.amount.decimal())
             .time("created_at", self.created_at)
             .time("last_updated_at", self.updated_at)
     }

@@ -18,14 +18,14 @@ pub use crate::card::CardDetails;
 use crate::id::{JobId, PaymentId, Wallet};
 use crate::money::Cents;
 use crate::port::{
-    CardAction, CardActivity, CardSnapshot, CardTransaction, ChargeNews, ExternalText, IssuedCard, Timestamp,
+    CardAction, CardActivity, CardSnapshot, CardTransaction, ChargeChange, ExternalText, IssuedCard, Timestamp,
 };
 
 /// `failure_reason` of a card that its holder's balance could not load.
 pub const INSUFFICIENT: &str = "insufficient_card_balance";
 
 /// What happened to a card, kept for its holder: at most so many, the newest.
-pub const HISTORY: usize = 20;
+pub const MAX_HISTORY: usize = 20;
 
 /// A reloadable card's state.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -121,14 +121,14 @@ pub enum Command {
     /// The issuer opened it.
     RecordOpened {
         /// The order this answers.
-        effect: JobId,
+        job: JobId,
         /// The card, its number sealed.
         card: IssuedCard,
     },
     /// The issuer definitely refused.
     RecordDecline {
         /// The order this answers.
-        effect: JobId,
+        job: JobId,
         /// [`INSUFFICIENT`], or the issuer's word.
         reason: ExternalText,
     },
@@ -137,9 +137,9 @@ pub enum Command {
     /// The issuer's answer to that.
     RecordActionResult {
         /// The wish this answers.
-        effect: JobId,
+        job: JobId,
         /// How the card stands.
-        standing: CardSnapshot,
+        snapshot: CardSnapshot,
     },
     /// The issuer's word unasked.
     RecordCardEvent(CardSnapshot),
@@ -180,7 +180,7 @@ pub enum Event {
     /// It ended at the issuer.
     Closed(CardSnapshot, Timestamp),
     /// It goes on as it is, and something happened to its charges.
-    Charged(CardSnapshot, Option<ChargeNews>, Timestamp),
+    Charged(CardSnapshot, Option<ChargeChange>, Timestamp),
     /// The number was shown to its owner.
     Revealed(Timestamp),
 }
@@ -217,7 +217,7 @@ impl ReloadableCard {
     }
 
     /// What it was spent on, newest first.
-    pub fn spent(&self) -> &[CardTransaction] {
+    pub fn transactions(&self) -> &[CardTransaction] {
         &self.activity.transactions
     }
 }

@@ -193,7 +193,7 @@ impl Session {
         context: &Context,
     ) -> Result<NewEntity, InvalidTransition> {
         let at = context.now;
-        NewEntity::of::<Self>(
+        NewEntity::from_event::<Self>(
             &id,
             &Event::Opened {
                 owner,
@@ -217,7 +217,7 @@ fn revoke(id: &SessionId, answer: Reply, why: RevocationReason, context: &Contex
     let until_s = context.now.seconds() + ID_TOKEN_MAX_S;
     Decision::answer(answer)
         .event(Event::Revoked(why))
-        .put(table::revoked(until_s, *id), Vec::new())
+        .put(table::revoked_session(until_s, *id), Vec::new())
 }
 
 impl Entity for Session {

@@ -55,9 +55,9 @@ pub struct TopUp {
     /// What is on a chain, oldest first; at most two.
     pub legs: Vec<TransferLeg>,
     /// What left our treasury for it, once something did.
-    pub spent: Usdc,
+    pub outgoing_amount: Usdc,
     /// How often its first leg lapsed.
-    pub lapsed: u8,
+    pub expired_signatures: u8,
     /// When it was bought.
     pub created_at: Timestamp,
     /// When it last changed.
@@ -95,7 +95,7 @@ pub enum LegKind {
 
 impl LegKind {
     /// By what the chain shows it, where it is the same in whatever transaction it lands and was kept.
-    pub const fn mark(self) -> Option<[u8; 32]> {
+    pub const fn fingerprint(self) -> Option<[u8; 32]> {
         match self {
             Self::TransferSigned(mark) => Some(mark),
             Self::Burn | Self::Mint | Self::MintOf(_) | Self::Transfer => None,
@@ -168,21 +168,21 @@ pub enum Command {
     /// The first leg, as signed, is not on chain and never will be.
     RecordExpired {
         /// The effect that proved it.
-        effect: JobId,
+        job: JobId,
         /// How many had lapsed before this one: the proof is about no other.
         round: u8,
     },
     /// An operator says that this burn, which left before a restore, was its own.
     AttributeBurn {
         /// The effect that would send it.
-        effect: JobId,
+        job: JobId,
         /// The burn, of which no more is known than its transaction and amount.
         burn: SignedBurn,
         /// Which transfer of its transaction: see [`crate::port::Movement::index`].
         index: u32,
         /// The transaction of the burn that was signed here before, once the chain has shown that it never will land: only then
         /// there may be another. `None` for a top-up that has signed none.
-        dead: Option<String>,
+        expired_burn: Option<String>,
         /// Who says so.
         act: AuditedAction,
         /// In the operator's words.
@@ -191,7 +191,7 @@ pub enum Command {
     /// The first leg is on chain.
     RecordConfirmed {
         /// The effect that saw it.
-        effect: JobId,
+        job: JobId,
         /// The transaction.
         transaction: String,
     },
@@ -202,19 +202,19 @@ pub enum Command {
     /// The mint is on chain, whoever sent it.
     RecordMinted {
         /// The effect that saw it.
-        effect: JobId,
+        job: JobId,
         /// The transaction.
         transaction: String,
     },
     /// The issuer counts it.
     RecordIssuerCredit {
         /// The effect that was told.
-        effect: JobId,
+        job: JobId,
     },
     /// Nothing left and nothing will; or, once it is attested, nothing can ever be minted. A proof, never a guess.
     Fail {
         /// The effect that proved it.
-        effect: JobId,
+        job: JobId,
         /// A code.
         reason: ExternalText,
     },
@@ -277,16 +277,16 @@ impl TopUp {
     }
 
     /// The crossing that a top-up paid on Solana needs.
-    pub const fn crossing(&self, id: TopUpId) -> BridgeTransfer {
+    pub const fn bridge_transfer(&self, id: TopUpId) -> BridgeTransfer {
         BridgeTransfer {
             key: id.0,
             to: self.address,
-            arrives: self.delivered_amount(),
+            delivered_amount: self.delivered_amount(),
         }
     }
 
     /// What left our treasury: its burn, or the transfer on Base. The mint is not ours.
-    pub fn departed(&self) -> Option<&TransferLeg> {
+    pub fn outgoing_leg(&self) -> Option<&TransferLeg> {
         let of_ours = |leg: &&TransferLeg| !matches!(leg.leg, LegKind::Mint | LegKind::MintOf(_));
         self.legs.iter().find(of_ours)
     }
@@ -317,7 +317,7 @@ impl TopUp {
     }
 
     /// Where a top-up is listed among what its owner has: the newest comes first.
-    pub fn listed(owner: &Wallet, bought: Timestamp, id: TopUpId) -> RowKey {
+    pub fn list_key(owner: &Wallet, bought: Timestamp, id: TopUpId) -> RowKey {
         table::owner_index_entry(owner, EntityKind::TopUp, Timestamp(u64::MAX - bought.0), id.0)
     }
 

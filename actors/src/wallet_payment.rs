@@ -54,7 +54,7 @@ pub struct WalletPaymentOrder {
     /// The agent's own words, at most 200 characters.
     pub note: Option<String>,
     /// How it is paid.
-    pub way: PaymentMethod,
+    pub method: PaymentMethod,
 }
 
 /// How a spend is paid.
@@ -83,7 +83,7 @@ pub enum Status {
         /// The transaction.
         transaction: String,
         /// Of a call.
-        answer: Option<ServerResponse>,
+        response: Option<ServerResponse>,
     },
     /// Nothing was ever signed.
     Failed {
@@ -95,7 +95,7 @@ pub enum Status {
         /// Why.
         reason: ExternalText,
         /// Of a call.
-        answer: Option<ServerResponse>,
+        response: Option<ServerResponse>,
     },
 }
 
@@ -105,13 +105,13 @@ pub struct SignedWalletPayment {
     /// What moves the money, once.
     pub authorization: Authorization,
     /// What is sent.
-    pub sending: SendTarget,
+    pub target: SendTarget,
 }
 
 impl SignedWalletPayment {
     /// What was prepared for the chain; `None` of what a server is given.
     pub const fn prepared(&self) -> Option<&PreparedTransaction> {
-        match &self.sending {
+        match &self.target {
             SendTarget::Chain(prepared) => Some(prepared),
             SendTarget::Server => None,
         }
@@ -196,44 +196,44 @@ pub enum Command {
     /// The server has said this, or will not be asked any more.
     RecordResponse {
         /// What it said.
-        answer: ServerResponse,
+        response: ServerResponse,
         /// [`Part::Answer`]; empty without one.
         body: Vec<u8>,
     },
     /// Our own service has refused it and claimed nothing, so nobody will ever send it: answer and end are one.
-    Declined {
+    RecordDeclined {
         /// The effect that called.
-        effect: JobId,
+        job: JobId,
         /// What was said.
-        answer: ServerResponse,
+        response: ServerResponse,
         /// [`Part::Answer`].
         body: Vec<u8>,
     },
     /// The chain shows it.
     RecordConfirmed {
         /// The effect that saw it.
-        effect: JobId,
+        job: JobId,
         /// The transaction.
         transaction: String,
     },
     /// The lost history had signed it: the chain shows a transfer of the wallet that is this one and no other spend's.
-    Recognised {
+    RecordRecognised {
         /// The effect that saw it.
-        effect: JobId,
+        job: JobId,
         /// The transfer, as rows name it: see [`crate::port::Departure::key`].
         transaction: String,
     },
     /// It was never signed, or can never land.
     Fail {
         /// The effect that proved it.
-        effect: JobId,
+        job: JobId,
         /// Why.
         reason: ExternalText,
     },
     /// It ended long ago: delete what was said for it.
     PurgeHttpRecord {
         /// The effect that orders it.
-        effect: JobId,
+        job: JobId,
         /// All rows of it.
         rows: Vec<RowKey>,
     },
@@ -292,17 +292,17 @@ impl WalletPayment {
     }
 
     /// What the server said, as far as it has.
-    pub fn answer(&self) -> Option<&ServerResponse> {
+    pub fn response(&self) -> Option<&ServerResponse> {
         match &self.status {
             Status::Sent(_, answer) => Some(answer),
-            Status::Settled { answer, .. } | Status::Unsettled { answer, .. } => answer.as_ref(),
+            Status::Settled { response: answer, .. } | Status::Unsettled { response: answer, .. } => answer.as_ref(),
             _ => None,
         }
     }
 
     /// Why it failed: the contract's word where the call failed, else the chain's or ours.
     pub fn failure(&self) -> Option<&str> {
-        let call = self.answer().and_then(|answer| answer.failure).map(CallFailure::name);
+        let call = self.response().and_then(|answer| answer.failure).map(CallFailure::name);
         match &self.status {
             Status::Failed { reason } => Some(reason),
             Status::Unsettled { .. } => Some("unsettled"),

@@ -77,7 +77,7 @@ pub enum EndpointHealth {
         /// Since then, every time.
         since: Timestamp,
         /// Its owner was told.
-        told: bool,
+        warned: bool,
     },
 }
 
@@ -147,7 +147,7 @@ pub enum Command {
         /// It said 410.
         gone: bool,
         /// How long that may go on.
-        patience: FailureThresholds,
+        thresholds: FailureThresholds,
     },
     /// Somebody wants what it has not received.
     RequestRedelivery {
@@ -161,7 +161,7 @@ pub enum Command {
     /// All of that was asked for.
     RecordRedelivered {
         /// The effect that did it.
-        effect: JobId,
+        job: JobId,
     },
     /// The owner wants it gone.
     Delete,
@@ -234,7 +234,7 @@ impl Stored for Event {
 impl WebhookEndpoint {
     /// Secrets that may sign at once. Beyond it the oldest ends early, which only happens to who registers one URL this often
     /// in a day.
-    pub const SECRETS_MAX: usize = 8;
+    pub const MAX_SECRETS: usize = 8;
 
     /// Whether it wants to hear of events of a type that happened then.
     pub fn matches(&self, kind: &str, at: Timestamp) -> bool {

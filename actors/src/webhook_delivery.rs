@@ -24,7 +24,7 @@ pub struct WebhookDelivery {
     /// Whose.
     pub owner: Wallet,
     /// What, and to whom.
-    pub letter: WebhookMessage,
+    pub message: WebhookMessage,
     /// When it was first asked for.
     pub created_at: Timestamp,
     /// When it last changed.
@@ -34,7 +34,7 @@ pub struct WebhookDelivery {
     /// Failed tries of this round.
     pub failed: u32,
     /// Tries of all rounds.
-    pub tries: u32,
+    pub attempt_count: u32,
     /// The last of them, oldest first, at most [`Delivery::ATTEMPTS_MAX`].
     pub attempts: Vec<DeliveryAttempt>,
     /// Where it stands.
@@ -128,19 +128,19 @@ pub enum Command {
         /// Whose.
         owner: Wallet,
         /// What, and to whom.
-        letter: WebhookMessage,
+        message: WebhookMessage,
     },
     /// Somebody wants it posted again.
     Redeliver {
         /// Though the receiver has it, or is being tried.
-        whatever: bool,
+        force: bool,
         /// The operator who wants it, if it is not its owner.
         by: Option<AuditedAction>,
     },
     /// A try ended.
     RecordAttempt {
         /// The effect.
-        effect: JobId,
+        job: JobId,
         /// Its round.
         round: u32,
         /// How it went.
@@ -151,7 +151,7 @@ pub enum Command {
     /// Not now: nothing was tried.
     Defer {
         /// The effect.
-        effect: JobId,
+        job: JobId,
         /// Its round.
         round: u32,
         /// When.
@@ -160,11 +160,11 @@ pub enum Command {
     /// There is nobody to post it to, or nothing to post.
     Drop {
         /// The effect.
-        effect: JobId,
+        job: JobId,
         /// Its round.
         round: u32,
         /// Why.
-        why: DroppedReason,
+        reason: DroppedReason,
     },
 }
 
@@ -176,7 +176,7 @@ pub enum Event {
         /// Whose.
         owner: Wallet,
         /// What, and to whom.
-        letter: WebhookMessage,
+        message: WebhookMessage,
         /// When.
         at: Timestamp,
     },
@@ -209,5 +209,5 @@ impl Stored for Event {
 
 impl WebhookDelivery {
     /// Tries that are kept, so that the row stays within its bounds however often somebody asks again.
-    pub const ATTEMPTS_MAX: usize = 10;
+    pub const MAX_STORED_ATTEMPTS: usize = 10;
 }

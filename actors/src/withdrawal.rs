@@ -60,7 +60,7 @@ pub enum Status {
         /// The transaction.
         transaction: String,
         /// By which the chain shows it, in whatever transaction: see [`Authorization::mark`].
-        mark: [u8; 32],
+        fingerprint: [u8; 32],
     },
 }
 
@@ -81,14 +81,14 @@ pub enum Command {
     /// The chain shows it.
     RecordConfirmed {
         /// The effect that saw it.
-        effect: JobId,
+        job: JobId,
         /// The transaction.
         transaction: String,
     },
     /// An operator says that this transfer, which left before a restore, was its own.
     AttributeTransfer {
         /// The effect that would send it.
-        effect: JobId,
+        job: JobId,
         /// The transfer, as rows name it: see [`crate::port::Departure::key`].
         transaction: String,
         /// Who says so.
@@ -99,7 +99,7 @@ pub enum Command {
     /// It was never sent, or can never land.
     Fail {
         /// The effect that proved it.
-        effect: JobId,
+        job: JobId,
         /// Why.
         reason: ExternalText,
     },
@@ -152,7 +152,7 @@ impl Withdrawal {
         context: &Context,
     ) -> Result<NewEntity, InvalidTransition> {
         let at = context.now;
-        NewEntity::of::<Self>(&id, &Event::Requested { owner, to, amount, at }, context)
+        NewEntity::from_event::<Self>(&id, &Event::Requested { owner, to, amount, at }, context)
     }
 
     /// The transaction, once it is on chain; with the place in it where that is known not to be the first.
@@ -164,9 +164,9 @@ impl Withdrawal {
     }
 
     /// By what the chain shows it, once it is on chain and if it was signed here: see [`Authorization::mark`].
-    pub const fn mark(&self) -> Option<[u8; 32]> {
+    pub const fn fingerprint(&self) -> Option<[u8; 32]> {
         match &self.status {
-            Status::CompleteSigned { mark, .. } => Some(*mark),
+            Status::CompleteSigned { fingerprint: mark, .. } => Some(*mark),
             _ => None,
         }
     }
@@ -180,7 +180,7 @@ impl Withdrawal {
     }
 
     /// Tells the account how its hold ends.
-    fn ends(&self, id: &WithdrawalId, paid: bool, decision: Decision<Self>, context: &Context) -> Decision<Self> {
+    fn settle_hold(&self, id: &WithdrawalId, paid: bool, decision: Decision<Self>, context: &Context) -> Decision<Self> {
         decision.enqueue(
             Job::SettleHold {
                 account: self.owner,
@@ -227,16 +227,16 @@ impl Entity for Withdrawal {
             (Status::Pending, Command::RecordSigned(outgoing)) => Ok(decided
                 .requires_absent(table::frozen(&withdrawal.owner))
                 .event(Event::Signed(Box::new(outgoing), context.now))),
-            (Status::Sent(_), Command::RecordConfirmed { effect, transaction }) => {
+            (Status::Sent(_), Command::RecordConfirmed { job: effect, transaction }) => {
                 let decided = decided
                     .completes_job(effect)
                     .event(Event::Confirmed(transaction, context.now));
-                Ok(withdrawal.ends(id, true, decided, context))
+                Ok(withdrawal.settle_hold(id, true, decided, context))
             }
             (
                 Status::Pending,
                 Command::AttributeTransfer {
-                    effect,
+                    job: effect,
                     transaction,
                     act,
                     evidence,
@@ -250,17 +250,17 @@ impl Entity for Withdrawal {
                         Some(evidence),
                         context,
                     )
-                    .requires_absent(table::attributed_transfer(OutgoingTransferId::named(
+                    .requires_absent(table::attributed_transfer(OutgoingTransferId::for_name(
                         withdrawal.to.network(),
                         &transaction,
                     )))
                     .completes_job(effect)
                     .event(Event::Confirmed(transaction, context.now));
-                Ok(withdrawal.ends(id, true, decided, context))
+                Ok(withdrawal.settle_hold(id, true, decided, context))
             }
-            (Status::Pending | Status::Sent(_), Command::Fail { effect, reason }) => {
+            (Status::Pending | Status::Sent(_), Command::Fail { job: effect, reason }) => {
                 let decided = decided.completes_job(effect).event(Event::Failed(reason, context.now));
-                Ok(withdrawal.ends(id, false, decided, context))
+                Ok(withdrawal.settle_hold(id, false, decided, context))
             }
             (_, _) => Err(Rejection(withdrawal.status())),
         }
@@ -288,7 +288,7 @@ impl Entity for Withdrawal {
             }
             (Status::Sent(outgoing), Event::Confirmed(transaction, at)) => {
                 let (transaction, mark) = (transaction.clone(), outgoing.authorization.fingerprint());
-                Ok(withdrawal.at(Status::CompleteSigned { transaction, mark }, *at))
+                Ok(withdrawal.at(Status::CompleteSigned { transaction, fingerprint: mark }, *at))
             }
             (Status::Pending | Status::Sent(_), Event::Failed(reason, at)) => {
                 Ok(withdrawal.at(Status::Failed { reason: reason.clone() }, *at))

@@ -21,7 +21,7 @@ use sha2::{Digest as _, Sha256};
 use zeroize::Zeroizing;
 
 use super::anvil::{Anvil, pool};
-use super::methods::Counted;
+use super::methods::CountedTransport;
 use super::port::{self, Rounds, VALUE, moved};
 use crate::report::Sample;
 use crate::{Fault, Plan, host_info};
@@ -36,7 +36,7 @@ const BLOCK_GAS: u64 = 400_000_000;
 /// Who pays: each several times.
 const PAYERS: usize = 256;
 /// Payments that are inside the port at once.
-const AT_ONCE: usize = 1_024;
+const MAX_CONCURRENT_PAYMENTS: usize = 1_024;
 const POLICY: FeePolicy = FeePolicy {
     min_priority_fee: 1_000_000,
     max_priority_fee: 1_000_000_000,
@@ -85,11 +85,11 @@ impl Base {
         self.anvil.control("evm_setIntervalMining", json!([2])).await;
     }
 
-    pub(super) async fn give_ether(&self, to: &str) {
+    pub(super) async fn fund_ether(&self, to: &str) {
         self.anvil.control("anvil_setBalance", json!([to, ETHER])).await;
     }
 
-    pub(super) async fn give_usdc(&self, to: &str, value: u64) {
+    pub(super) async fn fund_usdc(&self, to: &str, value: u64) {
         let value = hex(value);
         self.anvil.control("anvil_dealERC20", json!([to, USDC, value])).await;
     }
@@ -97,13 +97,13 @@ impl Base {
     /// USDC for every payer.
     pub(super) async fn fund_payers(&self) -> Result<(), Fault> {
         for n in 0..PAYERS {
-            self.give_usdc(&key(&format!("payer {n}"))?.address().to_string(), 1 << 50)
+            self.fund_usdc(&key(&format!("payer {n}"))?.address().to_string(), 1 << 50)
                 .await;
         }
         Ok(())
     }
 
-    pub(super) async fn holds(&self, of: Address) -> Result<u64, Fault> {
+    pub(super) async fn usdc_balance(&self, of: Address) -> Result<u64, Fault> {
         let request = CallRequest {
             from: of,
             to: self.token.address(),
@@ -182,14 +182,14 @@ impl Base {
     /// Batches of as many as one transaction takes, made before the clock starts, all sent at once; until every receipt is there.
     async fn raw(&self, count: usize) -> Result<Sample, Fault> {
         let (gas_key, to) = (key("raw gas key")?, key("raw treasury")?.address());
-        self.give_ether(&gas_key.address().to_string()).await;
+        self.fund_ether(&gas_key.address().to_string()).await;
         let first = self.node.transaction_count(gas_key.address(), BlockTag::Latest).await?;
         let payments = self.sign(to, count)?;
         let mut transactions = Vec::new();
         for (nonce, batch) in (first..).zip(payments.chunks(MAX_CALLS)) {
             transactions.push(self.transaction(&gas_key, nonce, batch).await?);
         }
-        let before = self.holds(to).await?;
+        let before = self.usdc_balance(to).await?;
         let begun = Instant::now();
         let sent = transactions.iter().map(|signed| async {
             self.node.send_raw(&signed.bytes, signed.hash).await;
@@ -206,7 +206,7 @@ impl Base {
             }
         }
         let seconds = begun.elapsed().as_secs_f64();
-        moved(before, self.holds(to).await?, count)?;
+        moved(before, self.usdc_balance(to).await?, count)?;
         Ok(Sample {
             count: count as u64,
             seconds,
@@ -219,7 +219,7 @@ impl Base {
 /// The port on a store of its own.
 pub(super) struct Port {
     pub(super) port: Arc<BaseSettlement>,
-    pub(super) transport: Arc<Counted>,
+    pub(super) transport: Arc<CountedTransport>,
     _folder: tempfile::TempDir,
 }
 
@@ -242,7 +242,7 @@ impl Port {
         };
         let endpoints = urls.iter().take(endpoints).map(endpoint).collect::<Result<_, _>>()?;
         let gas_key = key(&format!("gas key of {name}"))?;
-        base.give_ether(&gas_key.address().to_string()).await;
+        base.fund_ether(&gas_key.address().to_string()).await;
         let token = TokenSettings {
             address: USDC.parse()?,
             name: "USD Coin".to_owned(),
@@ -256,10 +256,10 @@ impl Port {
             clock: Arc::new(now_ms),
         };
         let store: Arc<dyn Store> = JournalStore::open(options)?;
-        let transport = Arc::new(Counted::new());
+        let transport = Arc::new(CountedTransport::new());
         let port = BaseSettlement::open(settings, store, transport.clone(), Arc::new(SystemClock::default())).await?;
         let port = Arc::new(port);
-        while !port.is_taking_payments() {
+        while !port.accepts_payments() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         Ok(Self {
@@ -283,9 +283,9 @@ impl Port {
     async fn settle(&self, base: &Base, count: usize) -> Result<(Sample, f64), Fault> {
         let to = self.port.treasury();
         let payments = base.sign(to, count)?;
-        let (before, calls) = (base.holds(to).await?, self.calls());
-        let sample = port::settle(&*self.port, &payments, AT_ONCE).await?;
-        moved(before, base.holds(to).await?, count)?;
+        let (before, calls) = (base.usdc_balance(to).await?, self.calls());
+        let sample = port::settle(&*self.port, &payments, MAX_CONCURRENT_PAYMENTS).await?;
+        moved(before, base.usdc_balance(to).await?, count)?;
         Ok((sample, (self.calls() - calls) as f64 / count as f64))
     }
 }
@@ -311,11 +311,11 @@ pub(super) async fn run(plan: Plan) -> Result<(), Fault> {
         let alone = one.settle(&base, plan.payments).await?;
         let together = three.settle(&base, plan.payments).await?;
         if round > 0 {
-            rounds.take(raw, alone, together);
+            rounds.add_round(raw, alone, together);
         }
     }
     let title = format!(
-        "Base: {} payments a round on anvil, {AT_ONCE} at once, a block for each transaction",
+        "Base: {} payments a round on anvil, {MAX_CONCURRENT_PAYMENTS} at once, a block for each transaction",
         plan.payments
     );
     rounds.print(&title, "calls a payment");

@@ -25,7 +25,7 @@ pub(super) async fn run(plan: Plan) -> Result<(), Fault> {
     for load in LOADS {
         let count = load as usize * plan.paced_seconds;
         let payments = base.sign(port.port.treasury(), count)?;
-        port.transport.take();
+        port.transport.take_counts();
         let before = port.calls();
         let begun = tokio::time::Instant::now();
         let mut paid = Vec::new();
@@ -41,7 +41,7 @@ pub(super) async fn run(plan: Plan) -> Result<(), Fault> {
         // What is read of the last blocks belongs to their payments.
         tokio::time::sleep(Duration::from_secs(4)).await;
         let (calls, seconds) = ((port.calls() - before) as f64, begun.elapsed().as_secs_f64());
-        let methods = port.transport.take();
+        let methods = port.transport.take_counts();
         if load == 0 {
             (at_rest, methods_at_rest, rest_seconds) = (calls / seconds, methods, seconds);
             println!("  {load:>14}{at_rest:>14.1}");

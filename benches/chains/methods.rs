@@ -13,12 +13,12 @@ use super::anvil::client;
 pub(super) type Methods = BTreeMap<String, u64>;
 
 /// HTTP that counts what it sends.
-pub(super) struct Counted {
+pub(super) struct CountedTransport {
     http: HttpTransport,
     methods: Mutex<Methods>,
 }
 
-impl Counted {
+impl CountedTransport {
     pub(super) fn new() -> Self {
         Self {
             http: HttpTransport::new(client()),
@@ -27,7 +27,7 @@ impl Counted {
     }
 
     /// Since the last time; from now on it counts from zero.
-    pub(super) fn take(&self) -> Methods {
+    pub(super) fn take_counts(&self) -> Methods {
         std::mem::take(&mut *self.methods.lock())
     }
 }
@@ -41,7 +41,7 @@ fn name(request: &Value) -> String {
     }
 }
 
-impl Transport for Counted {
+impl Transport for CountedTransport {
     fn post<'a>(
         &'a self,
         url: &'a EndpointUrl,

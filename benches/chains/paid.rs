@@ -72,10 +72,10 @@ impl Service {
         let printed = purser(&[Path::new("keys"), Path::new("create"), &keys, Path::new("--json")])?;
         let printed: Value = serde_json::from_str(&printed)?;
         let address = |pointer: &str| printed.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
-        base.give_ether(address("/base/fees")).await;
-        super::solana::fund_service(&solana.told, address("/solana/fees"), address("/solana/treasury")).await?;
+        base.fund_ether(address("/base/fees")).await;
+        super::solana::fund_service(&solana.first_line, address("/solana/fees"), address("/solana/treasury")).await?;
         merge(&mut settings, SETTINGS.parse()?);
-        for (chain, url) in [("base", &base.anvil.url), ("solana", &solana.told)] {
+        for (chain, url) in [("base", &base.anvil.url), ("solana", &solana.first_line)] {
             let two = [url.clone(), url.replace("127.0.0.1", "localhost")];
             let endpoint = |url: &String| format!("{{ url = \"{url}\", rate = 100000, burst = 100000 }}");
             let two: Vec<String> = two.iter().map(endpoint).collect();
@@ -151,7 +151,7 @@ fn merge(into: &mut Table, from: Table) {
 }
 
 /// A server whose page is paid for, and where its challenge comes from.
-struct Shop<'a> {
+struct PaidServer<'a> {
     address: SocketAddr,
     target: &'static str,
     wallets: &'a [TestWallet],
@@ -159,7 +159,7 @@ struct Shop<'a> {
     process: u32,
 }
 
-impl Shop<'_> {
+impl PaidServer<'_> {
     /// New payments, signed before the clock starts; every one must be answered with what it bought.
     async fn sell(&self, count: usize) -> Result<Sample, Fault> {
         let mut connection = Connection::open(self.address).await?;
@@ -194,7 +194,7 @@ async fn measure(plan: Plan) -> Result<(), Fault> {
     let service = Service::start(&base, &solana).await?;
     let pay_to = TestWallet::create(&SystemEntropy)?.address(Network::Base);
     let facilitator = TestWallet::from_bytes(&hex::FromHex::from_hex(STOCK_KEY)?, &[1; 32])?;
-    base.give_ether(&facilitator.address(Network::Base)).await;
+    base.fund_ether(&facilitator.address(Network::Base)).await;
     let stock = Script::start(
         "tests/interop",
         "express-server.mjs",
@@ -203,17 +203,17 @@ async fn measure(plan: Plan) -> Result<(), Fault> {
     let mut wallets = Vec::new();
     for _ in 0..WALLETS {
         let wallet = TestWallet::create(&SystemEntropy)?;
-        base.give_usdc(&wallet.address(Network::Base), 1 << 50).await;
+        base.fund_usdc(&wallet.address(Network::Base), 1 << 50).await;
         wallets.push(wallet);
     }
-    let of_stock = Shop {
-        address: stock.told.parse()?,
+    let of_stock = PaidServer {
+        address: stock.first_line.parse()?,
         target: "/page",
         wallets: &wallets,
         connections: STOCK_CONNECTIONS,
         process: stock.id(),
     };
-    let of_service = Shop {
+    let of_service = PaidServer {
         address: service.address,
         target: ORDER,
         connections: CONNECTIONS,

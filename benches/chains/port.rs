@@ -73,7 +73,7 @@ impl Rounds {
     }
 
     /// One round; the port's samples with their calls a payment.
-    pub(super) fn take(&mut self, raw: Sample, one: (Sample, f64), several: (Sample, f64)) {
+    pub(super) fn add_round(&mut self, raw: Sample, one: (Sample, f64), several: (Sample, f64)) {
         let samples = [raw, one.0, several.0];
         self.rows
             .iter_mut()

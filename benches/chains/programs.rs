@@ -10,7 +10,7 @@ use crate::Fault;
 pub(super) struct Script {
     child: Child,
     /// The first line that it printed.
-    pub(super) told: String,
+    pub(super) first_line: String,
 }
 
 impl Script {
@@ -36,7 +36,7 @@ impl Script {
             return Err(format!("{script} did not start").into());
         }
         let told = told.trim().to_owned();
-        Ok(Self { child, told })
+        Ok(Self { child, first_line: told })
     }
 
     /// Its process.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::{StreamExt as _, stream};
 use purser::settlement::gate::Gate;
-use purser::settlement::solana::{SolanaSettings, SolanaSettlement, Surroundings, Workers};
+use purser::settlement::solana::{SolanaSettings, SolanaSettlement, SolanaDeps, Workers};
 use purser_actors::money::Usdc;
 use purser_actors::port::{Authorization, SolanaTransfer};
 use purser_chains::rpc::{EndpointSettings, EndpointUrl, HttpTransport, RpcPool, SystemClock};
@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::anvil::client;
-use super::methods::{self, Counted, Methods};
+use super::methods::{self, CountedTransport, Methods};
 use super::port::{self, Rounds, VALUE, moved};
 use super::programs::Script;
 use crate::report::Sample;
@@ -34,7 +34,7 @@ pub(super) const SLOT_MS: &str = "400";
 const UNITS: u32 = 20_000;
 const PAYERS: usize = 64;
 /// Payments that are under way at once: what seven blocks take.
-const AT_ONCE: usize = 2_048;
+const MAX_CONCURRENT_PAYMENTS: usize = 2_048;
 /// Requests of the raw sender at once.
 const CONNECTIONS: usize = 32;
 
@@ -61,7 +61,7 @@ fn endpoint(url: &str) -> Result<EndpointSettings, Fault> {
 impl Chain {
     async fn start() -> Result<Self, Fault> {
         let script = Script::start("benches/chains/solana", "start.mjs", &[SLOT_MS])?;
-        let url = script.told.clone();
+        let url = script.first_line.clone();
         let transport = Arc::new(HttpTransport::new(client()));
         let pool = RpcPool::new(vec![endpoint(&url)?], transport, Arc::new(SystemClock::default()))?;
         let chain = Self {
@@ -71,18 +71,18 @@ impl Chain {
             payers: (0..PAYERS).map(|n| key(&format!("payer {n}"))).collect(),
         };
         for payer in &chain.payers {
-            chain.give_usdc(payer, 1 << 50).await?;
+            chain.fund_usdc(payer, 1 << 50).await?;
         }
         Ok(chain)
     }
 
-    async fn give_usdc(&self, owner: &Keypair, amount: u64) -> Result<(), Fault> {
+    async fn fund_usdc(&self, owner: &Keypair, amount: u64) -> Result<(), Fault> {
         let account = associated_token_account(&owner.address(), &USDC_MAINNET).ok_or("no token account")?;
         let params = json!([base58(&account), base58(&owner.address()), amount]);
         self.control("setUsdc", params).await
     }
 
-    async fn give_sol(&self, owner: &Keypair) -> Result<(), Fault> {
+    async fn fund_sol(&self, owner: &Keypair) -> Result<(), Fault> {
         self.control("setLamports", json!([base58(&owner.address()), 1_000_000_000_000_u64]))
             .await
     }
@@ -121,7 +121,7 @@ impl Chain {
         self.payers.iter().cycle().take(count).enumerate().map(sign).collect()
     }
 
-    async fn holds(&self, treasury: &Keypair) -> Result<u64, Fault> {
+    async fn usdc_balance(&self, treasury: &Keypair) -> Result<u64, Fault> {
         let account = associated_token_account(&treasury.address(), &USDC_MAINNET).ok_or("no token account")?;
         let state = self.node.token_account(&account, Commitment::Confirmed).await?;
         Ok(state.ok_or("the treasury has no token account")?.amount)
@@ -133,7 +133,7 @@ impl Chain {
         let payments = self.sign(&treasury, &fee_payer, count).await?;
         let signed = payments.iter().map(|payment| co_sign(&payment.transaction, &fee_payer));
         let signed: Vec<Signed> = signed.collect::<Result<_, _>>()?;
-        let before = self.holds(&treasury).await?;
+        let before = self.usdc_balance(&treasury).await?;
         let begun = Instant::now();
         let sent = stream::iter(&signed).map(|signed| self.node.send_each(&signed.bytes));
         let confirmed = async {
@@ -153,7 +153,7 @@ impl Chain {
         let (_, confirmed) = tokio::join!(sent.buffer_unordered(CONNECTIONS).collect::<Vec<_>>(), confirmed);
         confirmed?;
         let seconds = begun.elapsed().as_secs_f64();
-        moved(before, self.holds(&treasury).await?, count)?;
+        moved(before, self.usdc_balance(&treasury).await?, count)?;
         Ok(Sample {
             count: count as u64,
             seconds,
@@ -167,7 +167,7 @@ impl Chain {
 struct Port {
     port: Arc<SolanaSettlement>,
     workers: Workers,
-    transport: Arc<Counted>,
+    transport: Arc<CountedTransport>,
     treasury: Keypair,
     fee_payer: Keypair,
     _folder: tempfile::TempDir,
@@ -180,8 +180,8 @@ impl Port {
             key(&format!("treasury of {name}")),
             key(&format!("fee payer of {name}")),
         );
-        chain.give_usdc(&treasury, 0).await?;
-        chain.give_sol(&fee_payer).await?;
+        chain.fund_usdc(&treasury, 0).await?;
+        chain.fund_sol(&fee_payer).await?;
         let mut settings = SolanaSettings::new(USDC_MAINNET, key(&format!("treasury of {name}")));
         settings.fee_payers = vec![key(&format!("fee payer of {name}"))];
         let urls = [chain.url.clone(), chain.url.replace("127.0.0.1", "localhost")];
@@ -196,8 +196,8 @@ impl Port {
             clock: Arc::new(|| 0),
         };
         let store: Arc<dyn Store> = JournalStore::open(options)?;
-        let transport = Arc::new(Counted::new());
-        let around = Surroundings {
+        let transport = Arc::new(CountedTransport::new());
+        let around = SolanaDeps {
             store,
             clock: Arc::new(purser::system::SystemClock),
             transport: transport.clone(),
@@ -242,9 +242,9 @@ impl Port {
     async fn settle(&self, chain: &Chain, count: usize) -> Result<(Sample, f64), Fault> {
         let payments = chain.sign(&self.treasury, &self.fee_payer, count).await?;
         let payments: Vec<Authorization> = payments.into_iter().map(Authorization::Solana).collect();
-        let (before, calls) = (chain.holds(&self.treasury).await?, self.calls());
-        let sample = port::settle(&*self.port, &payments, AT_ONCE).await?;
-        moved(before, chain.holds(&self.treasury).await?, count)?;
+        let (before, calls) = (chain.usdc_balance(&self.treasury).await?, self.calls());
+        let sample = port::settle(&*self.port, &payments, MAX_CONCURRENT_PAYMENTS).await?;
+        moved(before, chain.usdc_balance(&self.treasury).await?, count)?;
         // Until nothing of them is asked for any more: they are final.
         while self.port.status().in_flight > 0 {
             tokio::time::sleep(Duration::from_millis(100)).await;
@@ -273,8 +273,8 @@ const PORT_TWO: &str = "port, two endpoints (one node)";
 pub(super) async fn run(plan: Plan) -> Result<(), Fault> {
     let chain = Chain::start().await?;
     for name in ["raw treasury", "raw fee payer"] {
-        chain.give_usdc(&key(name), 0).await?;
-        chain.give_sol(&key(name)).await?;
+        chain.fund_usdc(&key(name), 0).await?;
+        chain.fund_sol(&key(name)).await?;
     }
     let one = Port::open(&chain, "one", 1).await?;
     let two = Port::open(&chain, "two", 2).await?;
@@ -284,11 +284,11 @@ pub(super) async fn run(plan: Plan) -> Result<(), Fault> {
         let alone = one.settle(&chain, plan.payments).await?;
         let together = two.settle(&chain, plan.payments).await?;
         if round > 0 {
-            rounds.take(raw, alone, together);
+            rounds.add_round(raw, alone, together);
         }
     }
     let title = format!(
-        "Solana: {} payments a round on LiteSVM, {AT_ONCE} at once, slots of {SLOT_MS} ms",
+        "Solana: {} payments a round on LiteSVM, {MAX_CONCURRENT_PAYMENTS} at once, slots of {SLOT_MS} ms",
         plan.payments
     );
     rounds.print(&title, "calls a payment until it is final");
@@ -304,10 +304,10 @@ const LOADS: [u32; 2] = [100, 500];
 pub(super) async fn run_calls(plan: Plan) -> Result<(), Fault> {
     let chain = Chain::start().await?;
     let port = Arc::new(Port::open(&chain, "calls", 2).await?);
-    port.transport.take();
+    port.transport.take_counts();
     let begun = Instant::now();
     tokio::time::sleep(Duration::from_secs(plan.paced_seconds as u64)).await;
-    let (at_rest, rest_seconds) = (port.transport.take(), begun.elapsed().as_secs_f64());
+    let (at_rest, rest_seconds) = (port.transport.take_counts(), begun.elapsed().as_secs_f64());
     let of_all = |methods: &Methods| methods.values().sum::<u64>() as f64;
     let per_second = of_all(&at_rest) / rest_seconds;
     println!("\nCalls of Solana's nodes until a payment is final, slots of {SLOT_MS} ms, two endpoints");
@@ -328,7 +328,7 @@ impl Port {
     /// What so many payments a second have called until they are final, and in how many seconds.
     async fn pace(self: &Arc<Self>, chain: &Chain, load: u32, count: usize) -> Result<(Methods, f64), Fault> {
         let payments = chain.sign(&self.treasury, &self.fee_payer, count).await?;
-        self.transport.take();
+        self.transport.take_counts();
         let begun = tokio::time::Instant::now();
         let mut paid = Vec::new();
         for (n, payment) in payments.into_iter().enumerate() {
@@ -342,6 +342,6 @@ impl Port {
         while self.port.status().in_flight > 0 {
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
-        Ok((self.transport.take(), begun.elapsed().as_secs_f64()))
+        Ok((self.transport.take_counts(), begun.elapsed().as_secs_f64()))
     }
 }

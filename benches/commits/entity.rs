@@ -105,20 +105,20 @@ impl Entity for Tally {
     }
 }
 
-struct NoEffects;
+struct NoJobs;
 
-impl JobStarter for NoEffects {
+impl JobStarter for NoJobs {
     fn start(&self, _: OutboxJob) {}
 }
 
 /// A family of tallies on a store, none of which ever goes to rest.
-pub(crate) async fn family(store: Arc<dyn Store>) -> Result<(EntityRegistry<Tally>, ActorCell), Fault> {
+pub(crate) async fn start_registry(store: Arc<dyn Store>) -> Result<(EntityRegistry<Tally>, ActorCell), Fault> {
     let root = root_supervisor::start(Arc::default()).await?;
     let ground = EntityDeps {
         store,
         clock: Arc::new(SystemClock),
         entropy: Arc::new(SystemEntropy),
-        effects: Arc::new(NoEffects),
+        job_starter: Arc::new(NoJobs),
         runtime: tokio::runtime::Handle::current(),
         limits: ActivationLimits {
             max_active: 1_000_000,

@@ -17,14 +17,14 @@ use tokio_tungstenite::tungstenite::Message;
 use super::Tally;
 use crate::Fault;
 use crate::web::clients::{TARGET, request, required, sign_on};
-use crate::web::driver::{Answer, Connection};
+use crate::web::driver::{Response, Connection};
 
 /// Between two tries while the service is away or has no room.
 const PAUSE: Duration = Duration::from_millis(50);
 /// A call that is not answered for so long is lost.
-const PATIENCE: Duration = Duration::from_secs(90);
+const CALL_TIMEOUT: Duration = Duration::from_secs(90);
 /// Every so many visits the payment is presented once more.
-const REPLAY_EVERY: u64 = 10;
+const REPLAY_INTERVAL_VISITS: u64 = 10;
 
 pub(crate) struct SoakAgent {
     address: SocketAddr,
@@ -62,14 +62,14 @@ impl SoakAgent {
         let mut due = Instant::now();
         if let Some(every) = every {
             // Not all at the same moment.
-            due += every.mul_f64(n as f64 / super::VISITORS as f64);
+            due += every.mul_f64(n as f64 / super::AGENTS as f64);
         }
         for visit in 1.. {
             tokio::time::sleep_until(due).await;
             if visitor.tally.stopping.load(Ordering::Relaxed) {
                 break;
             }
-            visitor.visit(visit % REPLAY_EVERY == 0).await?;
+            visitor.visit(visit % REPLAY_INTERVAL_VISITS == 0).await?;
             let took = due.elapsed().as_micros();
             visitor
                 .tally
@@ -125,9 +125,9 @@ impl SoakAgent {
     }
 
     /// Sends a request until it is answered so. Not yet, no room and no service are waited out; any other answer is wrong.
-    async fn insist(&mut self, request: &[u8], status: u16) -> Result<Answer, Fault> {
+    async fn insist(&mut self, request: &[u8], status: u16) -> Result<Response, Fault> {
         let begun = Instant::now();
-        while begun.elapsed() < PATIENCE {
+        while begun.elapsed() < CALL_TIMEOUT {
             let mut connection = match self.connection.take() {
                 Some(connection) => connection,
                 None => match Connection::open(self.address).await {
@@ -155,7 +155,7 @@ impl SoakAgent {
                 Err(_) => {}
             }
         }
-        Err(format!("no {status} in {} s", PATIENCE.as_secs()).into())
+        Err(format!("no {status} in {} s", CALL_TIMEOUT.as_secs()).into())
     }
 }
 
@@ -168,7 +168,7 @@ async fn listen(address: SocketAddr, token: String, tally: Arc<Tally>, bought: A
             if settled >= bought.load(Ordering::Relaxed) {
                 return Ok(());
             }
-            if stopped.get_or_insert_with(Instant::now).elapsed() > PATIENCE {
+            if stopped.get_or_insert_with(Instant::now).elapsed() > CALL_TIMEOUT {
                 return Err(format!("heard of {settled} of {} payments", bought.load(Ordering::Relaxed)).into());
             }
         }

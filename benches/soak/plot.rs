@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::Moment;
+use super::SecondStats;
 
 const WIDTH: f64 = 960.0;
 const LEFT: f64 = 70.0;
@@ -12,7 +12,7 @@ const GAP: f64 = 46.0;
 const TOP: f64 = 30.0;
 
 /// A name, a colour, and what is drawn of a moment.
-type Line = (&'static str, &'static str, fn(&Moment) -> f64);
+type Line = (&'static str, &'static str, fn(&SecondStats) -> f64);
 
 struct Panel {
     title: &'static str,
@@ -20,7 +20,7 @@ struct Panel {
 }
 
 /// The whole picture.
-pub(super) fn svg(moments: &[Moment], kills: &[usize]) -> String {
+pub(super) fn svg(moments: &[SecondStats], kills: &[usize]) -> String {
     let panels = [
         Panel {
             title: "visits a second",
@@ -80,7 +80,7 @@ pub(super) fn svg(moments: &[Moment], kills: &[usize]) -> String {
     out
 }
 
-fn draw(out: &mut String, panel: &Panel, moments: &[Moment], top: f64, x: impl Fn(f64) -> f64) {
+fn draw(out: &mut String, panel: &Panel, moments: &[SecondStats], top: f64, x: impl Fn(f64) -> f64) {
     let values = panel.lines.iter().flat_map(|(_, _, of)| moments.iter().map(of));
     let most = values.fold(1.0, f64::max);
     let y = |value: f64| top + PANEL - value / most * PANEL;

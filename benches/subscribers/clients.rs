@@ -44,14 +44,14 @@ pub(crate) struct ReceivedEvents {
     /// The same.
     pub(crate) p99_ms: u64,
     /// The same.
-    pub(crate) most_ms: u64,
+    pub(crate) max_ms: u64,
 }
 
 /// The process they are in.
 pub(crate) struct SubscriberProcess {
     child: Child,
-    ask: ChildStdin,
-    hear: BufReader<ChildStdout>,
+    stdin: ChildStdin,
+    stdout: BufReader<ChildStdout>,
 }
 
 impl SubscriberProcess {
@@ -64,30 +64,30 @@ impl SubscriberProcess {
             .spawn()?;
         let (ask, hear) = (child.stdin.take(), child.stdout.take());
         let mut crowd = Self {
-            ask: ask.ok_or("no standard input")?,
-            hear: BufReader::new(hear.ok_or("no standard output")?),
+            stdin: ask.ok_or("no standard input")?,
+            stdout: BufReader::new(hear.ok_or("no standard output")?),
             child,
         };
-        let come: usize = crowd.answer(&serde_json::to_string(invitation)?)?;
+        let come: usize = crowd.request(&serde_json::to_string(invitation)?)?;
         assert_eq!(come, invitation.idle.len() + invitation.active.len(), "everybody came");
         Ok(crowd)
     }
 
-    fn answer<T: for<'a> Deserialize<'a>>(&mut self, line: &str) -> Result<T, Fault> {
-        writeln!(self.ask, "{line}")?;
+    fn request<T: for<'a> Deserialize<'a>>(&mut self, line: &str) -> Result<T, Fault> {
+        writeln!(self.stdin, "{line}")?;
         let mut answer = String::new();
-        self.hear.read_line(&mut answer)?;
+        self.stdout.read_line(&mut answer)?;
         Ok(serde_json::from_str(&answer)?)
     }
 
     /// What was received since this was last asked, once nothing has come for a second.
     pub(crate) fn settled(&mut self) -> Result<ReceivedEvents, Fault> {
-        self.answer("receipts")
+        self.request("receipts")
     }
 
     /// They hang up.
-    pub(crate) fn leave(self) -> Result<(), Fault> {
-        let Self { mut child, ask, .. } = self;
+    pub(crate) fn disconnect(self) -> Result<(), Fault> {
+        let Self { mut child, stdin: ask, .. } = self;
         drop(ask);
         let left = child.wait()?;
         assert!(left.success(), "nobody was thrown out");
@@ -108,7 +108,7 @@ pub(crate) fn serve() -> Result<(), Fault> {
         .enable_all()
         .build()?;
     let times = Times::default();
-    let tasks = runtime.block_on(come(invitation, &times))?;
+    let tasks = runtime.block_on(connect_all(invitation, &times))?;
     println!("{}", tasks.len());
     for _question in lines {
         let mut before = usize::MAX;
@@ -135,16 +135,16 @@ fn receipts(mut times: Vec<u64>) -> ReceivedEvents {
         events: times.len() as u64,
         p50_ms: at(50),
         p99_ms: at(99),
-        most_ms: times.last().copied().unwrap_or(0),
+        max_ms: times.last().copied().unwrap_or(0),
     }
 }
 
 /// Comers at once.
-const ABREAST: usize = 64;
+const MAX_CONCURRENT_CONNECTS: usize = 64;
 /// From one address: a quarter of the ports that Linux gives out, since those of the last generations may still be taken.
 const FROM_ONE_ADDRESS: usize = 5_000;
 
-async fn come(invitation: SubscriberSetup, times: &Times) -> Result<Vec<tokio::task::JoinHandle<()>>, Fault> {
+async fn connect_all(invitation: SubscriberSetup, times: &Times) -> Result<Vec<tokio::task::JoinHandle<()>>, Fault> {
     let SubscriberSetup {
         address,
         generation,
@@ -155,14 +155,14 @@ async fn come(invitation: SubscriberSetup, times: &Times) -> Result<Vec<tokio::t
     let active = active.into_iter().map(|token| (token, Some(times.clone())));
     let (mut tasks, mut coming) = (Vec::new(), JoinSet::new());
     for (n, (token, times)) in idle.chain(active).enumerate() {
-        if coming.len() == ABREAST
+        if coming.len() == MAX_CONCURRENT_CONNECTS
             && let Some(come) = coming.join_next().await
         {
             tasks.push(come??);
         }
         let place = u8::try_from(n / FROM_ONE_ADDRESS)?;
         let from = Ipv4Addr::new(127, 1, u8::try_from(generation)?, place + 1);
-        coming.spawn(watch(address, from, token, times));
+        coming.spawn(run_subscriber(address, from, token, times));
     }
     while let Some(come) = coming.join_next().await {
         tasks.push(come??);
@@ -171,7 +171,7 @@ async fn come(invitation: SubscriberSetup, times: &Times) -> Result<Vec<tokio::t
 }
 
 /// One subscriber, there when its subscription was answered.
-async fn watch(
+async fn run_subscriber(
     address: SocketAddr,
     from: Ipv4Addr,
     token: String,

@@ -14,14 +14,14 @@ use purser_actors::port::Clock;
 use tokio_tungstenite::connect_async;
 use tokio_tungstenite::tungstenite::Message;
 
-use super::driver::{Answer, Connection};
+use super::driver::{Response, Connection};
 use crate::Fault;
 
 /// Price of what is bought.
 pub(crate) const CENTS: u64 = 500;
 pub(crate) const TARGET: &str = "/get-card?amount=5";
 /// A measurement that waits longer has failed.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// How much the subscribers have been told.
 #[derive(Clone, Copy)]
@@ -49,9 +49,9 @@ pub(crate) struct ClientPool {
     customers: Vec<BenchClient>,
     counters: Arc<Counters>,
     /// The answer to a first paid call.
-    pub(crate) bought: Answer,
+    pub(crate) bought: Response,
     /// The answer to a call without payment.
-    pub(crate) challenge: Answer,
+    pub(crate) challenge: Response,
     /// Of one paid call, as sent.
     pub(crate) request_bytes: usize,
 }
@@ -121,14 +121,14 @@ impl ClientPool {
     }
 
     /// One account's balance.
-    pub(crate) async fn read_balance(&self) -> Result<Answer, Fault> {
+    pub(crate) async fn read_balance(&self) -> Result<Response, Fault> {
         let customer = self.customers.first().ok_or("no wallets")?;
         let mut connection = Connection::open(self.address).await?;
         connection.call(&self.balance_request(customer)).await
     }
 
     /// How much the subscribers have been told by now.
-    pub(crate) fn told(&self) -> DeliveredCounts {
+    pub(crate) fn delivered(&self) -> DeliveredCounts {
         DeliveredCounts {
             settled: self.counters.settled.load(Ordering::Relaxed),
             ready: self.counters.ready.load(Ordering::Relaxed),
@@ -138,8 +138,8 @@ impl ClientPool {
     /// Waits until the subscribers were told enough.
     pub(crate) async fn until(&self, enough: impl Fn(DeliveredCounts) -> bool) -> Result<(), Fault> {
         let begun = Instant::now();
-        while !enough(self.told()) {
-            if begun.elapsed() > PATIENCE {
+        while !enough(self.delivered()) {
+            if begun.elapsed() > TIMEOUT {
                 return Err("the subscribers were not told of everything".into());
             }
             tokio::time::sleep(Duration::from_millis(1)).await;
@@ -154,7 +154,7 @@ pub(crate) fn request(address: SocketAddr, target: &str, headers: &str) -> Vec<u
 }
 
 /// The challenge that an answer carries.
-pub(crate) fn required(challenge: &Answer) -> Result<PaymentRequired, Fault> {
+pub(crate) fn required(challenge: &Response) -> Result<PaymentRequired, Fault> {
     let header = challenge.header("payment-required").ok_or("no challenge")?;
     Ok(PaymentRequired::from_header(header.as_bytes())?)
 }

@@ -11,7 +11,7 @@ use crate::Fault;
 use crate::callers::Calls;
 
 /// What one connection sends, a request at a time.
-pub(crate) enum Work {
+pub(crate) enum Workload {
     /// The same, for as long.
     Same(Vec<u8>, Duration),
     /// Each once.
@@ -21,15 +21,15 @@ pub(crate) enum Work {
 }
 
 /// Requests dealt out to connections.
-pub(crate) fn spread(requests: &[Vec<u8>], connections: usize) -> Vec<Work> {
+pub(crate) fn spread(requests: &[Vec<u8>], connections: usize) -> Vec<Workload> {
     (0..connections)
-        .map(|n| Work::Each(requests.iter().skip(n).step_by(connections).cloned().collect()))
+        .map(|n| Workload::Each(requests.iter().skip(n).step_by(connections).cloned().collect()))
         .collect()
 }
 
 /// An answer in full.
 #[derive(Clone)]
-pub(crate) struct Answer {
+pub(crate) struct Response {
     /// Of the status line.
     pub(crate) status: u16,
     /// Status line and headers.
@@ -38,7 +38,7 @@ pub(crate) struct Answer {
     pub(crate) body: Vec<u8>,
 }
 
-impl Answer {
+impl Response {
     /// A header's value.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.head.lines().find_map(|line| {
@@ -86,9 +86,9 @@ impl Connection {
     }
 
     /// One request and its answer.
-    pub(crate) async fn call(&mut self, request: &[u8]) -> Result<Answer, Fault> {
+    pub(crate) async fn call(&mut self, request: &[u8]) -> Result<Response, Fault> {
         let (status, head) = self.exchange(request).await?;
-        Ok(Answer {
+        Ok(Response {
             status,
             head: String::from_utf8(self.buffer[..head].to_vec())?,
             body: self.buffer[head..].to_vec(),
@@ -112,7 +112,7 @@ fn content_length(head: &[u8]) -> Result<usize, Fault> {
 /// Sends all work, each on a connection of its own, and times every call.
 ///
 /// Any answer with another status ends the measurement: it would be of something else.
-pub(crate) async fn drive(address: SocketAddr, work: Vec<Work>, status: u16) -> Result<Calls, Fault> {
+pub(crate) async fn drive(address: SocketAddr, work: Vec<Workload>, status: u16) -> Result<Calls, Fault> {
     let mut ready = Vec::new();
     for work in work {
         ready.push((Connection::open(address).await?, work));
@@ -132,7 +132,7 @@ pub(crate) async fn drive(address: SocketAddr, work: Vec<Work>, status: u16) -> 
     })
 }
 
-async fn one(mut connection: Connection, work: Work, status: u16) -> Result<Vec<u32>, Fault> {
+async fn one(mut connection: Connection, work: Workload, status: u16) -> Result<Vec<u32>, Fault> {
     let mut latencies = Vec::with_capacity(4096);
     let mut now = Instant::now();
     let mut call = async |request: &[u8], now: &mut Instant| {
@@ -147,18 +147,18 @@ async fn one(mut connection: Connection, work: Work, status: u16) -> Result<Vec<
         Ok(())
     };
     match work {
-        Work::Same(request, time) => {
+        Workload::Same(request, time) => {
             let until = now + time;
             while now < until {
                 call(&request, &mut now).await?;
             }
         }
-        Work::Each(requests) => {
+        Workload::Each(requests) => {
             for request in requests {
                 call(&request, &mut now).await?;
             }
         }
-        Work::Paced(requests, every) => {
+        Workload::Paced(requests, every) => {
             let begun = tokio::time::Instant::now();
             for (n, request) in requests.into_iter().enumerate() {
                 tokio::time::sleep_until(begun + every * u32::try_from(n)?).await;

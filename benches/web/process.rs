@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 
 use serde::{Deserialize, Serialize};
 
-use super::driver::Answer;
+use super::driver::Response;
 use crate::Fault;
 
 /// Nothing that protects a service from its callers may slow the measurement: those limits have tests of their own.
@@ -120,7 +120,7 @@ pub(crate) struct Constant {
 
 impl Constant {
     /// The same answer for everybody.
-    pub(crate) fn of(answer: &Answer, path: &str) -> Self {
+    pub(crate) fn of(answer: &Response, path: &str) -> Self {
         let headers = answer.head.lines().skip(1).filter_map(|line| line.split_once(": "));
         let headers = headers
             .filter(|(name, _)| !["date", "content-length"].contains(name))
@@ -136,7 +136,7 @@ impl Constant {
     }
 
     /// What a paid call is answered.
-    pub(crate) fn paid(answer: &Answer) -> Self {
+    pub(crate) fn paid(answer: &Response) -> Self {
         Self {
             paid: true,
             ..Self::of(answer, "/get-card")

@@ -30,16 +30,16 @@ use super::clients::CENTS;
 use super::process::Constant;
 use crate::Fault;
 
-struct Page {
+struct StubResponse {
     status: StatusCode,
     headers: HeaderMap,
     body: Bytes,
 }
 
 struct StubState {
-    page: Page,
+    challenge: StubResponse,
     /// The body behind the credentials.
-    rest: String,
+    body_after_credentials: String,
     terms: Vec<Terms>,
     credentials: CredentialIssuer,
 }
@@ -64,7 +64,7 @@ fn router(spec: &Constant) -> Result<Router, Fault> {
     for (name, value) in &spec.headers {
         headers.append(HeaderName::from_bytes(name.as_bytes())?, HeaderValue::from_str(value)?);
     }
-    let page = Page {
+    let page = StubResponse {
         status: StatusCode::from_u16(spec.status)?,
         headers,
         body: Bytes::from(spec.body.clone()),
@@ -79,8 +79,8 @@ fn router(spec: &Constant) -> Result<Router, Fault> {
     })
 }
 
-impl Page {
-    fn answer(&self, body: Bytes) -> Response {
+impl StubResponse {
+    fn response(&self, body: Bytes) -> Response {
         let mut response = Response::new(body.into());
         *response.status_mut() = self.status;
         *response.headers_mut() = self.headers.clone();
@@ -88,12 +88,12 @@ impl Page {
     }
 }
 
-async fn constant(State(page): State<Arc<Page>>) -> Response {
-    page.answer(page.body.clone())
+async fn constant(State(page): State<Arc<StubResponse>>) -> Response {
+    page.response(page.body.clone())
 }
 
 impl StubState {
-    fn new(page: Page, body: &str) -> Result<Self, Fault> {
+    fn new(page: StubResponse, body: &str) -> Result<Self, Fault> {
         // `{"auth":{…},"user_id":…`: the credentials are the first object.
         let end = body.find('}').ok_or("the service's answer holds no credentials")?;
         let config = Config::load(&ConfigSources::default())?;
@@ -104,7 +104,7 @@ impl StubState {
             return Err("the defaults name no payee".into());
         };
         let amount = Usdc::from_cents(Cents::new(CENTS))?;
-        let seconds = u32::try_from(config.payment.max_timeout_seconds)?;
+        let seconds = u32::try_from(config.payment.quote_ttl_seconds)?;
         let solana = SolanaPayee::usdc(solana, fee_payer(), None).ok_or("no token account")?;
         let terms = [
             Payee::Base(Arc::new(BasePayee::sandbox(base))),
@@ -113,15 +113,15 @@ impl StubState {
         let keys = IdentityKeyRing::generate(SystemClock.now(), &SystemEntropy);
         let derived = IdentityKeys::derive(&keys);
         Ok(Self {
-            page,
-            rest: body[end + 1..].to_owned(),
+            challenge: page,
+            body_after_credentials: body[end + 1..].to_owned(),
             terms: terms.map(|payee| Terms::new(amount, seconds, payee)).into(),
             credentials: CredentialIssuer {
                 tokens: Arc::new(IdTokens::new(&keys, "http://127.0.0.1:8402", "purser", 1)),
                 refresh: RefreshTokenCodec::new(&derived.refresh),
                 clock: Arc::new(SystemClock),
                 entropy: Arc::new(SystemEntropy),
-                session_life_ms: 1,
+                session_ttl_ms: 1,
             },
         })
     }
@@ -149,6 +149,6 @@ async fn paid(State(till): State<Arc<StubState>>, headers: HeaderMap) -> Respons
     let auth = till
         .credentials
         .issue(&payer, session.id, AuthMethod::Payment(PaymentId(1)), 0);
-    let body = format!("{{\"auth\":{}{}", auth.to_json(), till.rest);
-    till.page.answer(Bytes::from(body))
+    let body = format!("{{\"auth\":{}{}", auth.to_json(), till.body_after_credentials);
+    till.challenge.response(Bytes::from(body))
 }

@@ -33,7 +33,7 @@ impl OwnAddresses {
     pub fn of(treasuries: impl IntoIterator<Item = Wallet>) -> Self {
         let with_accounts = |treasury| match treasury {
             Wallet::Solana(owner) => {
-                let account = associated_token_account(&owner, &Chains::in_effect().solana.mint).map(Wallet::Solana);
+                let account = associated_token_account(&owner, &Chains::configured().solana.mint).map(Wallet::Solana);
                 [Some(treasury), account]
             }
             Wallet::Evm(_) => [Some(treasury), None],
@@ -135,7 +135,7 @@ impl PaymentPins {
         if left.is_empty() {
             return Err(OfferRejection::Domain(token.name));
         }
-        left.retain(|(_, to, _)| !own.has(to) || mutants::is_enabled(Mutant::OwnTermsTaken));
+        left.retain(|(_, to, _)| !own.has(to) || mutants::is_enabled(Mutant::ForeignOfferToTreasuryPaid));
         if left.is_empty() {
             return Err(OfferRejection::OwnTerms);
         }
@@ -167,8 +167,8 @@ impl PaymentPins {
 /// Whether a pinned asset is USDC on a network. Addresses on Base have no case.
 fn is_usdc(asset: &str, network: Network) -> bool {
     match network {
-        Network::Base => asset.eq_ignore_ascii_case(&checksummed(&Chains::in_effect().base.token.asset)),
-        Network::Solana => asset == base58(&Chains::in_effect().solana.mint),
+        Network::Base => asset.eq_ignore_ascii_case(&checksummed(&Chains::configured().base.token.asset)),
+        Network::Solana => asset == base58(&Chains::configured().solana.mint),
     }
 }
 
@@ -192,7 +192,7 @@ mod tests {
         }
     }
 
-    fn own() -> OwnAddresses {
+    fn own_addresses() -> OwnAddresses {
         OwnAddresses::of([Wallet::Evm([3; 20]), Wallet::Solana([4; 32])])
     }
 
@@ -211,8 +211,8 @@ mod tests {
         PaymentRequired::from_header(STANDARD.encode(json.to_string()).as_bytes()).unwrap()
     }
 
-    fn taken(pins: &PaymentPins, accepts: &[Value]) -> Result<Vec<usize>, OfferRejection> {
-        let found = pins.select(&required(accepts), &wallet(), &own(), &Token::USDC)?;
+    fn select_all(pins: &PaymentPins, accepts: &[Value]) -> Result<Vec<usize>, OfferRejection> {
+        let found = pins.select(&required(accepts), &wallet(), &own_addresses(), &Token::USDC)?;
         Ok(found.iter().map(|offer| offer.index).collect())
     }
 
@@ -221,7 +221,7 @@ mod tests {
     #[test]
     fn only_plain_usdc_is_paid() {
         let none = PaymentPins::default();
-        assert_eq!(taken(&none, &[solana("5"), base("7")]), Ok(vec![0, 1]));
+        assert_eq!(select_all(&none, &[solana("5"), base("7")]), Ok(vec![0, 1]));
         let with = |mut offer: Value, pointer: &str, value: Value| {
             *offer.pointer_mut(pointer).unwrap() = value;
             offer
@@ -249,7 +249,7 @@ mod tests {
             permit,
         ] {
             assert_eq!(
-                taken(&none, std::slice::from_ref(&foreign)),
+                select_all(&none, std::slice::from_ref(&foreign)),
                 Err(OfferRejection::None),
                 "{foreign}"
             );
@@ -262,12 +262,12 @@ mod tests {
         let none = PaymentPins::default();
         let mut timeless = base("5");
         timeless["maxTimeoutSeconds"] = json!(0);
-        assert_eq!(taken(&none, &[base("0"), solana("0")]), Err(OfferRejection::Zero));
+        assert_eq!(select_all(&none, &[base("0"), solana("0")]), Err(OfferRejection::Zero));
         assert_eq!(
-            taken(&none, &[base("0"), timeless.clone()]),
+            select_all(&none, &[base("0"), timeless.clone()]),
             Err(OfferRejection::NoTime)
         );
-        assert_eq!(taken(&none, &[base("0"), timeless, solana("5")]), Ok(vec![2]));
+        assert_eq!(select_all(&none, &[base("0"), timeless, solana("5")]), Ok(vec![2]));
     }
 
     // Aim: nothing is signed under a domain that is not that of the settlement's token, whichever part of it differs; an offer on
@@ -275,7 +275,7 @@ mod tests {
     #[test]
     fn only_the_settlements_token_is_signed_for() {
         let sandbox = |accepts: &[Value]| {
-            let found = PaymentPins::default().select(&required(accepts), &wallet(), &own(), &Token::SANDBOX)?;
+            let found = PaymentPins::default().select(&required(accepts), &wallet(), &own_addresses(), &Token::SANDBOX)?;
             Ok(found.iter().map(|offer| offer.index).collect::<Vec<_>>())
         };
         let domain = |extra: Value| {
@@ -299,7 +299,7 @@ mod tests {
             assert_eq!(sandbox(&[foreign, ours.clone(), solana("5")]), Ok(vec![1, 2]));
         }
         assert_eq!(
-            taken(&PaymentPins::default(), &[ours]),
+            select_all(&PaymentPins::default(), &[ours]),
             Err(OfferRejection::Domain("USD Coin")),
             "and the other way round"
         );
@@ -321,20 +321,20 @@ mod tests {
         ];
         for offer in &own {
             assert_eq!(
-                taken(&none, std::slice::from_ref(offer)),
+                select_all(&none, std::slice::from_ref(offer)),
                 Err(OfferRejection::OwnTerms),
                 "{offer}"
             );
         }
-        assert_eq!(taken(&none, &own), Err(OfferRejection::OwnTerms));
-        assert_eq!(taken(&none, &[own[0].clone(), solana("5")]), Ok(vec![1]));
+        assert_eq!(select_all(&none, &own), Err(OfferRejection::OwnTerms));
+        assert_eq!(select_all(&none, &[own[0].clone(), solana("5")]), Ok(vec![1]));
     }
 
     // Aim: each pin takes offers away and none adds one; the refusal names the pin.
     #[test]
     fn pins_only_tighten() {
         let both = [solana("5000000"), base("7000000")];
-        let pinned = |pins: PaymentPins| taken(&pins, &both);
+        let pinned = |pins: PaymentPins| select_all(&pins, &both);
         let network = Some(Network::Base);
         assert_eq!(
             pinned(PaymentPins {
@@ -395,6 +395,6 @@ mod tests {
             network,
             ..PaymentPins::default()
         };
-        assert_eq!(taken(&only, &[solana("5")]), Err(OfferRejection::Network));
+        assert_eq!(select_all(&only, &[solana("5")]), Err(OfferRejection::Network));
     }
 }

@@ -14,7 +14,7 @@ use purser_actors::wallet_payment::{CallFailure, ServerResponse};
 use zeroize::Zeroizing;
 
 use super::bearer::without_bearer;
-use super::{ANSWER, CallTarget, PAYMENT, PaidHttpRequest, failed, open, seal};
+use super::{RESPONSE, CallTarget, PAYMENT, PaidHttpRequest, failed, open, seal};
 use crate::http::front::Front;
 use crate::outbound::client::{OutboundClient, OutboundError, OutboundRequest, OutboundResponse};
 use crate::payment::receipt;
@@ -29,39 +29,39 @@ const PAYMENT_RESPONSE: HeaderName = HeaderName::from_static("payment-response")
 pub struct AgentWalletClient {
     outbound: OutboundClient,
     /// Our own service, once it serves. Its routes know this, so it must not keep them alive.
-    own: OnceLock<Weak<Front>>,
+    local_service: OnceLock<Weak<Front>>,
     vault: Arc<Vault>,
     max_body_bytes: usize,
     /// Answers of which less was stored, for the calls that still wait for them; the oldest first.
-    fresh: Mutex<VecDeque<(WalletPaymentId, Zeroizing<Vec<u8>>)>>,
+    recent_responses: Mutex<VecDeque<(WalletPaymentId, Zeroizing<Vec<u8>>)>>,
 }
 
 /// So many answers wait in memory for their callers.
-const FRESH: usize = 64;
+const MAX_RECENT_RESPONSES: usize = 64;
 
 impl AgentWalletClient {
     /// Calls of others through `outbound`; answers, of at most so many bytes, are sealed by the vault.
     pub const fn new(outbound: OutboundClient, vault: Arc<Vault>, max_body_bytes: usize) -> Self {
         Self {
             outbound,
-            own: OnceLock::new(),
+            local_service: OnceLock::new(),
             vault,
             max_body_bytes,
-            fresh: Mutex::new(VecDeque::new()),
+            recent_responses: Mutex::new(VecDeque::new()),
         }
     }
 
     /// The whole answer to a spend's call, once, if more of it came than was stored. For the call that made the spend, and for
     /// no other.
-    pub fn take_fresh(&self, spend: WalletPaymentId) -> Option<Zeroizing<Vec<u8>>> {
-        let mut fresh = self.fresh.lock();
+    pub fn take_full_response(&self, spend: WalletPaymentId) -> Option<Zeroizing<Vec<u8>>> {
+        let mut fresh = self.recent_responses.lock();
         let at = fresh.iter().position(|(of, _)| *of == spend)?;
         fresh.remove(at).map(|(_, body)| body)
     }
 
-    fn keep_fresh(&self, spend: WalletPaymentId, body: &[u8]) {
-        let mut fresh = self.fresh.lock();
-        if fresh.len() == FRESH {
+    fn cache_full_response(&self, spend: WalletPaymentId, body: &[u8]) {
+        let mut fresh = self.recent_responses.lock();
+        if fresh.len() == MAX_RECENT_RESPONSES {
             fresh.pop_front();
         }
         fresh.push_back((spend, Zeroizing::new(body.to_vec())));
@@ -70,7 +70,7 @@ impl AgentWalletClient {
     /// From now on our own routes can be called.
     pub fn set_local_service(&self, front: &Arc<Front>) {
         // Said once, at the start; whoever said it first has said the same.
-        let _ = self.own.set(Arc::downgrade(front));
+        let _ = self.local_service.set(Arc::downgrade(front));
     }
 
     /// Judges a URL as it is written, and says whose it is: `host:port`.
@@ -118,7 +118,7 @@ impl AgentWalletClient {
         asking: OutboundRequest,
     ) -> Result<OutboundResponse, OutboundError> {
         let front = self
-            .own
+            .local_service
             .get()
             .and_then(Weak::upgrade)
             .ok_or(OutboundError::Unreachable)?;
@@ -149,7 +149,7 @@ impl AgentWalletClient {
         })
     }
 
-    fn answer(
+    fn seal_response(
         &self,
         call: SealedHttpPart<'_>,
         answered: &OutboundResponse,
@@ -158,10 +158,10 @@ impl AgentWalletClient {
         let content_type = content_type.and_then(|value| value.to_str().ok());
         let stored = without_bearer(&answered.body);
         if stored.is_some() {
-            self.keep_fresh(call.spend, &answered.body);
+            self.cache_full_response(call.payment, &answered.body);
         }
         let stored = stored.as_ref().map_or(&answered.body[..], String::as_bytes);
-        let body = seal(&self.vault, call.spend.0, ANSWER, stored);
+        let body = seal(&self.vault, call.payment.0, RESPONSE, stored);
         let answer = ServerResponse {
             http_status: answered.status,
             content_type: content_type.map(ExternalText::from),
@@ -177,10 +177,10 @@ impl AgentWalletClient {
 /// Whether our own service gave up answering: what it was asked for goes on and may still be done, so this refuses nothing.
 fn is_cut_off(status: StatusCode, body: &[u8]) -> bool {
     #[derive(serde::Deserialize)]
-    struct Refused {
+    struct BlockedCall {
         code: String,
     }
-    let timeout = |body| serde_json::from_slice::<Refused>(body).is_ok_and(|refused| refused.code == "timeout");
+    let timeout = |body| serde_json::from_slice::<BlockedCall>(body).is_ok_and(|refused| refused.code == "timeout");
     status == StatusCode::SERVICE_UNAVAILABLE && timeout(body)
 }
 
@@ -203,13 +203,13 @@ impl PaidHttpClient for AgentWalletClient {
         payment: &'a [u8],
     ) -> BoxFuture<'a, Result<(ServerResponse, Vec<u8>), PortError>> {
         Box::pin(async move {
-            let request = PaidHttpRequest::open(&self.vault, call.spend, call.sealed);
+            let request = PaidHttpRequest::open(&self.vault, call.payment, call.sealed);
             let no = |e: VaultError| failed(ErrorKind::Permanent, "open call", e);
             let request = request.map_err(no)?;
-            let payment = open(&self.vault, call.spend.0, PAYMENT, payment).map_err(no)?;
+            let payment = open(&self.vault, call.payment.0, PAYMENT, payment).map_err(no)?;
             let payment = std::str::from_utf8(&payment).map_err(|e| failed(ErrorKind::Permanent, "open call", e))?;
             match self.request_price(&request, Some(payment)).await {
-                Ok(answered) => self.answer(call, &answered),
+                Ok(answered) => self.seal_response(call, &answered),
                 Err(error) => {
                     let kind = match error {
                         OutboundError::Blocked(_) | OutboundError::TooLarge => ErrorKind::Permanent,

@@ -17,7 +17,7 @@ use purser_actors::port::{
 use sha2::{Digest as _, Sha256};
 
 use super::{KEYS, PAYMENT, PaidHttpRequest, failed, seal};
-use crate::payment::solana::own_transfer;
+use crate::payment::solana::parse_own_transfer;
 use crate::payment::terms::Token;
 use crate::settlement::chain::{Blockhash, ChainParts};
 use crate::settlement::outgoing::{no_blockhash, sign_transfer};
@@ -68,7 +68,7 @@ impl SealedWalletSigner {
             .map_err(|e| failed(ErrorKind::Temporary, "derive keys", e))?;
         // Before its owner knows its addresses.
         for network in Network::ALL {
-            self.chains.own_wallets.keep(&addresses.on(network));
+            self.chains.own_wallets.track(&addresses.on(network));
         }
         Ok((addresses, record))
     }
@@ -110,7 +110,7 @@ impl SealedWalletSigner {
 
     fn pay(&self, keys: SealedKeys<'_>, call: SealedHttpPart<'_>) -> Result<(Authorization, Vec<u8>), PortError> {
         let no = |error: String| failed(ErrorKind::Permanent, "sign call", error);
-        let request = PaidHttpRequest::open(&self.vault, call.spend, call.sealed).map_err(|e| no(e.to_string()))?;
+        let request = PaidHttpRequest::open(&self.vault, call.payment, call.sealed).map_err(|e| no(e.to_string()))?;
         let (header, index) = request.terms.ok_or_else(|| no("a call without terms".into()))?;
         let required = PaymentRequired::from_header(header.as_bytes()).map_err(|e| no(e.to_string()))?;
         let offer = required.offers().nth(index).ok_or_else(|| no("no such offer".into()))?;
@@ -119,7 +119,7 @@ impl SealedWalletSigner {
         }
         let offer = offer.within(MAX_VALIDITY_S);
         let wallet = self.keys(keys)?;
-        let once = PaymentIdEntropy(call.spend, AtomicU64::new(0));
+        let once = PaymentIdEntropy(call.payment, AtomicU64::new(0));
         let at = SigningContext {
             now: self.clock.now(),
             // A store that was restored may sign for this spend again: on Base the same nonce is taken once.
@@ -132,11 +132,11 @@ impl SealedWalletSigner {
             .map_err(|e| no(e.to_string()))?;
         let authorization = match signed {
             SignedPayment::Evm(authorization) => Authorization::Evm(authorization),
-            SignedPayment::Solana(wire) => own_transfer(&wire)
+            SignedPayment::Solana(wire) => parse_own_transfer(&wire)
                 .map(Authorization::Solana)
                 .ok_or_else(|| no("a transaction that is no transfer".into()))?,
         };
-        let payment = seal(&self.vault, call.spend.0, PAYMENT, payment.as_bytes());
+        let payment = seal(&self.vault, call.payment.0, PAYMENT, payment.as_bytes());
         Ok((authorization, payment.map_err(|e| no(e.to_string()))?))
     }
 }

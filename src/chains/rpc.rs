@@ -122,13 +122,13 @@ pub enum RpcError {
     },
     /// Not a JSON-RPC response to this call, or larger than the limit.
     #[error("malformed response: {0}")]
-    Garbage(String),
+    MalformedResponse(String),
 }
 
 impl RpcError {
     /// Whether another endpoint may answer where this one did not. False only for errors that the chain's state or the
     /// call itself explains.
-    pub fn is_of_endpoint(&self) -> bool {
+    pub fn is_endpoint_fault(&self) -> bool {
         match self {
             // Some nodes report a revert as an internal error, with its data.
             Self::Rpc { code: -32603, data, .. } => data.is_null(),

@@ -6,7 +6,7 @@ pub mod draft;
 pub mod fees;
 pub mod follow;
 pub mod keypair;
-pub mod life;
+pub mod lifecycle;
 pub mod losses;
 pub mod message;
 pub mod node;

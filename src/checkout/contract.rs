@@ -6,22 +6,22 @@ use super::Checkout;
 use super::errors;
 use super::presented_payment::ChallengeReason;
 use super::verification::PaymentRejected;
-use crate::payment::{Judged, Reason, VerificationError};
+use crate::payment::{OfflineVerification, Reason, VerificationError};
 use crate::settlement::chain::Acceptance;
 
 /// Why a signature is not accepted.
-pub(super) enum Unproven {
+pub(super) enum SignatureRejection {
     /// An invalid payment.
-    Refused(VerificationError),
+    Invalid(VerificationError),
     /// Another error.
     Other(PaymentRejected),
 }
 
-impl Unproven {
+impl SignatureRejection {
     /// The answer in the protocol of the payment.
-    pub(super) fn told(self, tell: impl FnOnce(VerificationError) -> ChallengeReason) -> PaymentRejected {
+    pub(super) fn into_payment_rejected(self, tell: impl FnOnce(VerificationError) -> ChallengeReason) -> PaymentRejected {
         match self {
-            Self::Refused(refusal) => PaymentRejected::Challenge(tell(refusal)),
+            Self::Invalid(refusal) => PaymentRejected::Challenge(tell(refusal)),
             Self::Other(unfit) => unfit,
         }
     }
@@ -34,37 +34,37 @@ impl Checkout {
         &self,
         authorization: &Authorization,
         refusal: VerificationError,
-    ) -> Result<(), Unproven> {
+    ) -> Result<(), SignatureRejection> {
         let Authorization::Evm(signed) = authorization else {
-            return Err(Unproven::Refused(refusal));
+            return Err(SignatureRejection::Invalid(refusal));
         };
         if self.is_claimed(authorization).await {
             return Ok(());
         }
         match self.contract_wallets.accepts(signed).await {
             Ok(Acceptance::Accepted) => Ok(()),
-            Ok(Acceptance::NoContract) => Err(Unproven::Refused(refusal)),
-            Ok(Acceptance::Refused) => Err(Unproven::Refused(VerificationError::new(
+            Ok(Acceptance::NotAContract) => Err(SignatureRejection::Invalid(refusal)),
+            Ok(Acceptance::NotAccepted) => Err(SignatureRejection::Invalid(VerificationError::new(
                 Reason::EvmSignature,
                 "the contract at `from` does not accept the signature",
             ))),
-            Ok(Acceptance::Declined(decline)) => Err(Unproven::Other(PaymentRejected::Declined(
+            Ok(Acceptance::Declined(decline)) => Err(SignatureRejection::Other(PaymentRejected::Declined(
                 authorization.clone(),
                 decline,
             ))),
             Err(error) => {
                 tracing::warn!(%error, "the signature of a contract wallet could not be verified");
-                Err(Unproven::Other(PaymentRejected::Unavailable(errors::unreached())))
+                Err(SignatureRejection::Other(PaymentRejected::Unavailable(errors::unreached())))
             }
         }
     }
 
     /// The payment if a call may join its claim. One that is not proven may only if it is claimed with the same signature, which the
     /// chain has verified before that claim.
-    pub(super) async fn joinable(&self, judged: Judged<Authorization>) -> Option<Authorization> {
+    pub(super) async fn joinable(&self, judged: OfflineVerification<Authorization>) -> Option<Authorization> {
         match judged {
-            Judged::Proven(authorization) => Some(authorization),
-            Judged::Unproven(authorization, _) => self.is_claimed(&authorization).await.then_some(authorization),
+            OfflineVerification::Proven(authorization) => Some(authorization),
+            OfflineVerification::Unproven(authorization, _) => self.is_claimed(&authorization).await.then_some(authorization),
         }
     }
 

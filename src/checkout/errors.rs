@@ -1,7 +1,7 @@
 //! What a paid call is refused for without a challenge: paying again would not mend it.
 
 use purser_actors::account;
-use purser_actors::engine::{ClaimError, NotSold};
+use purser_actors::engine::{ClaimError, LineUnavailable};
 use purser_actors::id::PaymentId;
 use purser_actors::payment::Resolution;
 use purser_actors::product::{Precondition, ProductLine};
@@ -34,7 +34,7 @@ pub(crate) fn rate_unavailable() -> ApiError {
 }
 
 /// 503: the line is closed, by an operator or since its provider is down.
-pub(crate) fn product_unavailable(not_sold: NotSold) -> ApiError {
+pub(crate) fn product_unavailable(not_sold: LineUnavailable) -> ApiError {
     let what = "This product is not sold now: its provider does not answer, or an operator has closed it.";
     ApiError::unavailable("product_unavailable", what, not_sold.retry_after_s)
         .hint("Nothing was charged. GET /get-pricing says by `available` when it is sold again.")
@@ -86,8 +86,8 @@ pub(super) fn claim_error(error: ClaimError, line: ProductLine, time_moves: bool
         )
         .param(identifier::NAME)
         .hint("Use a new identifier for a new purchase. Nothing was charged."),
-        ClaimError::NotSold(not_sold) => product_unavailable(not_sold),
-        ClaimError::Short(network) => ApiError::unavailable(
+        ClaimError::LineUnavailable(not_sold) => product_unavailable(not_sold),
+        ClaimError::InsufficientTreasury(network) => ApiError::unavailable(
             "insufficient_liquidity",
             format!("There is too little USDC on {} to forward this now.", network.name()),
             60,
@@ -134,7 +134,7 @@ fn precondition_failed(requirement: Precondition) -> ApiError {
             "The account has no such recipient on this platform.",
         )
         .hint("GET /payment-recipients lists them. Nothing was charged."),
-        Precondition::AsSaved(_) => ApiError::new(
+        Precondition::MatchesSaved(_) => ApiError::new(
             http::StatusCode::CONFLICT,
             "recipient_differs",
             "The saved recipient has another name or e-mail address.",

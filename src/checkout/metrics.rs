@@ -14,7 +14,7 @@ pub enum PaidCallResult {
     /// The payer's budget of payments is spent.
     RateLimited,
     /// Wallet, caps, a freeze or another request stood against it.
-    Refused,
+    Rejected,
     /// There was no room.
     Overloaded,
     /// The chain or the engine could not be reached; nothing was charged.
@@ -37,7 +37,7 @@ impl PaidCallResult {
         (Self::Challenged, "challenged"),
         (Self::Invalid, "invalid"),
         (Self::RateLimited, "rate_limited"),
-        (Self::Refused, "refused"),
+        (Self::Rejected, "refused"),
         (Self::Overloaded, "overloaded"),
         (Self::Unavailable, "unavailable"),
         (Self::Declined, "declined"),
@@ -50,10 +50,10 @@ impl PaidCallResult {
     pub(super) const fn from_claim_error(error: &ClaimError) -> Self {
         match error {
             ClaimError::Overloaded(_) => Self::Overloaded,
-            ClaimError::Unavailable | ClaimError::NotSold(_) | ClaimError::Short(_) => Self::Unavailable,
+            ClaimError::Unavailable | ClaimError::LineUnavailable(_) | ClaimError::InsufficientTreasury(_) => Self::Unavailable,
             ClaimError::OutcomeUnknown(_) => Self::Pending,
             ClaimError::Declined(_) => Self::Declined,
-            _ => Self::Refused,
+            _ => Self::Rejected,
         }
     }
 
@@ -62,7 +62,7 @@ impl PaidCallResult {
             Outcome::Pending => Self::Pending,
             Outcome::Unavailable => Self::Unavailable,
             Outcome::Declined(_) => Self::Declined,
-            Outcome::Resolved(_) => Self::Refused,
+            Outcome::Resolved(_) => Self::Rejected,
             Outcome::Credited { .. } => Self::Credited,
             Outcome::Fulfilled { .. } if paid.won => Self::Fulfilled,
             Outcome::Fulfilled { .. } => Self::Replayed,

@@ -37,7 +37,7 @@ pub(super) fn find_payment_header(headers: &HeaderMap) -> Result<Option<PaymentH
 pub(super) struct PresentedPayment {
     pub(super) authorization: Authorization,
     /// Of an MPP payment.
-    pub(super) answers: Option<AnsweredChallenge>,
+    pub(super) answered_challenge: Option<AnsweredChallenge>,
     /// What its payer calls the purchase; of an x402 payment.
     pub(super) identifier: Option<String>,
     /// Whether it is not the payment that was sent but the one that its identifier stands for.
@@ -48,14 +48,14 @@ pub(super) struct PresentedPayment {
 pub(super) struct AnsweredChallenge {
     pub(super) challenge: String,
     /// No other payment may answer it.
-    pub(super) once: ([u8; 16], u64),
+    pub(super) single_use_key: ([u8; 16], u64),
 }
 
 impl PresentedPayment {
     pub(super) const fn x402(authorization: Authorization, identifier: Option<String>) -> Self {
         Self {
             authorization,
-            answers: None,
+            answered_challenge: None,
             identifier,
             is_identifier_replay: false,
         }
@@ -64,9 +64,9 @@ impl PresentedPayment {
     pub(super) fn mpp(answered: VerifiedCredential) -> Self {
         Self {
             authorization: answered.authorization,
-            answers: Some(AnsweredChallenge {
+            answered_challenge: Some(AnsweredChallenge {
                 challenge: answered.challenge,
-                once: answered.once,
+                single_use_key: answered.single_use_key,
             }),
             identifier: None,
             is_identifier_replay: false,

@@ -77,7 +77,7 @@ impl PurchasedRecord {
     /// is for the call whose claim won.
     pub(super) fn fields(&self, body: JsonObject, bearer: bool, answers: &ResponseWriter) -> JsonObject {
         match self {
-            Self::Payout(id, payout) => paid_out(*id, payout, body, bearer, answers),
+            Self::Payout(id, payout) => payout_fields(*id, payout, body, bearer, answers),
             Self::Card(id, card) => {
                 let bought = JsonObject::new()
                     .text("card_id", id)
@@ -145,7 +145,7 @@ impl PurchasedRecord {
 }
 
 /// A payout as it was bought.
-fn paid_out(id: PayoutId, payout: &Payout, body: JsonObject, bearer: bool, answers: &ResponseWriter) -> JsonObject {
+fn payout_fields(id: PayoutId, payout: &Payout, body: JsonObject, bearer: bool, answers: &ResponseWriter) -> JsonObject {
     let new = JsonObject::new().text("payout_id", id);
     let priced = |view: JsonObject| {
         view.number("amount", payout.amount.decimal())
@@ -156,7 +156,7 @@ fn paid_out(id: PayoutId, payout: &Payout, body: JsonObject, bearer: bool, answe
         PayoutTarget::Card(_) => {
             let body = body.text("payout_id", id).text("status", "awaiting-details");
             let body = match bearer {
-                true => body.text("redemption_url", answers.forms.url(id).expose()),
+                true => body.text("redemption_url", answers.form_links.url(id).expose()),
                 false => body,
             };
             body.number("amount", payout.amount.decimal())

@@ -8,7 +8,7 @@ use purser_actors::product::Purchase;
 
 use super::Checkout;
 use super::presented_payment::{PaymentHeader, find_payment_header};
-use crate::payment::{decode, identifier, judge_for_replay, mpp};
+use crate::payment::{decode, identifier, verify_offline_for_replay, mpp};
 
 impl Checkout {
     /// What the payment among these headers was claimed for, if it is under way or at its end. Ask before anything that
@@ -19,7 +19,7 @@ impl Checkout {
                 let payees = self.payees();
                 let payment = decode(header).ok()?;
                 let identifier = identifier::read(payment.extensions.as_ref()).ok()?;
-                let judged = judge_for_replay(&payment, &payees, self.recovery)?;
+                let judged = verify_offline_for_replay(&payment, &payees, self.recovery)?;
                 let authorization = self.joinable(judged).await?;
                 match self.pending_payment(&authorization).await {
                     None => self.payment_by_identifier(&authorization, identifier.as_deref()).await,
@@ -28,7 +28,7 @@ impl Checkout {
             }
             PaymentHeader::Mpp(credential) => {
                 let credential = mpp::credential::decode(credential).ok()?;
-                let judged = mpp::judge_for_replay(credential, &self.base, self.recovery)?;
+                let judged = mpp::verify_offline_for_replay(credential, &self.base, self.recovery)?;
                 let judged = judged.map(|answered| answered.authorization);
                 self.pending_payment(&self.joinable(judged).await?).await
             }

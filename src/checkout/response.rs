@@ -46,7 +46,7 @@ pub struct ResponseWriter {
     /// For the caller whose claim won.
     pub credentials: Arc<CredentialIssuer>,
     /// For the recipients of what the winner bought.
-    pub forms: PayoutFormLinks,
+    pub form_links: PayoutFormLinks,
     /// Base of status URLs.
     pub public_url: String,
 }
@@ -146,7 +146,7 @@ impl ResponseWriter {
                 challenge,
                 at,
             };
-            put(&mut response, PAYMENT_RECEIPT, receipt.header());
+            insert_header(&mut response, PAYMENT_RECEIPT, receipt.header());
         }
         response
     }
@@ -187,9 +187,9 @@ pub(super) fn challenge(challenge: Challenge, issued: Option<IssuedChallenge>, a
     let mut response = json::bytes_as_json(with_members(&challenge.body));
     *response.status_mut() = StatusCode::PAYMENT_REQUIRED;
     no_store(&mut response);
-    put(&mut response, PAYMENT_REQUIRED, challenge.header);
+    insert_header(&mut response, PAYMENT_REQUIRED, challenge.header);
     if let Some(issued) = issued {
-        put(&mut response, "www-authenticate", issued.header);
+        insert_header(&mut response, "www-authenticate", issued.header);
     }
     if as_problem {
         let kind = HeaderValue::from_static("application/problem+json");
@@ -199,12 +199,12 @@ pub(super) fn challenge(challenge: Challenge, issued: Option<IssuedChallenge>, a
 }
 
 fn receipt(response: &mut Response, value: Bytes) {
-    put(response, PAYMENT_RESPONSE, value.clone());
-    put(response, X_PAYMENT_RESPONSE, value);
+    insert_header(response, PAYMENT_RESPONSE, value.clone());
+    insert_header(response, X_PAYMENT_RESPONSE, value);
 }
 
 /// The values are visible ASCII, which every header takes.
-fn put(response: &mut Response, name: &'static str, value: Bytes) {
+fn insert_header(response: &mut Response, name: &'static str, value: Bytes) {
     if let Ok(value) = HeaderValue::from_maybe_shared(value) {
         response.headers_mut().insert(HeaderName::from_static(name), value);
     }

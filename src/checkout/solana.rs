@@ -65,9 +65,9 @@ mod tests {
 
     use super::*;
 
-    struct Known(Mutex<Vec<Pubkey>>);
+    struct TestFeePayers(Mutex<Vec<Pubkey>>);
 
-    impl FeePayers for Known {
+    impl FeePayers for TestFeePayers {
         fn all(&self) -> Arc<[Pubkey]> {
             self.0.lock().as_slice().into()
         }
@@ -81,7 +81,7 @@ mod tests {
     // that were offered before.
     #[test]
     fn what_is_offered_follows_the_fee_payers() {
-        let known = Arc::new(Known(Mutex::new(Vec::new())));
+        let known = Arc::new(TestFeePayers(Mutex::new(Vec::new())));
         let offer = SolanaOffer::new(SolanaChain::MAINNET, [3; 32], known.clone()).unwrap();
         assert!(offer.payee().is_none());
         assert_eq!(offer.fee_payer(), None);

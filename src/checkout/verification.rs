@@ -8,7 +8,7 @@ use super::presented_payment::{ChallengeReason, PresentedPayment};
 use super::{Checkout, PaidCall, errors, request_fingerprint};
 use crate::http::error::ApiError;
 use crate::payment::mpp::{self, BoundRequest};
-use crate::payment::{Judged, Terms, decode, identifier, judge_for_replay, verify_against};
+use crate::payment::{OfflineVerification, Terms, decode, identifier, verify_offline_for_replay, verify_against};
 
 /// Why a payment is not claimed.
 pub(super) enum PaymentRejected {
@@ -37,17 +37,17 @@ impl Checkout {
         let identifier = identifier::read(payment.extensions.as_ref());
         let identifier = identifier.map_err(|error| PaymentRejected::Error(errors::identifier_invalid(&error)))?;
         let refusal = match verify_against(&payment, terms, &[], self.wallet_clock.now(), self.recovery) {
-            Ok(Judged::Proven(verified)) => return Ok(PresentedPayment::x402(verified.authorization, identifier)),
-            Ok(Judged::Unproven(verified, refusal)) => {
+            Ok(OfflineVerification::Proven(verified)) => return Ok(PresentedPayment::x402(verified.authorization, identifier)),
+            Ok(OfflineVerification::Unproven(verified, refusal)) => {
                 self.prove(&verified.authorization, refusal)
                     .await
-                    .map_err(|unproven| unproven.told(ChallengeReason::x402))?;
+                    .map_err(|unproven| unproven.into_payment_rejected(ChallengeReason::x402))?;
                 return Ok(PresentedPayment::x402(verified.authorization, identifier));
             }
             Err(refusal) => refusal,
         };
         let payees = self.payees();
-        let Some(judged) = judge_for_replay(&payment, &payees, self.recovery) else {
+        let Some(judged) = verify_offline_for_replay(&payment, &payees, self.recovery) else {
             return Err(told(refusal));
         };
         let Some(authorization) = self.joinable(judged).await else {
@@ -83,19 +83,19 @@ impl Checkout {
             request: &request,
         };
         let now = self.wallet_clock.now();
-        let rejection = match self.mpp.judge(credential.clone(), terms, &bound, now, self.recovery) {
-            Ok(Judged::Proven(answered)) => return Ok(PresentedPayment::mpp(answered)),
-            Ok(Judged::Unproven(answered, refusal)) => {
+        let rejection = match self.mpp.verify_offline(credential.clone(), terms, &bound, now, self.recovery) {
+            Ok(OfflineVerification::Proven(answered)) => return Ok(PresentedPayment::mpp(answered)),
+            Ok(OfflineVerification::Unproven(answered, refusal)) => {
                 let proved = self.prove(&answered.authorization, refusal).await;
-                proved.map_err(|unproven| unproven.told(|refusal| ChallengeReason::mpp(refusal.into())))?;
+                proved.map_err(|unproven| unproven.into_payment_rejected(|refusal| ChallengeReason::mpp(refusal.into())))?;
                 return Ok(PresentedPayment::mpp(answered));
             }
             Err(rejection) => rejection,
         };
-        let Some(judged) = mpp::judge_for_replay(credential, &self.base, self.recovery) else {
+        let Some(judged) = mpp::verify_offline_for_replay(credential, &self.base, self.recovery) else {
             return Err(told(rejection));
         };
-        let (Judged::Proven(answered) | Judged::Unproven(answered, _)) = judged.clone();
+        let (OfflineVerification::Proven(answered) | OfflineVerification::Unproven(answered, _)) = judged.clone();
         match self.joinable(judged.map(|answered| answered.authorization)).await {
             Some(authorization) if self.pending_payment(&authorization).await.is_some() => {
                 Ok(PresentedPayment::mpp(answered))
@@ -110,7 +110,7 @@ impl Checkout {
         &self,
         request: PaymentRequest,
     ) -> (Authorization, Result<Result<PaymentResult, ClaimError>, Elapsed>) {
-        let asked = |request: PaymentRequest| tokio::time::timeout(self.answer_timeout, self.engine.pay(request));
+        let asked = |request: PaymentRequest| tokio::time::timeout(self.response_timeout, self.engine.pay(request));
         match asked(request.clone()).await {
             Ok(Err(ClaimError::IdentifierClaimed(known))) => {
                 let joins = PaymentRequest {

@@ -3,7 +3,7 @@
 mod approvals;
 mod card_withdrawals;
 mod chains;
-mod desk;
+mod client;
 mod incoming;
 mod intl_orders;
 mod jobs;
@@ -17,19 +17,19 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-pub use approvals::Approvals;
+pub use approvals::ApprovalCommand;
 pub use card_withdrawals::CardWithdrawalCommand;
-pub use chains::Chains;
-pub use incoming::Incoming;
+pub use chains::ChainCommand;
+pub use incoming::IncomingTransferCommand;
 pub use intl_orders::IntlOrderCommand;
-pub use jobs::{CreditArgs, Keep, ResolveArgs};
-pub use lines::Lines;
+pub use jobs::{CreditArgs, WithholdCreditArgs, ResolveArgs};
+pub use lines::ProductLineCommand;
 pub use refunds::RefundCommand;
 pub use sandbox::{FaultArgs, SandboxCommand};
-pub use tokens::Token;
+pub use tokens::TokenCommand;
 pub use webhooks::WebhookCommand;
 
-use self::desk::AdminClient;
+use self::client::AdminClient;
 use super::http_client::HttpResponse;
 use super::{CliError, TlsArgs, serve, terminal};
 use crate::config::Config;
@@ -42,7 +42,7 @@ use crate::config::Config;
 pub struct Args {
     /// The operator's address. Default: where the service of the data directory listened last, else operator.listen
     #[arg(long, value_name = "URL", global = true, help_heading = COMMON)]
-    pub at: Option<String>,
+    pub url: Option<String>,
     /// A file with your token. Default: $PURSER_OPERATOR_TOKEN, else operator.token in the data directory
     #[arg(long, value_name = "FILE", global = true, help_heading = COMMON)]
     pub token_file: Option<PathBuf>,
@@ -78,7 +78,7 @@ pub enum AdminCommand {
     /// something. Exit status 1 if nothing is found
     Customers {
         /// What they quote
-        quoted: String,
+        query: String,
         /// With four digits or a user_id: `next_after` of the call before
         #[arg(long)]
         after: Option<String>,
@@ -114,7 +114,7 @@ pub enum AdminCommand {
     },
     /// International orders
     #[command(subcommand)]
-    Intl(IntlOrderCommand),
+    IntlOrders(IntlOrderCommand),
     /// Withdrawals from holders' balances at the card issuer
     #[command(subcommand)]
     CardWithdrawals(CardWithdrawalCommand),
@@ -122,36 +122,36 @@ pub enum AdminCommand {
     #[command(subcommand)]
     Webhooks(WebhookCommand),
     /// Work that waits for a person, and payments whose outcome is not known, with what is known of them
-    Stuck {
+    DeadLetters {
         /// Only this
-        effect_id: Option<String>,
+        job_id: Option<String>,
     },
     /// Try stuck work once more, now
     Retry {
         /// As `purser admin stuck` names it
-        effect_id: String,
+        job_id: String,
     },
     /// Say what came of stuck work, as if its provider had said so
     Resolve(ResolveArgs),
     /// Give a holder back what stuck work was paid with
-    CreditBack(CreditArgs),
+    Credit(CreditArgs),
     /// End a withheld credit without giving it: a chain has taken back what paid for it
-    Keep(Keep),
+    Keep(WithholdCreditArgs),
     /// Transfers to the treasury that no payment claims
     #[command(subcommand)]
-    Incoming(Incoming),
+    Incoming(IncomingTransferCommand),
     /// What is given back to payers, above a limit by two operators
     #[command(subcommand)]
     Refunds(RefundCommand),
     /// Acts that give money above an operator's limit: another operator approves or rejects them
     #[command(subcommand)]
-    Approvals(Approvals),
+    Approvals(ApprovalCommand),
     /// Lines of products: what is sold now
     #[command(subcommand)]
-    Lines(Lines),
+    Lines(ProductLineCommand),
     /// The chains, where they have replaced what was final
     #[command(subcommand)]
-    Chains(Chains),
+    Chains(ChainCommand),
     /// What our books and others' lists do not agree about, the oldest first
     Reconciliation {
         /// `next_after` of the page before
@@ -175,7 +175,7 @@ pub enum AdminCommand {
     },
     /// Say to whom a transfer or an order belongs that left and is in no book, or what it paid for
     #[command(group = clap::ArgGroup::new("to").required(true))]
-    Book {
+    Attribute {
         /// The transaction, or transaction#index as `purser admin stuck` names it
         transaction: String,
         /// Take it from this account's balance
@@ -230,7 +230,7 @@ pub enum AdminCommand {
     },
     /// Operators' tokens
     #[command(subcommand)]
-    TokenCommand(Token),
+    Tokens(TokenCommand),
 }
 
 /// Runs `purser admin`.
@@ -238,15 +238,15 @@ pub enum AdminCommand {
 /// # Errors
 /// When the service refuses or cannot be reached.
 pub async fn run(args: Args) -> Result<(), CliError> {
-    if let AdminCommand::TokenCommand(Token::Generate { name, role }) = &args.act {
-        return tokens::generate(name, role);
+    if let AdminCommand::Tokens(TokenCommand::Generate { name, role }) = &args.act {
+        return tokens::generate_token(name, role);
     }
     if let AdminCommand::Sandbox { service, act } = &args.act {
         return describe_error(&sandbox::run(&args.settings()?, &args.tls, service.as_deref(), act).await?);
     }
     let desk = AdminClient::of(&args)?;
     let answer = match args.act {
-        AdminCommand::Customers { quoted, after, limit } => desk.found(&quoted, after.as_deref(), limit).await?,
+        AdminCommand::Customers { query: quoted, after, limit } => desk.search_customers(&quoted, after.as_deref(), limit).await?,
         AdminCommand::System => desk.get("/admin/system").await?,
         AdminCommand::Openapi | AdminCommand::Sandbox { .. } => desk.get("/admin/openapi.json").await?, // The sandbox is answered above.
         AdminCommand::Freeze { wallet, message } => {
@@ -254,24 +254,24 @@ pub async fn run(args: Args) -> Result<(), CliError> {
             desk.post("/admin/freeze", body).await?
         }
         AdminCommand::Unfreeze { wallet } => desk.post("/admin/unfreeze", json!({"wallet": wallet})).await?,
-        AdminCommand::Intl(act) => intl_orders::run(&desk, act).await?,
+        AdminCommand::IntlOrders(act) => intl_orders::run(&desk, act).await?,
         AdminCommand::CardWithdrawals(act) => card_withdrawals::run(&desk, act).await?,
         AdminCommand::Webhooks(act) => webhooks::run(&desk, act).await?,
-        AdminCommand::Stuck { effect_id } => jobs::list(&desk, effect_id).await?,
+        AdminCommand::DeadLetters { job_id: effect_id } => jobs::list(&desk, effect_id).await?,
         AdminCommand::Resolve(resolve) => jobs::resolve(&desk, resolve).await?,
-        AdminCommand::CreditBack(credit) => jobs::credit_back(&desk, credit).await?,
-        AdminCommand::Keep(keep) => jobs::keep(&desk, keep).await?,
-        AdminCommand::Retry { effect_id } => desk.post("/admin/retry", json!({"effect_id": effect_id})).await?,
-        AdminCommand::Incoming(act) => incoming::ask(&desk, act).await?,
+        AdminCommand::Credit(credit) => jobs::credit_job(&desk, credit).await?,
+        AdminCommand::Keep(keep) => jobs::withhold_credit(&desk, keep).await?,
+        AdminCommand::Retry { job_id: effect_id } => desk.post("/admin/retry", json!({"effect_id": effect_id})).await?,
+        AdminCommand::Incoming(act) => incoming::run(&desk, act).await?,
         AdminCommand::Refunds(act) => refunds::run(&desk, act).await?,
-        AdminCommand::Approvals(act) => approvals::ask(&desk, act).await?,
-        AdminCommand::Lines(act) => lines::ask(&desk, act).await?,
-        AdminCommand::Chains(act) => chains::ask(&desk, act).await?,
+        AdminCommand::Approvals(act) => approvals::run(&desk, act).await?,
+        AdminCommand::Lines(act) => lines::run(&desk, act).await?,
+        AdminCommand::Chains(act) => chains::run(&desk, act).await?,
         AdminCommand::Reconciliation { now: true, .. } => desk.post("/admin/reconciliation/walk", json!({})).await?,
         AdminCommand::Reconciliation { after, .. } => desk.page("/admin/reconciliation", after).await?,
         AdminCommand::Events { after } => desk.page("/admin/events", after).await?,
         AdminCommand::LateReturns { after } => desk.page("/admin/late-returns", after).await?,
-        AdminCommand::Book {
+        AdminCommand::Attribute {
             transaction,
             account,
             amount,
@@ -300,9 +300,9 @@ pub async fn run(args: Args) -> Result<(), CliError> {
             desk.post("/admin/suspended/confirm", body).await?
         }
         AdminCommand::Audit { after } => desk.page("/admin/audit", after).await?,
-        AdminCommand::TokenCommand(act) => tokens::ask(&desk, act).await?,
+        AdminCommand::Tokens(act) => tokens::run(&desk, act).await?,
     };
-    desk.said(&answer)
+    desk.check(&answer)
 }
 
 fn describe_error(answer: &HttpResponse) -> Result<(), CliError> {

@@ -14,12 +14,12 @@ use crate::vault::Vault;
 pub struct Args {
     /// What to do
     #[command(subcommand)]
-    pub act: Act,
+    pub act: ConfigCommand,
 }
 
 /// What is done with settings.
 #[derive(Clone, Debug, clap::Subcommand)]
-pub enum Act {
+pub enum ConfigCommand {
     /// Load the settings as `purser serve` would, read the chains' keys, and list all that is missing or wrong, a line each, with its name; exit
     /// status 2 if anything is
     Check(serve::Args),
@@ -33,8 +33,8 @@ fn key_files(config: &Config) -> Result<(), CliError> {
         let read = key_file::load(&identity.signing_key_file);
         read.map_err(|error| wrong("identity.signing_key_file", &error))?;
     }
-    if !identity.secret_key_file.as_os_str().is_empty() {
-        let read = Vault::from_file(&identity.secret_key_file, false, Arc::new(SystemEntropy));
+    if !identity.vault_key_file.as_os_str().is_empty() {
+        let read = Vault::from_file(&identity.vault_key_file, false, Arc::new(SystemEntropy));
         read.map_err(|error| wrong("identity.secret_key_file", &error))?;
     }
     Ok(())
@@ -45,7 +45,7 @@ fn key_files(config: &Config) -> Result<(), CliError> {
 /// # Errors
 /// [`CliError::Usage`] with everything that is wrong.
 pub fn run(args: &Args) -> Result<(), CliError> {
-    let Act::Check(sources) = &args.act;
+    let ConfigCommand::Check(sources) = &args.act;
     let config = sources.settings()?;
     chains::keys(&config).map_err(|wrong| CliError::Usage(wrong.to_string()))?;
     key_files(&config)?;

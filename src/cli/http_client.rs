@@ -64,7 +64,7 @@ impl HttpResponse {
             frozen.unwrap_or_default(),
             hint.unwrap_or_default()
         );
-        CliError::Refused {
+        CliError::Rejected {
             status: self.status,
             what,
         }

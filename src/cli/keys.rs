@@ -22,12 +22,12 @@ use crate::vault::Vault;
 pub struct Args {
     /// What to do
     #[command(subcommand)]
-    pub act: Act,
+    pub act: KeysCommand,
 }
 
 /// What is done with keys.
 #[derive(Clone, Debug, clap::Subcommand)]
-pub enum Act {
+pub enum KeysCommand {
     /// Make a treasury key and a key that pays fees for each chain, the keys of tokens and of the vault, and an administrator's
     /// token, each in a file of mode 0600; a file that is there is kept. Prints addresses, and settings that name the files
     Create(CreateArgs),
@@ -49,7 +49,7 @@ pub struct CreateArgs {
 /// # Errors
 /// [`CliError::Io`] when a file cannot be made or read, [`CliError::Usage`] for a file that is there and is not such a key.
 pub fn run(args: &Args) -> Result<(), CliError> {
-    let Act::Create(args) = &args.act;
+    let KeysCommand::Create(args) = &args.act;
     let keys = ProductionKeys::create(&args.directory, &SystemEntropy)?;
     if args.json {
         return terminal::json(&keys.addresses(), true);

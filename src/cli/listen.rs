@@ -63,14 +63,14 @@ const CLOSE_EXPIRED: u16 = 4001;
 /// The account is frozen.
 const CLOSE_FROZEN: u16 = 4003;
 /// Events after our place are no longer kept.
-const CLOSE_GONE: u16 = 4010;
+const CLOSE_CURSOR_EXPIRED: u16 = 4010;
 /// We read too slowly.
 const CLOSE_SLOW: u16 = 4008;
 
 /// The server pings; a connection that is silent for longer is dead.
-const SILENCE: Duration = Duration::from_secs(120);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(120);
 
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+const MAX_BACKOFF: Duration = Duration::from_secs(30);
 
 /// Why a connection ended.
 #[derive(Debug, PartialEq, Eq)]
@@ -150,7 +150,7 @@ async fn follow(
         };
         match connect((server, &connector), &token, &mut cursor, forwarder).await? {
             ConnectionEnd::Unauthorized if refused => {
-                return Err(CliError::Refused {
+                return Err(CliError::Rejected {
                     status: 401,
                     what: "the stream does not take the token".to_owned(),
                 });
@@ -177,7 +177,7 @@ async fn follow(
 async fn backoff(pause: Duration, why: &str) -> Duration {
     terminal::progress(&format!("{why}; connecting again in {} s", pause.as_secs()));
     tokio::time::sleep(pause).await;
-    (pause * 2).min(LONGEST_PAUSE)
+    (pause * 2).min(MAX_BACKOFF)
 }
 
 /// The upgrade, with the token in its header: what is refused is refused in words of HTTP.
@@ -218,7 +218,7 @@ async fn connect(
     }
     let mut worked = false;
     loop {
-        let Ok(message) = tokio::time::timeout(SILENCE, socket.next()).await else {
+        let Ok(message) = tokio::time::timeout(IDLE_TIMEOUT, socket.next()).await else {
             return Ok(ConnectionEnd::Reconnect("the connection went silent".to_owned()));
         };
         let lost = |why: String| {
@@ -230,7 +230,7 @@ async fn connect(
         };
         match message {
             Some(Ok(Message::Text(text))) => {
-                if let Some(end) = cursor.take(&text)? {
+                if let Some(end) = cursor.handle_message(&text)? {
                     return Ok(end);
                 }
                 if let Some(forwarder) = forwarder.filter(|_| cursor.is_new) {
@@ -251,7 +251,7 @@ async fn connect(
                     CLOSE_EXPIRED => ConnectionEnd::Unauthorized,
                     // The token stays good: the next try is refused with the operator's words, until the account is thawed.
                     CLOSE_FROZEN => ConnectionEnd::Failed("the account is frozen".to_owned()),
-                    CLOSE_GONE => cursor.skip(&why),
+                    CLOSE_CURSOR_EXPIRED => cursor.skip(&why),
                     CLOSE_SLOW => ConnectionEnd::Reconnect("too slow for the stream".to_owned()),
                     _ => lost(format!("the server closed the stream ({code} {why})")),
                 });
@@ -290,7 +290,7 @@ impl StreamCursor {
     }
 
     /// Prints an event once and moves on. Kinds of messages we do not know are passed over.
-    fn take(&mut self, text: &str) -> Result<Option<ConnectionEnd>, CliError> {
+    fn handle_message(&mut self, text: &str) -> Result<Option<ConnectionEnd>, CliError> {
         let Ok(mut message) = serde_json::from_str::<Value>(text) else {
             return Ok(Some(ConnectionEnd::Failed(
                 "the server sent something that is not JSON".to_owned(),

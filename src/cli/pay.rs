@@ -4,7 +4,7 @@
 //! again, which never buys twice; a second one is never signed.
 
 mod outcome;
-mod shown;
+mod output;
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use reqwest::Url;
 use serde_json::{Value, json};
 
 use self::outcome::PurchaseOutcome;
-use self::shown::{current_status, masked};
+use self::output::{current_status, masked};
 use super::http_client::{HttpClient, HttpResponse, at, parse_url};
 use super::session::{Session, mpp_offer, payment_required};
 use super::{CliError, NetworkArg, TlsArgs, WalletArgs, terminal};
@@ -39,7 +39,7 @@ pub struct Args {
     /// A name for this purchase, 16 to 128 letters, digits, - and _: bought once under it within 24 hours, however often
     /// this is run. By x402 only
     #[arg(long, conflicts_with = "mpp", value_name = "NAME", allow_hyphen_values = true)]
-    pub id: Option<String>,
+    pub payment_identifier: Option<String>,
     /// Which wallet pays
     #[command(flatten)]
     pub file: WalletArgs,
@@ -48,7 +48,7 @@ pub struct Args {
     pub tls: TlsArgs,
     /// Refuse to sign for more than this many US dollars
     #[arg(long, value_name = "USD", default_value = "25", allow_negative_numbers = true)]
-    pub max: String,
+    pub max_usd: String,
     /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
@@ -57,14 +57,14 @@ pub struct Args {
     pub wait: bool,
     /// Wait as --wait does, and show card number and CVV in full
     #[arg(long)]
-    pub show: bool,
+    pub show_details: bool,
 }
 
 /// How often the same payment is sent again while its outcome is open.
 const MAX_SENDS: u32 = 10;
 
 /// How long `--wait` waits for a card.
-const CARD_PATIENCE: Duration = Duration::from_secs(180);
+const CARD_TIMEOUT: Duration = Duration::from_secs(180);
 
 /// Between two looks at a card; the contract asks for 2 to 3 seconds.
 const CARD_POLL: Duration = Duration::from_secs(2);
@@ -76,9 +76,9 @@ const CARD_POLL: Duration = Duration::from_secs(2);
 /// [`CliError::Unseen`] it has.
 pub async fn run(args: Args) -> Result<(), CliError> {
     let url = parse_url(&args.url)?;
-    let max = Cents::parse(&args.max)
+    let max = Cents::parse(&args.max_usd)
         .and_then(Usdc::from_cents)
-        .map_err(|error| CliError::Usage(format!("--max {}: {error}", args.max)))?;
+        .map_err(|error| CliError::Usage(format!("--max {}: {error}", args.max_usd)))?;
     check_options(&args)?;
     let path = args.file.path()?;
     let (wallet, made) = TestWallet::load_or_create(&path, &SystemEntropy)?;
@@ -89,12 +89,12 @@ pub async fn run(args: Args) -> Result<(), CliError> {
     let first = remote.get(&url, &[]).await?;
     if first.is_success() {
         terminal::progress("this is free: nothing was paid");
-        return show(&first.body, args.json);
+        return print_card(&first.body, args.json);
     }
     let payment = sign(&first, &args, &wallet, max)?;
     let mut body = settle(&remote, &url, &payment).await?;
     let session = Session::new(&path, &wallet, payment.network);
-    if session.keep(&url, &body)? {
+    if session.persist_tokens(&url, &body)? {
         terminal::progress("the account's tokens are kept beside the wallet");
     } else {
         terminal::progress("no tokens came with this answer; `purser token` signs the wallet in");
@@ -104,15 +104,15 @@ pub async fn run(args: Args) -> Result<(), CliError> {
         body.remove("auth");
     }
     let mut waited = Ok(());
-    if args.wait || args.show {
-        match wait_for_card(&remote, &url, &session, &body, args.show).await {
-            Ok(Some(card)) => current_status(&mut body, masked(card, args.show)),
+    if args.wait || args.show_details {
+        match wait_for_card(&remote, &url, &session, &body, args.show_details).await {
+            Ok(Some(card)) => current_status(&mut body, masked(card, args.show_details)),
             Ok(None) => {}
             // The purchase stands; its result is printed whatever became of the waiting.
             Err(error) => waited = Err(CliError::NotObserved(error.to_string())),
         }
     }
-    show(&body, args.json)?;
+    print_card(&body, args.json)?;
     let end = PurchaseOutcome::of(&body);
     if !args.json && end != PurchaseOutcome::Failed {
         terminal::result(&end.message(&body))?;
@@ -125,7 +125,7 @@ pub async fn run(args: Args) -> Result<(), CliError> {
 
 /// What cannot be had is said before a wallet is made or a server asked.
 fn check_options(args: &Args) -> Result<(), CliError> {
-    if let Some(id) = args.id.as_deref().filter(|id| !is_identifier(id)) {
+    if let Some(id) = args.payment_identifier.as_deref().filter(|id| !is_identifier(id)) {
         return Err(CliError::Usage(format!(
             "--id {id}: a name is 16 to 128 letters, digits, - and _"
         )));
@@ -169,7 +169,7 @@ fn sign(challenge: &HttpResponse, args: &Args, wallet: &TestWallet, max: Usdc) -
         });
     }
     let mut required = payment_required(challenge)?;
-    if let Some(id) = &args.id
+    if let Some(id) = &args.payment_identifier
         && !required.identify(id)
     {
         return Err(CliError::Usage(
@@ -290,11 +290,11 @@ async fn wait_for_card(
         card_url.query_pairs_mut().append_pair("details", "false");
     }
     terminal::progress(&format!("waiting for {card_id}"));
-    let seen = tokio::time::timeout(CARD_PATIENCE, poll_until_ready(remote, &card_url, session)).await;
+    let seen = tokio::time::timeout(CARD_TIMEOUT, poll_until_ready(remote, &card_url, session)).await;
     seen.unwrap_or_else(|_| {
         Err(CliError::Connection(format!(
             "{card_id} is not made after {} s; GET /get-card-data with what `purser token` gives shows it later",
-            CARD_PATIENCE.as_secs()
+            CARD_TIMEOUT.as_secs()
         )))
     })
     .map(Some)
@@ -331,9 +331,9 @@ async fn read_card(remote: &HttpClient, card_url: &Url, session: &Session<'_>) -
     remote.get(card_url, &[("authorization", &bearer)]).await
 }
 
-fn show(body: &Value, as_json: bool) -> Result<(), CliError> {
+fn print_card(body: &Value, as_json: bool) -> Result<(), CliError> {
     if as_json {
         return terminal::json(body, true);
     }
-    shown::lines(body).iter().try_for_each(|line| terminal::result(line))
+    output::lines(body).iter().try_for_each(|line| terminal::result(line))
 }

@@ -10,7 +10,7 @@ use purser_actors::id::DiscrepancyId;
 use purser_storage::Store;
 use serde_json::{Value, json};
 
-use super::store_commands::{self, failed, find};
+use super::store_commands::{self, failed, open_or_connect};
 use super::{CliError, TokenArgs, serve, terminal};
 use crate::service::dependencies;
 
@@ -41,8 +41,8 @@ pub struct ReconcileArgs {
 /// What was compared, and what differs.
 struct Report {
     compared: u64,
-    complete: bool,
-    differences: Vec<Value>,
+    completed: bool,
+    discrepancies: Vec<Value>,
 }
 
 /// Runs `purser reconcile`.
@@ -51,11 +51,11 @@ struct Report {
 /// When the store cannot be opened, a list cannot be read, or anything differs.
 pub async fn run(args: ReconcileArgs) -> Result<(), CliError> {
     let config = args.serve.settings()?;
-    let (store, data) = match find(&config, &args.token)? {
-        store_commands::Found::Store(store, data) => (store, data),
-        store_commands::Found::Service(running) => {
+    let (store, data) = match open_or_connect(&config, &args.token)? {
+        store_commands::StoreAccess::Store(store, data) => (store, data),
+        store_commands::StoreAccess::Service(running) => {
             let patience = Duration::from_secs(args.timeout);
-            return conclude(&args, &Report::told(running.compare(patience).await?));
+            return conclude(&args, &Report::from_json(running.compare(patience).await?));
         }
     };
     let as_store: Arc<dyn Store> = store.clone();
@@ -87,7 +87,7 @@ fn conclude(args: &ReconcileArgs, report: &Report) -> Result<(), CliError> {
     } else {
         report.print()?;
     }
-    match (report.differences.len(), report.complete) {
+    match (report.discrepancies.len(), report.completed) {
         (0, true) => Ok(()),
         (0, false) => Err(failed("a list could not be read: nothing is proved")),
         (1, _) => Err(failed("books and lists differ: 1 difference")),
@@ -118,34 +118,34 @@ impl Report {
     fn of(walk: &ReconciliationCursor, found: &[DiscrepancyDetails]) -> Self {
         let differences = found.iter().map(|one| {
             json!({
-                "difference_id": DiscrepancyId::of(one.source, &one.key).to_string(),
+                "difference_id": DiscrepancyId::for_entry(one.source, &one.key).to_string(),
                 "kind": one.kind.name(), "source": one.source.name(), "key": one.key, "subject": one.subject,
-                "ours": one.ours, "theirs": one.theirs,
+                "ours": one.internal, "theirs": one.external,
             })
         });
         Self {
             compared: walk.compared,
-            complete: !walk.skipped,
-            differences: differences.collect(),
+            completed: !walk.skipped,
+            discrepancies: differences.collect(),
         }
     }
 
     /// As a running service gave it.
-    fn told(report: Value) -> Self {
+    fn from_json(report: Value) -> Self {
         Self {
             compared: report["compared"].as_u64().unwrap_or_default(),
-            complete: report["complete"] == true,
-            differences: report["differences"].as_array().cloned().unwrap_or_default(),
+            completed: report["complete"] == true,
+            discrepancies: report["differences"].as_array().cloned().unwrap_or_default(),
         }
     }
 
     fn to_json(&self) -> Value {
-        json!({"compared": self.compared, "complete": self.complete, "differences": self.differences})
+        json!({"compared": self.compared, "complete": self.completed, "differences": self.discrepancies})
     }
 
     fn print(&self) -> Result<(), CliError> {
         terminal::result(&format!("compared  {} entries of lists and books", self.compared))?;
-        for one in &self.differences {
+        for one in &self.discrepancies {
             let text = |name: &str, none: &str| one[name].as_str().unwrap_or(none).to_owned();
             terminal::result(&format!(
                 "DIFFERS   {} at {}: {} ({}): ours {}, theirs {}",
@@ -157,9 +157,9 @@ impl Report {
                 text("theirs", "nothing"),
             ))?;
         }
-        if !self.complete {
+        if !self.completed {
             terminal::result("LEFT OUT  a list that could not be read to its end")?;
-        } else if self.differences.is_empty() {
+        } else if self.discrepancies.is_empty() {
             terminal::result("Books and lists agree.")?;
         }
         Ok(())

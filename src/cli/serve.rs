@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::{CliError, terminal};
-use crate::config::{Config, ConfigSources, LogFormat, Misfit, SettlementKind};
+use crate::config::{Config, ConfigSources, LogFormat, InvalidSetting, SettlementKind};
 use crate::service::{Service, chains};
 use crate::settlement::settings;
 use crate::system::raise_open_file_limit;
@@ -56,11 +56,11 @@ impl Args {
             env: env.collect(),
             flags,
         };
-        let wrong = |e: Misfit| CliError::Usage(e.to_string());
+        let wrong = |e: InvalidSetting| CliError::Usage(e.to_string());
         let config = Config::load(&sources).map_err(wrong)?;
         if config.settlement.kind == SettlementKind::Chains {
             // Before anything asks a chain for its name.
-            let in_effect = settings::names(&config).map_err(wrong)?.take_effect();
+            let in_effect = settings::names(&config).map_err(wrong)?.configure();
             in_effect.map_err(|[base, solana]| CliError::Usage(format!("this process is for {base} and {solana}")))?;
         }
         Ok(config)

@@ -37,7 +37,7 @@ const MAX_BODY_BYTES: usize = 64 * 1024;
 /// Words that are read in one go.
 const CALLBACKS: usize = 1_000;
 /// How often words are looked for.
-const TELL_EVERY: Duration = Duration::from_millis(200);
+const EVENT_POLL_INTERVAL: Duration = Duration::from_millis(200);
 /// How long a callback may take.
 const CALLBACK_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -58,10 +58,10 @@ pub struct Args {
     pub token_file: Option<PathBuf>,
     /// The service that callbacks go to, for example http://127.0.0.1:8402. Without it nobody is called and the service asks
     #[arg(long, value_name = "URL")]
-    pub callback_to: Option<Url>,
+    pub callback_url: Option<Url>,
     /// The service on whose sandbox's chains deposits are seen and the bridge acts. Without it there are chains of our own
     #[arg(long, value_name = "URL")]
-    pub chain_of: Option<Url>,
+    pub chain_url: Option<Url>,
     /// Print the protocol's OpenAPI document and exit
     #[arg(long)]
     pub openapi: bool,
@@ -99,8 +99,8 @@ pub async fn run(args: Args) -> Result<(), CliError> {
     };
     let listener = TcpListener::bind(args.listen).await.map_err(io)?;
     let address = listener.local_addr().map_err(io)?;
-    sandbox.identity_check.show_pages_at(format!("http://{address}"));
-    if let Some(service) = &args.callback_to {
+    sandbox.identity_check.set_pages_origin(format!("http://{address}"));
+    if let Some(service) = &args.callback_url {
         spawn_callbacks(&sandbox, service, &CallbackKey::of_token(&token))?;
     }
     let router = server::router(&sandbox.providers(), token).merge(control_routes(&sandbox));
@@ -121,13 +121,13 @@ type ChainHandles = (Arc<dyn ChainRpc>, Arc<dyn DepositSource>);
 
 /// A service's chains, or our own.
 fn chains(args: &Args, config: &Config, clock: &Arc<dyn Clock>) -> Result<ChainHandles, CliError> {
-    if let Some(service) = &args.chain_of {
+    if let Some(service) = &args.chain_url {
         let wrong = |e| CliError::Usage(format!("--chain-of: {e}"));
-        let chains = RemoteChains::of(service).map_err(wrong)?;
+        let chains = RemoteChains::connect(service).map_err(wrong)?;
         let base = RemoteDepositSource::of(service).map_err(wrong)?;
         return Ok((Arc::new(chains), Arc::new(base)));
     }
-    let chains = SandboxSettlement::open(&args.data, config.sandbox.faucet_usdc, clock.clone(), &SystemEntropy);
+    let chains = SandboxSettlement::open(&args.data, config.sandbox.initial_balance_usdc, clock.clone(), &SystemEntropy);
     let chains = Arc::new(chains.map_err(|e| CliError::Connection(format!("the sandbox's chains: {e}")))?);
     Ok((chains.clone(), chains))
 }
@@ -146,7 +146,7 @@ fn control_routes(sandbox: &SandboxProviders) -> Router {
         body_timeout: BODY_TIMEOUT,
     }));
     let program = reloadable_cards::router(Arc::new(reloadable_cards::ReloadableCardControl {
-        program: sandbox.program.clone(),
+        reloadable_cards: sandbox.reloadable_cards.clone(),
         max_body_bytes: MAX_BODY_BYTES,
         body_timeout: BODY_TIMEOUT,
     }));
@@ -159,23 +159,23 @@ fn spawn_callbacks(sandbox: &SandboxProviders, service: &Url, key: &CallbackKey)
     let at = |path: &str| service.join(path).map(String::from).map_err(wrong);
     sandbox
         .identity_check
-        .call_back_to(at("/identity-callback")?, key.clone());
-    let rails = sandbox.rails.clone();
+        .set_callback(at("/identity-callback")?, key.clone());
+    let rails = sandbox.payouts.clone();
     let payouts = async move |after| {
         let news = rails.events_after(after, CALLBACKS).await.unwrap_or_default();
-        news.last().map(|word| word.number)
+        news.last().map(|word| word.position)
     };
     tokio::spawn(post_callback("payouts", payouts, at("/payout-callback")?, key.clone()));
-    let program = sandbox.program.clone();
+    let program = sandbox.reloadable_cards.clone();
     let cards = async move |after| {
         let news = program.events_after(after, CALLBACKS).await.unwrap_or_default();
-        news.last().map(|word| word.number)
+        news.last().map(|word| word.position)
     };
     tokio::spawn(post_callback("cards", cards, at("/card-callback")?, key.clone()));
     let bank = sandbox.bank.clone();
     let deposits = async move |after| {
         // Not as the service reads it: a fault that the desk ordered is the service's to meet.
-        let came_in = bank.state().await.map_or(0, |state| state.came_in);
+        let came_in = bank.state().await.map_or(0, |state| state.deposits);
         (came_in > after).then_some(came_in)
     };
     tokio::spawn(post_callback("deposits", deposits, at("/bank-callback")?, key.clone()));
@@ -216,7 +216,7 @@ async fn post_callback(
     };
     let mut told = 0;
     loop {
-        tokio::time::sleep(TELL_EVERY).await;
+        tokio::time::sleep(EVENT_POLL_INTERVAL).await;
         let Some(last) = news(told).await else { continue };
         told = last;
         let (id, at) = (format!("msg_{what}_{told}"), SystemClock.now().seconds().to_string());

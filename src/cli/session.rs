@@ -51,7 +51,7 @@ impl<'a> Session<'a> {
 
     /// Keeps the `auth` object of a paid answer, if there is one and the wallet has not signed in: those tokens may do less.
     /// Says whether there was one.
-    pub(super) fn keep(&self, server: &Url, body: &Value) -> Result<bool, CliError> {
+    pub(super) fn persist_tokens(&self, server: &Url, body: &Value) -> Result<bool, CliError> {
         let Some(tokens) = body
             .get("auth")
             .and_then(|auth| StoredTokens::read(auth, &body["user_id"]))

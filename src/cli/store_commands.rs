@@ -9,13 +9,13 @@ use purser_actors::kernel::event_record::rfc3339;
 use purser_actors::port::{Clock as _, Timestamp};
 use purser_storage::{JournalStore, OpenError, RestoreMarker, Store};
 
-use super::running::RunningService;
+use super::running_service::RunningService;
 use super::serve;
 use super::{CliError, TokenArgs, terminal};
 use crate::config::Config;
 use crate::revocations;
 use crate::service::copies::documents_of;
-use crate::service::restore::{Known, keep_end, known, outgoing_since};
+use crate::service::restore::{LogCoverage, persist_log_end, log_coverage, outgoing_since};
 use crate::service::{DataDir, ServiceError, dependencies};
 use crate::system::SystemClock;
 use crate::vault::document_backup;
@@ -69,7 +69,7 @@ pub struct RestoreArgs {
 }
 
 /// The store of a data directory, or the service that has it.
-pub(super) enum Found {
+pub(super) enum StoreAccess {
     /// No other process has it.
     Store(Arc<JournalStore>, DataDir),
     /// A service runs on it.
@@ -77,10 +77,10 @@ pub(super) enum Found {
 }
 
 /// Opens the store, or finds the service that runs on it.
-pub(super) fn find(config: &Config, token: &TokenArgs) -> Result<Found, CliError> {
+pub(super) fn open_or_connect(config: &Config, token: &TokenArgs) -> Result<StoreAccess, CliError> {
     match attempt(config)? {
-        Ok((store, data)) => Ok(Found::Store(store, data)),
-        Err(ServiceError::Open(OpenError::Locked(_))) => RunningService::of(config, token).map(Found::Service),
+        Ok((store, data)) => Ok(StoreAccess::Store(store, data)),
+        Err(ServiceError::Open(OpenError::Locked(_))) => RunningService::of(config, token).map(StoreAccess::Service),
         Err(error) => Err(failed(error)),
     }
 }
@@ -112,8 +112,8 @@ pub(super) fn failed(error: impl std::fmt::Display) -> CliError {
 /// When the store cannot be opened, or the books are not right.
 pub async fn verify(args: VerifyArgs) -> Result<(), CliError> {
     let config = args.serve.settings()?;
-    let report = match find(&config, &args.token)? {
-        Found::Store(store, data) => {
+    let report = match open_or_connect(&config, &args.token)? {
+        StoreAccess::Store(store, data) => {
             let as_store: Arc<dyn Store> = store.clone();
             let world = dependencies::open_dependencies(&config, &data, &as_store)
                 .await
@@ -124,14 +124,14 @@ pub async fn verify(args: VerifyArgs) -> Result<(), CliError> {
             store.close();
             report
         }
-        Found::Service(running) => running.verify(&config).await?,
+        StoreAccess::Service(running) => running.verify(&config).await?,
     };
     if args.json {
         terminal::json(&serde_json::to_value(&report).map_err(failed)?, true)?;
     } else {
         print(&report)?;
     }
-    match report.findings.len() {
+    match report.problems.len() {
         0 => Ok(()),
         1 => Err(failed("the books are not right: 1 finding")),
         n => Err(failed(format!("the books are not right: {n} findings"))),
@@ -143,17 +143,17 @@ fn print(report: &VerifyReport) -> Result<(), CliError> {
     terminal::result(&format!("read      {}", entities.join(", ")))?;
     terminal::result(&format!("folded    {} events", report.events))?;
     terminal::result(&format!("summed    {} ledger transactions", report.transactions))?;
-    terminal::result(&format!("chained   {} acts of operators", report.acts))?;
+    terminal::result(&format!("chained   {} acts of operators", report.audit_entries))?;
     for (place, atomic) in &report.balances {
         terminal::result(&format!("balance   {place}: {} USDC", dollars(*atomic)))?;
     }
     for (status, n) in &report.payments {
         terminal::result(&format!("payments  {status}: {n}"))?;
     }
-    terminal::result(&format!("in flight {} effects", report.open_effects))?;
+    terminal::result(&format!("in flight {} effects", report.pending_jobs))?;
     terminal::result(&format!(
         "waiting   {} effects that are not due yet",
-        report.waiting_effects
+        report.scheduled_jobs
     ))?;
     terminal::result(&format!(
         "on chain  {} transfers that no payment claims",
@@ -165,10 +165,10 @@ fn print(report: &VerifyReport) -> Result<(), CliError> {
             report.unlisted_payments
         ))?;
     }
-    for finding in &report.findings {
+    for finding in &report.problems {
         terminal::result(&format!("WRONG     {finding}"))?;
     }
-    if report.findings.is_empty() {
+    if report.problems.is_empty() {
         terminal::result("The books are right.")?;
     }
     Ok(())
@@ -197,11 +197,11 @@ pub async fn backup(args: BackupArgs) -> Result<(), CliError> {
         return Err(CliError::Usage(format!("{file} is there already; --force replaces it")));
     }
     let config = args.serve.settings()?;
-    let (store, data) = match find(&config, &args.token)? {
-        Found::Store(store, data) => (store, data),
-        Found::Service(running) => return running.backup(&config, &args.file).await,
+    let (store, data) = match open_or_connect(&config, &args.token)? {
+        StoreAccess::Store(store, data) => (store, data),
+        StoreAccess::Service(running) => return running.backup(&config, &args.file).await,
     };
-    keep_place(&*store, &data).await?;
+    persist_log_position(&*store, &data).await?;
     let seq = store.backup(&args.file).map_err(failed)?;
     let named = documents_of(&*store).await.map_err(failed)?;
     store.close();
@@ -221,7 +221,7 @@ pub async fn backup(args: BackupArgs) -> Result<(), CliError> {
 
 /// Keeps in the store where its log of revocations ends, so that the backup tells which logs go on from it. A log that cannot be read
 /// keeps no backup from being made: then the place of the last start is in it.
-async fn keep_place(store: &dyn Store, data: &DataDir) -> Result<(), CliError> {
+async fn persist_log_position(store: &dyn Store, data: &DataDir) -> Result<(), CliError> {
     let log = data.revocations();
     let found = match revocations::read(&log) {
         Ok(found) => found,
@@ -230,9 +230,9 @@ async fn keep_place(store: &dyn Store, data: &DataDir) -> Result<(), CliError> {
             return Ok(());
         }
     };
-    match known(store, &found).await.map_err(failed)? {
-        Known::All(_) => keep_end(store, found.end()).await.map_err(failed),
-        Known::Part(_) => Ok(()),
+    match log_coverage(store, &found).await.map_err(failed)? {
+        LogCoverage::Complete(_) => persist_log_end(store, found.end()).await.map_err(failed),
+        LogCoverage::Partial(_) => Ok(()),
     }
 }
 
@@ -290,7 +290,7 @@ pub async fn restore(args: RestoreArgs) -> Result<(), CliError> {
     })?;
     let data = DataDir::at(&config.data_dir);
     terminal::result(&format!("restored up to sequence {}", mark.seq))?;
-    if !data.vault_keys().exists() && config.identity.secret_key_file.as_os_str().is_empty() {
+    if !data.vault_keys().exists() && config.identity.vault_key_file.as_os_str().is_empty() {
         let to = config.data_dir.display();
         terminal::progress(&format!(
             "keys are in no backup: before the service starts, copy *.keys from the data directory that was backed up into {to}"
@@ -299,15 +299,15 @@ pub async fn restore(args: RestoreArgs) -> Result<(), CliError> {
     let (store, _) = open(&config)?;
     let named = documents_of(&*store).await.map_err(failed)?;
     let found = revocations::read(&data.revocations()).map_err(failed)?;
-    let known = known(&*store, &found).await.map_err(failed)?;
+    let known = log_coverage(&*store, &found).await.map_err(failed)?;
     store.close();
-    say_what_is_known(&mark, &data, known)?;
+    print_restore_summary(&mark, &data, known)?;
     let missing = document_backup::load(&papers, &data.documents(), &named).map_err(failed)?;
     check_documents(&missing, &data)
 }
 
 /// What a restore brings about at the first start, and what nobody can know after it.
-fn say_what_is_known(mark: &RestoreMarker, data: &DataDir, known: Known<'_>) -> Result<(), CliError> {
+fn print_restore_summary(mark: &RestoreMarker, data: &DataDir, known: LogCoverage<'_>) -> Result<(), CliError> {
     let at = |ms: u64| rfc3339(Timestamp(ms));
     let log = data.revocations();
     terminal::result(&format!(
@@ -316,19 +316,19 @@ fn say_what_is_known(mark: &RestoreMarker, data: &DataDir, known: Known<'_>) -> 
         at(mark.restored_at_ms)
     ))?;
     terminal::result(&match known {
-        Known::All(entries) => format!(
+        LogCoverage::Complete(entries) => format!(
             "{} goes on from the backup: the first start ends again every session, API key and operator's token that it names since \
              ({} lines), and leaves accounts frozen or not as it last says",
             log.display(),
             entries.len()
         ),
-        Known::Part(_) if !log.exists() => format!(
+        LogCoverage::Partial(_) if !log.exists() => format!(
             "{} is not there yet: copy the newest there before the first start. Without one that goes on from the backup, every session, \
              API key and operator's token of before is suspended until confirmed (`purser admin confirm`), and a freeze made after the \
              backup is not known",
             log.display(),
         ),
-        Known::Part(entries) => format!(
+        LogCoverage::Partial(entries) => format!(
             "{} does not go on from the backup ({} lines): from the first start on every session, API key and operator's token of \
              before is suspended until confirmed (`purser admin confirm`); what the file names is ended, and accounts that it leaves \
              frozen are frozen, besides those of the backup. A freeze that is in neither is not known. Put the log of the lost service \

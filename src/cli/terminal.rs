@@ -52,12 +52,12 @@ pub(super) fn progress(line: &str) {
 }
 
 /// Lines of standard input. At a terminal each is prompted for.
-pub(super) struct Typing {
+pub(super) struct HiddenInput {
     /// The terminal's mode before, which shows what is typed.
     before: Option<Termios>,
 }
 
-impl Typing {
+impl HiddenInput {
     /// From now on nothing that is typed shows, until this is dropped or Ctrl-C is pressed. Within a runtime.
     pub(super) fn hidden() -> Result<Self, CliError> {
         let stdin = std::io::stdin();
@@ -95,7 +95,7 @@ impl Typing {
     }
 }
 
-impl Drop for Typing {
+impl Drop for HiddenInput {
     fn drop(&mut self) {
         if let Some(before) = &self.before {
             let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, before);

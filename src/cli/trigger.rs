@@ -17,7 +17,7 @@ pub struct Args {
     pub event: Option<String>,
     /// The server. Default: where the service of the data directory listened last, else http://127.0.0.1:8402
     #[arg(long, value_name = "URL")]
-    pub at: Option<String>,
+    pub url: Option<String>,
     /// Which server, without --at
     #[command(flatten)]
     pub server: ServerArgs,
@@ -96,7 +96,7 @@ pub async fn run(args: Args) -> Result<(), CliError> {
         let error = format!("{event} cannot be triggered; `purser trigger` lists what can");
         return Err(CliError::Usage(error));
     };
-    let server = args.server.server(args.at.as_deref())?;
+    let server = args.server.server(args.url.as_deref())?;
     let (wallet, _) = TestWallet::load_or_create(&args.file.path()?, &SystemEntropy)?;
     let remote = HttpClient::new(&args.tls, &server)?;
     let address = wallet.address(Network::from(args.network));
@@ -145,13 +145,13 @@ async fn buy(args: &Args, server: &Url, path: &str) -> Result<(), CliError> {
         url: at(server, path)?.to_string(),
         network: Some(args.network),
         mpp: false,
-        id: None,
+        payment_identifier: None,
         file: args.file.clone(),
         tls: args.tls.clone(),
-        max: MAX_USD.to_owned(),
+        max_usd: MAX_USD.to_owned(),
         json: false,
         wait: false,
-        show: false,
+        show_details: false,
     })
     .await
 }

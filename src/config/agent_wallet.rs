@@ -19,29 +19,29 @@ use crate::outbound::client::CallLimits;
 #[serde(deny_unknown_fields)]
 pub struct AgentWalletConfig {
     #[serde(deserialize_with = "text::cents")]
-    pub per_call_usd: Cents,
+    pub default_per_call_cap_usd: Cents,
     #[serde(deserialize_with = "text::cents")]
-    pub per_day_usd: Cents,
+    pub default_daily_cap_usd: Cents,
     #[serde(deserialize_with = "text::ceiling")]
-    pub calls_per_minute: u32,
+    pub max_calls_per_minute: u32,
 }
 
 impl AgentWalletConfig {
     /// How often an account may have its agents pay and transfer.
     pub fn rate_limit(&self, of_service: &super::Limits) -> super::Limits {
         super::Limits {
-            requests_per_window: self.calls_per_minute,
+            requests_per_window: self.max_calls_per_minute,
             window_seconds: 60,
             payments_per_window: 0,
-            tracked_callers: of_service.tracked_callers,
+            max_tracked_callers: of_service.max_tracked_callers,
         }
     }
 
     /// What a new wallet may spend until a person says otherwise.
     pub fn default_caps(&self) -> WalletCaps {
         WalletCaps {
-            per_call: self.per_call_usd,
-            per_day: (self.per_day_usd > Cents::ZERO).then_some(self.per_day_usd),
+            per_call: self.default_per_call_cap_usd,
+            per_day: (self.default_daily_cap_usd > Cents::ZERO).then_some(self.default_daily_cap_usd),
         }
     }
 }
@@ -49,25 +49,25 @@ impl AgentWalletConfig {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Outbound {
-    pub ports: Vec<u16>,
-    pub listed_hosts: Vec<String>,
+    pub allowed_ports: Vec<u16>,
+    pub allowed_hosts: Vec<String>,
     pub connect_timeout_ms: u64,
-    pub timeout_ms: u64,
-    pub max_body_bytes: usize,
-    pub max_header_bytes: usize,
+    pub response_timeout_ms: u64,
+    pub max_response_body_bytes: usize,
+    pub max_response_header_bytes: usize,
 }
 
 impl Outbound {
     pub fn policy(&self) -> AddressPolicy {
-        AddressPolicy::new(&self.ports, &self.listed_hosts)
+        AddressPolicy::new(&self.allowed_ports, &self.allowed_hosts)
     }
 
     pub const fn limits(&self) -> CallLimits {
         CallLimits {
             connect: Duration::from_millis(self.connect_timeout_ms),
-            whole: Duration::from_millis(self.timeout_ms),
-            body_bytes: self.max_body_bytes,
-            header_bytes: self.max_header_bytes,
+            total: Duration::from_millis(self.response_timeout_ms),
+            body_bytes: self.max_response_body_bytes,
+            header_bytes: self.max_response_header_bytes,
         }
     }
 }

@@ -16,12 +16,12 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
 pub use self::bridge::{Bridge, BridgeFinality, is_used as bridge_is_used};
-use super::validate::Found;
+use super::validate::ConfigErrors;
 use super::{Config, SettlementKind, text};
 use crate::secret::Secret;
 
 /// Highest number of blocks or slots that a depth may name: the followers of the chains store that many.
-const DEEPEST: u64 = 64;
+const MAX_FINALITY_BLOCKS: u64 = 64;
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -153,7 +153,7 @@ pub enum Location {
     /// In a variable of the environment.
     Env(String),
     /// Written into the settings.
-    Here(Secret<String>),
+    Inline(Secret<String>),
 }
 
 impl Location {
@@ -162,7 +162,7 @@ impl Location {
     }
 
     /// Whether the settings name where it is, and do not have it themselves.
-    pub const fn is_elsewhere(&self) -> bool {
+    pub const fn is_indirect(&self) -> bool {
         matches!(self, Self::File(_) | Self::Env(_))
     }
 }
@@ -177,7 +177,7 @@ impl<'de> Deserialize<'de> for Location {
         } else if let Some(name) = text.strip_prefix("env:") {
             Self::Env(name.to_owned())
         } else {
-            Self::Here(Secret::new(text))
+            Self::Inline(Secret::new(text))
         })
     }
 }
@@ -199,9 +199,9 @@ impl<'de> Deserialize<'de> for Depth {
             ("confirmed", _) => Ok(Self::Confirmed),
             ("safe", _) => Ok(Self::Safe),
             ("finalized", _) => Ok(Self::Finalized),
-            (_, Ok(blocks @ 1..=DEEPEST)) => Ok(Self::Blocks(blocks)),
+            (_, Ok(blocks @ 1..=MAX_FINALITY_BLOCKS)) => Ok(Self::Blocks(blocks)),
             _ => Err(D::Error::custom(format!(
-                "{text:?} is none of: confirmed, safe, finalized, a number of blocks from 1 to {DEEPEST}"
+                "{text:?} is none of: confirmed, safe, finalized, a number of blocks from 1 to {MAX_FINALITY_BLOCKS}"
             ))),
         }
     }
@@ -216,7 +216,7 @@ pub struct FinalityStep {
     pub depth: Depth,
 }
 
-fn bound<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Usdc>, D::Error> {
+fn optional_bound_usd<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Usdc>, D::Error> {
     text::usdc(from).map(Some)
 }
 
@@ -246,7 +246,7 @@ fn ether<'de, D: Deserializer<'de>>(from: D) -> Result<u128, D::Error> {
 }
 
 /// Checks that need neither a secret nor a node. Skipped unless `settlement.kind` is `chains`.
-pub(super) fn check(config: &Config, found: &mut Found) {
+pub(super) fn check(config: &Config, found: &mut ConfigErrors) {
     if config.settlement.kind != SettlementKind::Chains {
         return;
     }
@@ -308,7 +308,7 @@ pub(super) fn check(config: &Config, found: &mut Found) {
     );
 }
 
-fn endpoints(key: &str, nodes: &[Endpoint], found: &mut Found) {
+fn endpoints(key: &str, nodes: &[Endpoint], found: &mut ConfigErrors) {
     found.require(
         !nodes.is_empty(),
         key.to_owned(),
@@ -324,16 +324,16 @@ fn endpoints(key: &str, nodes: &[Endpoint], found: &mut Found) {
     }
 }
 
-fn secret(key: &str, location: &Location, found: &mut Found) {
+fn secret(key: &str, location: &Location, found: &mut ConfigErrors) {
     found.require(
-        location.is_elsewhere(),
+        location.is_indirect(),
         key.to_owned(),
         "name where the key is, as file:<path> (mode 0600) or env:<variable>; keys are not written into settings",
     );
 }
 
 /// One step after the other covers all amounts, and more money never needs less.
-fn steps(key: &str, finality: &[FinalityStep], found: &mut Found) {
+fn steps(key: &str, finality: &[FinalityStep], found: &mut ConfigErrors) {
     let bounds: Vec<_> = finality.iter().map(|step| step.up_to_usd).collect();
     let rising = bounds.windows(2).all(|pair| match pair {
         [Some(one), Some(next)] => one < next,
@@ -347,12 +347,12 @@ fn steps(key: &str, finality: &[FinalityStep], found: &mut Found) {
     );
 }
 
-fn facilitator_fits(key: &str, facilitator: &Facilitator, found: &mut Found) {
+fn facilitator_fits(key: &str, facilitator: &Facilitator, found: &mut ConfigErrors) {
     match reqwest::Url::parse(&facilitator.url) {
-        Ok(url) => super::validate::outsiders_url(&url, &format!("{key}.url"), found),
+        Ok(url) => super::validate::check_provider_url(&url, &format!("{key}.url"), found),
         Err(error) => found.require(false, format!("{key}.url"), &error.to_string()),
     }
-    let (secret, id) = (facilitator.secret.is_elsewhere(), !facilitator.key_id.is_empty());
+    let (secret, id) = (facilitator.secret.is_indirect(), !facilitator.key_id.is_empty());
     let fits = match facilitator.auth {
         FacilitatorAuth::None => !facilitator.secret.is_set() && !id,
         FacilitatorAuth::Header => secret && !id,

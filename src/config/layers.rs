@@ -85,14 +85,14 @@ pub(super) fn reset(settings: &mut Table, path: &str) -> bool {
     // What is in a list has no default of its own.
     let path = path.split('[').next().unwrap_or_default();
     let names: Vec<&str> = path.trim_end_matches('.').split('.').collect();
-    back(settings, &defaults, &names)
+    reset_to_default(settings, &defaults, &names)
 }
 
-fn back(settings: &mut Table, defaults: &Table, path: &[&str]) -> bool {
+fn reset_to_default(settings: &mut Table, defaults: &Table, path: &[&str]) -> bool {
     let [name, rest @ ..] = path else { return false };
     match (settings.get_mut(*name), defaults.get(*name)) {
         (Some(Value::Table(inner)), Some(Value::Table(by_default))) if !rest.is_empty() => {
-            back(inner, by_default, rest)
+            reset_to_default(inner, by_default, rest)
         }
         (Some(now), Some(by_default)) if now == by_default => false,
         (Some(now), Some(by_default)) => {
@@ -136,7 +136,7 @@ fn apply_layer(onto: &mut Table, from: Table, (origin, path): (&str, &str), wron
             continue;
         }
         let Some(current) = onto.get_mut(&name) else {
-            wrong.push(unknown(onto, &name, key, origin));
+            wrong.push(unknown_key(onto, &name, key, origin));
             continue;
         };
         match (current, value) {
@@ -149,7 +149,7 @@ fn apply_layer(onto: &mut Table, from: Table, (origin, path): (&str, &str), wron
     }
 }
 
-fn unknown(among: &Table, name: &str, key: String, origin: &str) -> ConfigError {
+fn unknown_key(among: &Table, name: &str, key: String, origin: &str) -> ConfigError {
     let hint = closest_match(name, among.keys().map(String::as_str)).map(|n| format!("; did you mean `{n}`?"));
     ConfigError::Unknown {
         origin: origin.to_owned(),
@@ -165,7 +165,7 @@ fn typed(key: &str, like: &Value, value: Value, origin: &str) -> Result<Value, C
     Err(ConfigError::Type {
         origin: origin.to_owned(),
         key: key.to_owned(),
-        wanted: describe_type(like),
+        expected: describe_type(like),
     })
 }
 
@@ -185,13 +185,13 @@ fn set(settings: &mut Table, key: &str, text: &str, origin: &str) -> Result<(), 
     let (sections, name) = key.rsplit_once('.').unwrap_or(("", key));
     let mut table = settings;
     for section in sections.split('.').filter(|s| !s.is_empty()) {
-        let missing = unknown(table, section, key.to_owned(), origin);
+        let missing = unknown_key(table, section, key.to_owned(), origin);
         let Some(Value::Table(inner)) = table.get_mut(section) else {
             return Err(missing);
         };
         table = inner;
     }
-    let missing = unknown(table, name, key.to_owned(), origin);
+    let missing = unknown_key(table, name, key.to_owned(), origin);
     let current = table.get_mut(name).ok_or(missing)?;
     *current = read(key, current, text, origin)?;
     Ok(())
@@ -201,7 +201,7 @@ fn read(key: &str, like: &Value, text: &str, origin: &str) -> Result<Value, Conf
     let wrong = || ConfigError::Type {
         origin: origin.to_owned(),
         key: key.to_owned(),
-        wanted: describe_type(like),
+        expected: describe_type(like),
     };
     match like {
         Value::String(_) => Ok(Value::String(text.to_owned())),

@@ -66,10 +66,10 @@ pub struct ProductConfig {
     pub currencies: Vec<String>,
     /// Smallest `amount`.
     #[serde(deserialize_with = "text::cents")]
-    pub min: Cents,
+    pub min_amount: Cents,
     /// Largest `amount`.
     #[serde(deserialize_with = "text::cents")]
-    pub max: Cents,
+    pub max_amount: Cents,
     /// Fraction of `amount`.
     #[serde(deserialize_with = "text::decimal")]
     pub fee_rate: Decimal,
@@ -78,7 +78,7 @@ pub struct ProductConfig {
     pub min_fee: Decimal,
     /// A fee rate in place of the usual one from one moment until another; none where one of the three is absent.
     #[serde(default, deserialize_with = "text::maybe_decimal")]
-    pub promotion_rate: Option<Decimal>,
+    pub promotion_fee_rate: Option<Decimal>,
     /// From this moment.
     #[serde(default, deserialize_with = "text::maybe_moment")]
     pub promotion_from: Option<Timestamp>,
@@ -110,10 +110,10 @@ impl ProductConfig {
 
     /// What the product costs or has cost: for multiples of `step`, at the usual fee and at a promotion's, whenever that is.
     pub fn prices(&self, step: Cents) -> PriceRange {
-        let promotion = self.promotion_rate.map(|rate| FeeRule { rate, ..self.fee() });
+        let promotion = self.promotion_fee_rate.map(|rate| FeeRule { rate, ..self.fee() });
         PriceRange {
-            least: self.min,
-            most: self.max,
+            min: self.min_amount,
+            max: self.max_amount,
             step,
             fees: [Some(self.fee()), promotion],
         }

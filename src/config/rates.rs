@@ -20,7 +20,7 @@ pub struct Rates {
     pub source: String,
     #[serde(deserialize_with = "text::moment")]
     pub as_of: Timestamp,
-    pub refresh_seconds: u64,
+    pub refresh_interval_seconds: u64,
     pub max_age_seconds: u64,
     #[serde(deserialize_with = "text::decimals")]
     pub usd_per_unit: BTreeMap<String, Decimal>,

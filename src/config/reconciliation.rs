@@ -8,10 +8,10 @@ use serde::Deserialize;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reconciliation {
-    pub pause_ms: u64,
-    pub rest_ms: u64,
-    pub page: usize,
-    pub grace_ms: u64,
+    pub step_interval_ms: u64,
+    pub run_interval_ms: u64,
+    pub page_size: usize,
+    pub grace_period_ms: u64,
     pub timeout_ms: u64,
 }
 
@@ -19,10 +19,10 @@ impl Reconciliation {
     /// As the engine takes it.
     pub const fn pace(&self) -> ReconcilerSettings {
         ReconcilerSettings {
-            pause_ms: self.pause_ms,
-            rest_ms: self.rest_ms,
-            page: self.page,
-            grace_ms: self.grace_ms,
+            pause_ms: self.step_interval_ms,
+            rest_ms: self.run_interval_ms,
+            page: self.page_size,
+            grace_ms: self.grace_period_ms,
             timeout_ms: self.timeout_ms,
         }
     }

@@ -78,7 +78,7 @@ pub struct Operator {
     /// `listen` was not set: if it is taken, the next free port will do.
     #[serde(skip)]
     pub moves_on: bool,
-    pub beyond_loopback: bool,
+    pub allow_remote: bool,
     pub tokens: Vec<OperatorTokenConfig>,
     pub lease_seconds: u64,
     #[serde(deserialize_with = "text::usdc")]
@@ -103,31 +103,31 @@ pub struct OperatorTokenConfig {
 #[serde(deny_unknown_fields)]
 pub struct Storage {
     pub segment_bytes: u64,
-    pub cache_bytes: u64,
+    pub snapshot_cache_bytes: u64,
     pub apply_interval_ms: u64,
     pub retention_days: u32,
     pub retention_bytes: u64,
-    pub lag_limit_bytes: u64,
+    pub max_lag_bytes: u64,
 }
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Engine {
-    pub resident_max: usize,
+    pub max_active_entities: usize,
     pub passivate_after_ms: u64,
-    pub max_in_flight: usize,
-    pub max_settlements_per_payer: usize,
-    pub settle_timeout_ms: u64,
-    pub answer_timeout_ms: u64,
-    pub backoff_first_ms: u64,
-    pub backoff_last_ms: u64,
+    pub max_paid_calls_in_flight: usize,
+    pub max_paid_calls_per_payer: usize,
+    pub settlement_timeout_ms: u64,
+    pub response_timeout_ms: u64,
+    pub initial_backoff_ms: u64,
+    pub max_backoff_ms: u64,
     pub max_attempts: u32,
-    pub watch_every_ms: u64,
+    pub chain_poll_interval_ms: u64,
     pub line_failures: u32,
     pub line_try_every_seconds: u64,
     pub late_after_minutes: u64,
-    pub card_credit_patience_seconds: u64,
-    pub restored_quiet_seconds: u64,
+    pub issuer_credit_timeout_seconds: u64,
+    pub restore_pause_seconds: u64,
 }
 
 /// The library that recovers the signer of a payment on Base.
@@ -141,8 +141,8 @@ pub enum SignatureRecovery {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Payment {
-    pub max_timeout_seconds: u64,
-    pub recovery: SignatureRecovery,
+    pub quote_ttl_seconds: u64,
+    pub signature_recovery: SignatureRecovery,
     pub pay_to: PayTo,
 }
 
@@ -194,7 +194,7 @@ pub struct RemoteProviders {
     pub gift_cards: RemoteProvider,
     pub payouts: RemoteProvider,
     pub identity: RemoteProvider,
-    pub card_accounts: RemoteProvider,
+    pub issuer_accounts: RemoteProvider,
     pub banking: RemoteProvider,
     pub bridge: RemoteProvider,
     pub rates: RemoteProvider,
@@ -209,7 +209,7 @@ impl RemoteProviders {
             ("providers.gift_cards", &self.gift_cards),
             ("providers.payouts", &self.payouts),
             ("providers.identity", &self.identity),
-            ("providers.card_accounts", &self.card_accounts),
+            ("providers.card_accounts", &self.issuer_accounts),
             ("providers.banking", &self.banking),
             ("providers.bridge", &self.bridge),
             ("providers.rates", &self.rates),
@@ -224,7 +224,7 @@ impl RemoteProviders {
 
     /// Those that have something to tell of their own accord.
     pub const fn event_sources(&self) -> [&RemoteProvider; 3] {
-        [&self.payouts, &self.card_accounts, &self.banking]
+        [&self.payouts, &self.issuer_accounts, &self.banking]
     }
 }
 
@@ -242,11 +242,11 @@ pub struct RemoteProvider {
 pub struct Identity {
     pub issuer: String,
     pub audience: String,
-    pub refresh_token_seconds: u64,
-    pub session_seconds: u64,
+    pub refresh_token_idle_seconds: u64,
+    pub browser_session_seconds: u64,
     pub signing_key_file: PathBuf,
-    pub secret_key_file: PathBuf,
-    pub payment_token_reads_cards: bool,
+    pub vault_key_file: PathBuf,
+    pub payment_token_can_read_cards: bool,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -257,7 +257,7 @@ pub struct Limits {
     pub window_seconds: u32,
     #[serde(deserialize_with = "text::ceiling")]
     pub payments_per_window: u32,
-    pub tracked_callers: usize,
+    pub max_tracked_callers: usize,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -340,34 +340,34 @@ pub struct Stream {
 #[serde(deny_unknown_fields)]
 pub struct Sandbox {
     #[serde(deserialize_with = "text::usdc")]
-    pub faucet_usdc: Usdc,
-    pub card_ready_ms: u64,
-    pub gift_ready_ms: u64,
-    pub identity_check_ms: u64,
-    pub payout_paid_ms: u64,
-    pub settle_ms: u64,
+    pub initial_balance_usdc: Usdc,
+    pub card_issue_delay_ms: u64,
+    pub gift_card_delay_ms: u64,
+    pub identity_check_delay_ms: u64,
+    pub payout_delay_ms: u64,
+    pub settlement_delay_ms: u64,
     pub fee_payers: usize,
     pub final_ms: u64,
-    pub bank_ms: u64,
-    pub attest_ms: u64,
-    pub credit_ms: u64,
+    pub bank_delay_ms: u64,
+    pub attestation_delay_ms: u64,
+    pub issuer_credit_delay_ms: u64,
 }
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Payouts {
-    pub form_seconds: u64,
-    pub unclaimed_seconds: u64,
-    pub card_return_seconds: u64,
-    pub bank_return_seconds: u64,
-    pub app_return_seconds: u64,
-    pub reports_every_seconds: u64,
+    pub recipient_form_ttl_seconds: u64,
+    pub unclaimed_ttl_seconds: u64,
+    pub card_return_window_seconds: u64,
+    pub bank_return_window_seconds: u64,
+    pub app_return_window_seconds: u64,
+    pub provider_poll_interval_seconds: u64,
     #[serde(deserialize_with = "text::usdc")]
-    pub card_return_fee: Usdc,
+    pub card_return_fee_usd: Usdc,
     #[serde(deserialize_with = "text::usdc")]
-    pub bank_return_fee: Usdc,
+    pub bank_return_fee_usd: Usdc,
     #[serde(deserialize_with = "text::usdc")]
-    pub app_return_fee: Usdc,
+    pub app_return_fee_usd: Usdc,
 }
 
 impl Payouts {
@@ -379,11 +379,11 @@ impl Payouts {
             wait_ms: wait.saturating_mul(1_000),
         };
         PayoutSettings {
-            push_to_card: terms(self.card_return_seconds, self.card_return_fee, self.form_seconds),
-            bank_payment: terms(self.bank_return_seconds, self.bank_return_fee, 0),
-            app_payment: terms(self.app_return_seconds, self.app_return_fee, self.unclaimed_seconds),
+            push_to_card: terms(self.card_return_window_seconds, self.card_return_fee_usd, self.recipient_form_ttl_seconds),
+            bank_payment: terms(self.bank_return_window_seconds, self.bank_return_fee_usd, 0),
+            app_payment: terms(self.app_return_window_seconds, self.app_return_fee_usd, self.unclaimed_ttl_seconds),
             timeout_ms,
-            told_every_ms,
+            poll_interval_ms: told_every_ms,
         }
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::validate::Found;
+use super::validate::ConfigErrors;
 use super::{Limits, text};
 
 #[derive(Clone, Debug, Deserialize)]
@@ -19,22 +19,22 @@ pub struct Signup {
     pub per_minute: u32,
     #[serde(deserialize_with = "text::ceiling")]
     pub per_hour: u32,
-    pub claim_seconds: u64,
-    pub poll_seconds: u64,
-    pub waiting_max: usize,
-    pub keys_per_account: u8,
+    pub claim_ttl_seconds: u64,
+    pub long_poll_seconds: u64,
+    pub max_waiting_agents: usize,
+    pub max_keys_per_account: u8,
 }
 
 impl Signup {
-    pub(super) fn check(&self, found: &mut Found) {
+    pub(super) fn check(&self, found: &mut ConfigErrors) {
         for (key, value) in [
-            ("signup.claim_seconds", self.claim_seconds),
-            ("signup.keys_per_account", u64::from(self.keys_per_account)),
+            ("signup.claim_seconds", self.claim_ttl_seconds),
+            ("signup.keys_per_account", u64::from(self.max_keys_per_account)),
         ] {
             found.require(value > 0, key, "must be at least 1");
         }
         found.require(
-            (1..=300).contains(&self.poll_seconds),
+            (1..=300).contains(&self.long_poll_seconds),
             "signup.poll_seconds",
             "must lie between 1 and 300: an agent's connection waits so long",
         );
@@ -46,13 +46,13 @@ impl Signup {
             requests_per_window,
             window_seconds,
             payments_per_window: 0,
-            tracked_callers: of_service.tracked_callers,
+            max_tracked_callers: of_service.max_tracked_callers,
         };
         [ceiling(self.per_minute, 60), ceiling(self.per_hour, 3_600)]
     }
 
     /// How long an agent waits for a person's yes.
     pub const fn poll(&self) -> Duration {
-        Duration::from_secs(self.poll_seconds)
+        Duration::from_secs(self.long_poll_seconds)
     }
 }

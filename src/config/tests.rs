@@ -23,7 +23,7 @@ fn env(name: &str, value: &str) -> ConfigSources {
 fn the_defaults_load() {
     let config = Config::load(&ConfigSources::default()).unwrap();
     assert_eq!(config.mode, Mode::Sandbox);
-    assert_eq!(config.products.usa_prepaid_card.max, Cents::new(100_000));
+    assert_eq!(config.products.usa_prepaid_card.max_amount, Cents::new(100_000));
     let sold: Vec<_> = config
         .products
         .all()
@@ -34,7 +34,7 @@ fn the_defaults_load() {
     assert!(sold.contains(&"usa_prepaid_card"), "{sold:?}");
     assert_eq!(config.products.intl_prepaid_card.countries, CountryList::Unrestricted);
     let paypal = &config.products.app_payment.countries_by_platform["paypal"];
-    assert_eq!(paypal.codes(), Some(config.service.countries.as_slice()));
+    assert_eq!(paypal.codes(), Some(config.availability.countries.as_slice()));
 }
 
 // Aim (case 25): the fee vectors of the decisions hold for the rates in config.toml.
@@ -108,7 +108,7 @@ fn payment_apps_are_the_operators_to_name() {
 }
 
 /// In a file, each with what must be said of it.
-fn slips_in_a_file() -> Vec<(ConfigSources, &'static str)> {
+fn check_typos_in_file() -> Vec<(ConfigSources, &'static str)> {
     vec![
         (
             file("[server]\nlisen = \"x\""),
@@ -146,7 +146,7 @@ fn slips_in_a_file() -> Vec<(ConfigSources, &'static str)> {
 }
 
 /// In the environment and in values with a form of their own; no words: it is ignored.
-fn slips_in_names_and_addresses() -> Vec<(ConfigSources, &'static str)> {
+fn check_typos_in_names_and_addresses() -> Vec<(ConfigSources, &'static str)> {
     vec![
         (file("= 1"), "my.toml is not valid TOML"),
         (
@@ -201,7 +201,7 @@ fn slips_in_names_and_addresses() -> Vec<(ConfigSources, &'static str)> {
 // Aim: whatever is wrong, the message names the setting, and a slip of the hand gets the right name.
 #[test]
 fn a_mistake_is_named() {
-    for (sources, words) in slips_in_a_file().into_iter().chain(slips_in_names_and_addresses()) {
+    for (sources, words) in check_typos_in_file().into_iter().chain(check_typos_in_names_and_addresses()) {
         match Config::load(&sources) {
             Ok(_) => assert!(words.is_empty(), "accepted, expected {words}"),
             Err(error) => {
@@ -263,14 +263,14 @@ fn zero_is_no_cap_anywhere() {
     assert_eq!((config.signup.per_minute, config.signup.per_hour), (u32::MAX, u32::MAX));
     assert_eq!(config.agent_wallet.default_caps().per_day, None);
     assert_eq!(
-        (config.agent_wallet.calls_per_minute, config.stream.messages_per_minute),
+        (config.agent_wallet.max_calls_per_minute, config.stream.messages_per_minute),
         (u32::MAX, u32::MAX)
     );
     let by_sum = Config::load(&file("[caps]\ncards_per_day = 0"))
         .unwrap()
         .caps
         .daily_caps();
-    let cap = by_sum.of(purser_actors::product::ProductLine::UsaCard).unwrap();
+    let cap = by_sum.for_line(purser_actors::product::ProductLine::UsaCard).unwrap();
     assert_eq!((cap.count, cap.sum), (u32::MAX, Cents::new(2_000_000)));
 }
 
@@ -382,7 +382,7 @@ fn case_78_the_quiet_time_covers_the_longest_authorization() {
         Config::load(&ConfigSources::default())
             .unwrap()
             .engine
-            .restored_quiet_seconds
+            .restore_pause_seconds
             >= 900
     );
 }

@@ -41,7 +41,7 @@ pub(super) fn sha256<'de, D: Deserializer<'de>>(from: D) -> Result<[u8; 32], D::
 }
 
 /// How often something may happen; 0 is no cap.
-pub(super) fn ceiling<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
+pub(super) fn cap<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
     let count = u32::deserialize(from)?;
     Ok(if count == 0 { u32::MAX } else { count })
 }
@@ -60,7 +60,7 @@ pub(super) fn usdc<'de, D: Deserializer<'de>>(from: D) -> Result<Usdc, D::Error>
 }
 
 /// The same, or nothing for an empty text.
-pub(super) fn maybe_decimal<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Decimal>, D::Error> {
+pub(super) fn optional_decimal<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Decimal>, D::Error> {
     let text = String::deserialize(from)?;
     match text.as_str() {
         "" => Ok(None),
@@ -69,12 +69,12 @@ pub(super) fn maybe_decimal<'de, D: Deserializer<'de>>(from: D) -> Result<Option
 }
 
 /// A moment in RFC 3339, or nothing for an empty text.
-pub(super) fn maybe_moment<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Timestamp>, D::Error> {
+pub(super) fn optional_timestamp<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Timestamp>, D::Error> {
     let text = String::deserialize(from)?;
     if text.is_empty() {
         return Ok(None);
     }
-    moment_of(&text).map(Some).map_err(D::Error::custom)
+    parse_timestamp(&text).map(Some).map_err(D::Error::custom)
 }
 
 /// A rate or fee: digits with an optional fraction, no sign, no exponent.
@@ -94,12 +94,12 @@ pub(super) fn decimals<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<St
 }
 
 /// A moment in RFC 3339.
-pub(super) fn moment<'de, D: Deserializer<'de>>(from: D) -> Result<Timestamp, D::Error> {
+pub(super) fn timestamp<'de, D: Deserializer<'de>>(from: D) -> Result<Timestamp, D::Error> {
     let text = String::deserialize(from)?;
-    moment_of(&text).map_err(D::Error::custom)
+    parse_timestamp(&text).map_err(D::Error::custom)
 }
 
-fn moment_of(text: &str) -> Result<Timestamp, String> {
+fn parse_timestamp(text: &str) -> Result<Timestamp, String> {
     let wrong = || format!("{text:?} is not a moment such as 2026-11-20T00:00:00Z");
     rfc3339::parse(text).ok_or_else(wrong)
 }

@@ -5,20 +5,20 @@ use std::net::IpAddr;
 
 use purser_actors::agent_wallet::WalletCaps;
 use purser_actors::id::Network;
-use purser_actors::operator::house;
+use purser_actors::operator::system;
 use rust_decimal::Decimal;
 
-use crate::sandbox::keys::{FEE_PAYERS_MAX, treasury};
+use crate::sandbox::keys::{MAX_FEE_PAYERS, treasury};
 
 use super::{Config, ConfigError, CountryList, ProductConfig, SettlementKind};
 
 /// Everything that is wrong, in the order it was found.
 #[derive(Default)]
-pub(super) struct Found(pub(super) Vec<ConfigError>);
+pub(super) struct ConfigErrors(pub(super) Vec<ConfigError>);
 
-impl Found {
+impl ConfigErrors {
     fn reject(&mut self, key: impl Into<Cow<'static, str>>, reason: impl Into<String>) {
-        self.0.push(ConfigError::Refused {
+        self.0.push(ConfigError::Rejected {
             key: key.into(),
             reason: reason.into(),
         });
@@ -32,7 +32,7 @@ impl Found {
 }
 
 /// See [`Config::load`].
-pub(super) fn check(config: &Config, found: &mut Found) {
+pub(super) fn check(config: &Config, found: &mut ConfigErrors) {
     server(config, found);
     operator(config, found);
     engine(config, found);
@@ -51,10 +51,10 @@ pub(super) fn check(config: &Config, found: &mut Found) {
     for (name, product) in config.products.all() {
         self::product(name, product, found);
     }
-    found.require(codes(&config.service.countries), "service.countries", CODES);
+    found.require(codes(&config.availability.countries), "service.countries", CODES);
     spending(config, found);
     found.require(
-        config.versions.retiring.iter().all(super::DeprecatedRoute::is_plain),
+        config.versions.deprecated_routes.iter().all(super::DeprecatedRoute::is_plain),
         "versions.retiring",
         "a route and its successor are two paths, such as /refresh and /auth",
     );
@@ -70,25 +70,25 @@ pub(super) fn check(config: &Config, found: &mut Found) {
     }
 }
 
-fn spending(config: &Config, found: &mut Found) {
-    let per_call = WalletCaps::LEAST_PER_CALL..=WalletCaps::MOST_PER_CALL;
+fn spending(config: &Config, found: &mut ConfigErrors) {
+    let per_call = WalletCaps::MIN_PER_CALL..=WalletCaps::MAX_PER_CALL;
     found.require(
-        per_call.contains(&config.agent_wallet.per_call_usd),
+        per_call.contains(&config.agent_wallet.default_per_call_cap_usd),
         "agent_wallet.per_call_usd",
         "must lie between 1 and 50000",
     );
     let outbound = &config.outbound;
     found.require(
-        (1..=1_000_000).contains(&outbound.max_body_bytes),
+        (1..=1_000_000).contains(&outbound.max_response_body_bytes),
         "outbound.max_body_bytes",
         "must lie between 1 and 1000000: answers to paid calls are kept",
     );
-    found.require(outbound.timeout_ms > 0, "outbound.timeout_ms", "must be at least 1");
+    found.require(outbound.response_timeout_ms > 0, "outbound.timeout_ms", "must be at least 1");
 }
 
-fn reconciliation(config: &Config, found: &mut Found) {
+fn reconciliation(config: &Config, found: &mut ConfigErrors) {
     found.require(
-        (1..=1_000).contains(&config.reconciliation.page),
+        (1..=1_000).contains(&config.reconciliation.page_size),
         "reconciliation.page",
         "must lie between 1 and 1000",
     );
@@ -100,14 +100,14 @@ const PAY_TO: [(&str, Network); 2] = [
 ];
 
 /// The sandbox's chains pay the sandbox's treasury; another address would take payments that nobody could account for.
-fn sandbox(config: &Config, found: &mut Found) {
+fn sandbox(config: &Config, found: &mut ConfigErrors) {
     found.require(
         config.settlement.kind == SettlementKind::Sandbox,
         "settlement.kind",
         "real chains are for production: the sandbox moves no real money",
     );
     found.require(
-        (1..=FEE_PAYERS_MAX).contains(&config.sandbox.fee_payers),
+        (1..=MAX_FEE_PAYERS).contains(&config.sandbox.fee_payers),
         "sandbox.fee_payers",
         "must lie between 1 and 4",
     );
@@ -117,7 +117,7 @@ fn sandbox(config: &Config, found: &mut Found) {
     }
 }
 
-fn server(config: &Config, found: &mut Found) {
+fn server(config: &Config, found: &mut ConfigErrors) {
     let server = &config.server;
     public_url(&server.public_url, found);
     found.require(
@@ -136,14 +136,14 @@ fn server(config: &Config, found: &mut Found) {
         "must lie between 256 and 65536",
     );
     found.require(
-        server.request_timeout_ms > config.engine.answer_timeout_ms,
+        server.request_timeout_ms > config.engine.response_timeout_ms,
         "server.request_timeout_ms",
         "must be longer than engine.answer_timeout_ms",
     );
     let limits = &config.limits;
     found.require(limits.window_seconds > 0, "limits.window_seconds", "must be at least 1");
     found.require(
-        limits.tracked_callers >= 64,
+        limits.max_tracked_callers >= 64,
         "limits.tracked_callers",
         "must be at least 64",
     );
@@ -166,10 +166,10 @@ fn server(config: &Config, found: &mut Found) {
 }
 
 /// The operator's own address, and whom it lets in.
-fn operator(config: &Config, found: &mut Found) {
+fn operator(config: &Config, found: &mut ConfigErrors) {
     let Some(listen) = config.operator.listen else { return };
     found.require(
-        listen.ip().to_canonical().is_loopback() || config.operator.beyond_loopback,
+        listen.ip().to_canonical().is_loopback() || config.operator.allow_remote,
         "operator.listen",
         "reaches beyond this machine, and /metrics asks nobody who is calling; if a network of yours guards it, \
          set operator.beyond_loopback",
@@ -179,7 +179,7 @@ fn operator(config: &Config, found: &mut Found) {
     names.sort_unstable();
     names.dedup();
     found.require(
-        names.len() == tokens.len() && !names.iter().any(|name| name.is_empty() || house::NAMES.contains(name)),
+        names.len() == tokens.len() && !names.iter().any(|name| name.is_empty() || system::NAMES.contains(name)),
         "operator.tokens",
         "need a name each, no two the same, and none of the house's: start, reconciliation",
     );
@@ -196,7 +196,7 @@ fn operator(config: &Config, found: &mut Found) {
 }
 
 /// Scheme, host and port only: the sign-in domain and every link derive from it.
-fn public_url(url: &str, found: &mut Found) {
+fn public_url(url: &str, found: &mut ConfigErrors) {
     if url.is_empty() {
         return;
     }
@@ -219,11 +219,11 @@ fn public_url(url: &str, found: &mut Found) {
     );
 }
 
-fn engine(config: &Config, found: &mut Found) {
+fn engine(config: &Config, found: &mut ConfigErrors) {
     let engine = &config.engine;
-    found.require(engine.max_in_flight > 0, "engine.max_in_flight", "must be at least 1");
+    found.require(engine.max_paid_calls_in_flight > 0, "engine.max_in_flight", "must be at least 1");
     found.require(
-        engine.max_settlements_per_payer > 0,
+        engine.max_paid_calls_per_payer > 0,
         "engine.max_settlements_per_payer",
         "must be at least 1",
     );
@@ -233,18 +233,18 @@ fn engine(config: &Config, found: &mut Found) {
         "engine.line_try_every_seconds",
         "must lie between 1 and 3600",
     );
-    found.require(engine.watch_every_ms > 0, "engine.watch_every_ms", "must be at least 1");
+    found.require(engine.chain_poll_interval_ms > 0, "engine.watch_every_ms", "must be at least 1");
     found.require(
-        engine.settle_timeout_ms < engine.answer_timeout_ms,
+        engine.settlement_timeout_ms < engine.response_timeout_ms,
         "engine.answer_timeout_ms",
         "must be longer than engine.settle_timeout_ms",
     );
     found.require(
-        engine.backoff_first_ms > 0 && engine.backoff_first_ms <= engine.backoff_last_ms,
+        engine.initial_backoff_ms > 0 && engine.initial_backoff_ms <= engine.max_backoff_ms,
         "engine.backoff_first_ms",
         "must be at least 1 and at most engine.backoff_last_ms",
     );
-    super::quiet::check(config, found);
+    super::restore_pause::check(config, found);
     let segment = config.storage.segment_bytes;
     found.require(
         (65536..=1 << 30).contains(&segment),
@@ -253,7 +253,7 @@ fn engine(config: &Config, found: &mut Found) {
     );
 }
 
-fn product(name: &str, product: &ProductConfig, found: &mut Found) {
+fn product(name: &str, product: &ProductConfig, found: &mut ConfigErrors) {
     let key = |setting: &str| format!("products.{name}.{setting}");
     found.require(
         product.route.starts_with('/') && product.route.len() > 1,
@@ -261,7 +261,7 @@ fn product(name: &str, product: &ProductConfig, found: &mut Found) {
         "must begin with a slash, and name a route",
     );
     found.require(
-        product.min.get() > 0 && product.min <= product.max,
+        product.min_amount.get() > 0 && product.min_amount <= product.max_amount,
         key("min"),
         "must be above zero and at most max",
     );
@@ -269,11 +269,11 @@ fn product(name: &str, product: &ProductConfig, found: &mut Found) {
     let is_fraction = product.fee_rate < Decimal::ONE;
     found.require(is_fraction, key("fee_rate"), fraction);
     found.require(
-        product.promotion_rate.is_none_or(|rate| rate < Decimal::ONE),
+        product.promotion_fee_rate.is_none_or(|rate| rate < Decimal::ONE),
         key("promotion_rate"),
         fraction,
     );
-    if let Err(error) = product.fee().total(product.max)
+    if let Err(error) = product.fee().total(product.max_amount)
         && is_fraction
     {
         found.reject(key("max"), format!("with its fee: {error}"));
@@ -293,9 +293,9 @@ fn codes(list: &[String]) -> bool {
 }
 
 /// Money is converted by these: none may be zero or misspelled, and a dollar is a dollar.
-fn rates(config: &Config, found: &mut Found) {
+fn rates(config: &Config, found: &mut ConfigErrors) {
     found.require(
-        config.rates.max_age_seconds > config.rates.refresh_seconds,
+        config.rates.max_age_seconds > config.rates.refresh_interval_seconds,
         "rates.max_age_seconds",
         "longer than rates.refresh_seconds, or no rate ever holds",
     );
@@ -316,7 +316,7 @@ fn rates(config: &Config, found: &mut Found) {
 }
 
 /// A secret goes to each of them with every call, and card numbers come back.
-fn remote_providers(config: &Config, found: &mut Found) {
+fn remote_providers(config: &Config, found: &mut ConfigErrors) {
     for (name, outside) in config.providers.all() {
         if outside.url.is_empty() {
             continue;
@@ -324,12 +324,12 @@ fn remote_providers(config: &Config, found: &mut Found) {
         let key = |setting: &str| format!("{name}.{setting}");
         // The engine waits longer than the client, so that the client's own word for what happened is heard.
         found.require(
-            outside.timeout_ms > 0 && outside.timeout_ms < config.engine.settle_timeout_ms,
+            outside.timeout_ms > 0 && outside.timeout_ms < config.engine.settlement_timeout_ms,
             key("timeout_ms"),
             "must be at least 1 and less than engine.settle_timeout_ms",
         );
         match reqwest::Url::parse(&outside.url) {
-            Ok(url) => outsiders_url(&url, &key("url"), found),
+            Ok(url) => check_provider_url(&url, &key("url"), found),
             Err(error) => found.reject(key("url"), error.to_string()),
         }
         found.require(
@@ -340,7 +340,7 @@ fn remote_providers(config: &Config, found: &mut Found) {
     }
 }
 
-pub(super) fn outsiders_url(url: &reqwest::Url, key: &str, found: &mut Found) {
+pub(super) fn check_provider_url(url: &reqwest::Url, key: &str, found: &mut ConfigErrors) {
     let near = url.host_str().is_some_and(|host| {
         let literal = host.trim_matches(['[', ']']).parse::<std::net::IpAddr>();
         host == "localhost" || literal.is_ok_and(|address| address.is_loopback())
@@ -358,7 +358,7 @@ pub(super) fn outsiders_url(url: &reqwest::Url, key: &str, found: &mut Found) {
 }
 
 /// What only the sandbox may have.
-fn production(config: &Config, found: &mut Found) {
+fn production(config: &Config, found: &mut ConfigErrors) {
     let needs = "production needs your own";
     for (key, network) in PAY_TO {
         let published = config.payment.pay_to.wallet(network) == Some(treasury(network));
@@ -375,7 +375,7 @@ fn production(config: &Config, found: &mut Found) {
         needs,
     );
     found.require(
-        !identity.secret_key_file.as_os_str().is_empty(),
+        !identity.vault_key_file.as_os_str().is_empty(),
         "identity.secret_key_file",
         needs,
     );
@@ -396,5 +396,5 @@ fn production(config: &Config, found: &mut Found) {
         "settlement.kind",
         sandboxed,
     );
-    super::needs::check(config, found);
+    super::required_providers::check(config, found);
 }

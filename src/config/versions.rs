@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 #[serde(deny_unknown_fields)]
 pub struct Versions {
     /// Routes being retired.
-    pub retiring: Vec<DeprecatedRoute>,
+    pub deprecated_routes: Vec<DeprecatedRoute>,
 }
 
 /// A route on its way out.

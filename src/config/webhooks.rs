@@ -11,7 +11,7 @@ use purser_actors::engine::webhooks::{MAX_ATTEMPTS, WebhookSettings};
 use purser_actors::webhook::FailureThresholds;
 use serde::Deserialize;
 
-use super::validate::Found;
+use super::validate::ConfigErrors;
 use crate::outbound::client::CallLimits;
 
 /// How long a connection may take to stand.
@@ -21,35 +21,35 @@ const CONNECT: Duration = Duration::from_secs(5);
 #[serde(deny_unknown_fields)]
 pub struct Webhooks {
     pub max_per_account: usize,
-    pub retry_seconds: [u64; MAX_ATTEMPTS],
-    pub timeout_ms: u64,
-    pub rotation_seconds: u64,
-    pub warn_after_seconds: u64,
+    pub retry_schedule_seconds: [u64; MAX_ATTEMPTS],
+    pub attempt_timeout_ms: u64,
+    pub secret_overlap_seconds: u64,
+    pub failing_event_after_seconds: u64,
     pub disable_after_seconds: u64,
-    pub max_quick: usize,
-    pub max_slow: usize,
-    pub hangs_after_ms: u64,
+    pub max_concurrent_healthy: usize,
+    pub max_concurrent_degraded: usize,
+    pub degraded_after_ms: u64,
 }
 
 impl Webhooks {
-    pub(super) fn check(&self, found: &mut Found) {
+    pub(super) fn check(&self, found: &mut ConfigErrors) {
         found.require(
             (1..=1_000).contains(&self.max_per_account),
             "webhooks.max_per_account",
             "must lie between 1 and 1000",
         );
         found.require(
-            (1..=120_000).contains(&self.timeout_ms),
+            (1..=120_000).contains(&self.attempt_timeout_ms),
             "webhooks.timeout_ms",
             "must lie between 1 and 120000",
         );
         found.require(
-            self.max_quick > 0 && self.max_slow > 0,
+            self.max_concurrent_healthy > 0 && self.max_concurrent_degraded > 0,
             "webhooks.max_quick",
             "it and webhooks.max_slow must be at least 1",
         );
         found.require(
-            self.retry_seconds[0] == 0,
+            self.retry_schedule_seconds[0] == 0,
             "webhooks.retry_seconds",
             "the first try is made at once",
         );
@@ -59,17 +59,17 @@ impl Webhooks {
     pub fn engine_settings(&self) -> WebhookSettings {
         let ms = |seconds: u64| seconds.saturating_mul(1_000);
         WebhookSettings {
-            pauses_ms: self.retry_seconds.map(ms),
-            timeout_ms: self.timeout_ms,
-            per_account_max: self.max_per_account,
-            overlap_ms: ms(self.rotation_seconds),
-            patience: FailureThresholds {
-                warn_ms: ms(self.warn_after_seconds),
+            pauses_ms: self.retry_schedule_seconds.map(ms),
+            timeout_ms: self.attempt_timeout_ms,
+            max_per_account: self.max_per_account,
+            overlap_ms: ms(self.secret_overlap_seconds),
+            failure_thresholds: FailureThresholds {
+                warn_ms: ms(self.failing_event_after_seconds),
                 disable_ms: ms(self.disable_after_seconds),
             },
-            quick_max: self.max_quick,
-            slow_max: self.max_slow,
-            hangs_after_ms: self.hangs_after_ms,
+            max_concurrent_healthy: self.max_concurrent_healthy,
+            max_concurrent_degraded: self.max_concurrent_degraded,
+            degraded_after_ms: self.degraded_after_ms,
         }
     }
 
@@ -77,7 +77,7 @@ impl Webhooks {
     pub fn limits(&self, others: CallLimits) -> CallLimits {
         CallLimits {
             connect: CONNECT,
-            whole: Duration::from_millis(self.timeout_ms),
+            total: Duration::from_millis(self.attempt_timeout_ms),
             ..others
         }
     }

@@ -97,7 +97,7 @@ async fn get_account_balance(
 /// is `fulfilled` has bought something, and `product_status` says what became of that.
 #[utoipa::path(get, path = "/get-payment", tag = "Account", security((), ("bearer" = [])),
     params(("payment_id" = String, Query, description = "From a 202.")),
-    responses((status = 200, description = "`status`, `terminal`, `retry_after_seconds`; for the payer also the result.", body = schemas::PaymentProgress),
+    responses((status = 200, description = "`status`, `terminal`, `retry_after_seconds`; for the payer also the result.", body = schemas::PaymentStatusResponse),
         (status = 400, description = "`payment_id` is missing."), (status = 401, description = "A bad token."),
         (status = 403, description = "Another wallet's payment, or a frozen account."),
         (status = 404, description = "No such payment.")))]

@@ -4,7 +4,7 @@ mod address_book;
 mod call_target;
 mod pay;
 mod payments;
-mod refusal;
+mod seller_error;
 mod transfer;
 mod wallet;
 
@@ -37,7 +37,7 @@ pub struct AgentWalletState {
     /// Makes keys and reads balances.
     pub wallets: Arc<SealedWalletSigner>,
     /// Makes the calls that are paid for.
-    pub calling: Arc<AgentWalletClient>,
+    pub paid_http_client: Arc<AgentWalletClient>,
     /// Opens what servers answered.
     pub vault: Arc<Vault>,
     /// Which day it is.
@@ -47,16 +47,16 @@ pub struct AgentWalletState {
     /// Of a new wallet.
     pub limits: WalletCaps,
     /// How often an account may spend.
-    pub ceiling: RateLimiter,
+    pub rate_limiter: RateLimiter,
     /// Our own addresses, which nothing is transferred to and no other server is paid at.
     pub own_addresses: OwnAddresses,
     /// Our own origin: what begins with it is a route.
     pub public_url: String,
     /// How long a call waits for its spend before it answers that it is on its way.
-    pub patience: Duration,
+    pub response_timeout: Duration,
 }
 
-type Shared = axum::extract::State<Arc<AgentWalletState>>;
+type SharedState = axum::extract::State<Arc<AgentWalletState>>;
 
 /// The operations of this room.
 #[derive(OpenApi)]
@@ -96,7 +96,7 @@ impl AgentWalletState {
     ///
     /// # Errors
     /// 404 `agent_wallet_unknown`.
-    async fn own(&self, owner: &Wallet) -> Result<AgentWallet, ApiError> {
+    async fn load_owned(&self, owner: &Wallet) -> Result<AgentWallet, ApiError> {
         let read = self.callables.engine.agent_wallet(owner).await;
         read.map_err(|_| ApiError::internal())?.ok_or_else(unknown)
     }
@@ -108,7 +108,7 @@ impl AgentWalletState {
     /// # Errors
     /// 429 `rate_limited`.
     fn count(&self, owner: Wallet) -> Result<(), ApiError> {
-        let budget = self.ceiling.count(RateLimitKey::Wallet(owner), self.clock.now());
+        let budget = self.rate_limiter.count(RateLimitKey::Wallet(owner), self.clock.now());
         match budget.allowed {
             true => Ok(()),
             false => Err(ApiError::rate_limited(u64::from(budget.reset_seconds))),
@@ -178,8 +178,8 @@ pub(super) fn text(name: &'static str, text: &str, most: usize) -> Result<String
 }
 
 /// Characters of a note.
-const LONGEST_NOTE: usize = 200;
+const MAX_NOTE_LEN: usize = 200;
 
 fn note(note: Option<&str>) -> Result<Option<String>, ApiError> {
-    note.map(|note| text("note", note, LONGEST_NOTE)).transpose()
+    note.map(|note| text("note", note, MAX_NOTE_LEN)).transpose()
 }

@@ -42,10 +42,10 @@ pub struct ApiKeyState {
     /// Ids.
     pub entropy: Arc<dyn Entropy>,
     /// Keys that an account may have at a time.
-    pub most: u8,
+    pub max_keys: u8,
 }
 
-type Shared = State<Arc<ApiKeyState>>;
+type SharedState = State<Arc<ApiKeyState>>;
 
 /// The operations of this room.
 #[derive(OpenApi)]
@@ -70,7 +70,7 @@ pub fn router(room: Arc<ApiKeyState>) -> Router {
 }
 
 /// A refusal of the engine's.
-pub(super) fn refused(denied: &OperationError<Rejection>) -> ApiError {
+pub(super) fn map_error(denied: &OperationError<Rejection>) -> ApiError {
     match denied {
         OperationError::Rejected(Rejection::NotFound) => unknown(),
         OperationError::Rejected(Rejection::Revoked) => revoked(),
@@ -83,7 +83,7 @@ pub(super) fn refused(denied: &OperationError<Rejection>) -> ApiError {
             let error = "The account has as many API keys as it can have.";
             ApiError::new(StatusCode::CONFLICT, "api_key_limit", error).hint("Revoke one that nobody needs.")
         }
-        OperationError::Own(never) => match *never {},
+        OperationError::Specific(never) => match *never {},
         OperationError::Rejected(Rejection::AlreadyClaimed)
         | OperationError::AlreadyUsed
         | OperationError::Unavailable => {
@@ -102,7 +102,7 @@ fn revoked() -> ApiError {
 }
 
 /// A key as lists show it: what it is called and how it stands, and of its text the beginning and the end.
-pub(super) fn shown(api_keys: &ApiKeyCodec, id: ApiKeyId, key: &ApiKey) -> JsonObject {
+pub(super) fn render(api_keys: &ApiKeyCodec, id: ApiKeyId, key: &ApiKey) -> JsonObject {
     let (prefix, last4) = api_keys.hints(id);
     key.view(&id).text("prefix", prefix).text("last4", last4)
 }
@@ -125,7 +125,7 @@ struct CreateApiKeyRequest {
         (status = 403, description = "Another account's `userId`, frozen, or a token born of a payment or an API key."),
         (status = 409, description = "The account has as many keys as it can have."), (status = 503, description = "Not now.")))]
 async fn create_agent_api_key(
-    State(room): Shared,
+    State(room): SharedState,
     BearerClaims(claims): BearerClaims,
     body: Body,
 ) -> Result<Response, ApiError> {
@@ -137,13 +137,13 @@ async fn create_agent_api_key(
     let made = room
         .callables
         .engine
-        .issue_api_key(id, claims.wallet, &name, room.most)
+        .issue_api_key(id, claims.wallet, &name, room.max_keys)
         .await;
-    made.map_err(|denied| refused(&denied))?;
+    made.map_err(|denied| map_error(&denied))?;
     let key = room.read(id).await?.ok_or_else(ApiError::internal)?;
     let told = JsonObject::new()
         .text("api_key", room.api_keys.text(id).expose())
-        .object("key", &shown(&room.api_keys, id, &key));
+        .object("key", &render(&room.api_keys, id, &key));
     Ok(result(&told))
 }
 
@@ -160,7 +160,7 @@ struct EmptyRequest {}
         (status = 400, description = "A member that it does not take."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, or frozen.")))]
 async fn list_agent_api_keys(
-    State(room): Shared,
+    State(room): SharedState,
     BearerClaims(claims): BearerClaims,
     body: Body,
 ) -> Result<Response, ApiError> {
@@ -168,7 +168,7 @@ async fn list_agent_api_keys(
     room.callables.admit(&claims, &call).await?;
     let keys = room.callables.engine.api_keys_of(&claims.wallet).await;
     let keys = keys.map_err(|_| ApiError::internal())?;
-    let keys = keys.iter().map(|(id, key)| shown(&room.api_keys, *id, key));
+    let keys = keys.iter().map(|(id, key)| render(&room.api_keys, *id, key));
     Ok(result(&JsonObject::new().list("keys", keys)))
 }
 
@@ -190,7 +190,7 @@ struct RevokeApiKeyRequest {
         (status = 403, description = "Another account's `userId` or key, frozen, or a token that may not."),
         (status = 404, description = "No such key."), (status = 503, description = "Not now.")))]
 async fn revoke_agent_api_key(
-    State(room): Shared,
+    State(room): SharedState,
     BearerClaims(claims): BearerClaims,
     body: Body,
 ) -> Result<Response, ApiError> {
@@ -203,10 +203,10 @@ async fn revoke_agent_api_key(
         require_sign_in(&claims)?;
     }
     let done = room.callables.engine.revoke_api_key(id).await;
-    done.map_err(|denied| refused(&denied))?;
+    done.map_err(|denied| map_error(&denied))?;
     let key = room.read(id).await?.ok_or_else(ApiError::internal)?;
     Ok(result(
-        &JsonObject::new().object("key", &shown(&room.api_keys, id, &key)),
+        &JsonObject::new().object("key", &render(&room.api_keys, id, &key)),
     ))
 }
 
@@ -239,15 +239,15 @@ struct ExchangeApiKeyRequest {
         (status = 400, description = "A member that it does not take, or two keys that differ."),
         (status = 401, description = "No key, none of ours, or one that was revoked."),
         (status = 403, description = "Another account's `userId`."), (status = 503, description = "Not now.")))]
-async fn agent_auth(State(room): Shared, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
+async fn agent_auth(State(room): SharedState, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
     let call = room.callables.read::<ExchangeApiKeyRequest>(body).await?;
-    let id = room.presented(&headers, call.data.api_key.as_deref())?;
+    let id = room.parse_presented_key(&headers, call.data.api_key.as_deref())?;
     // A key that its owner never said yes to is like one that was made up.
     let key = room.read(id).await?.ok_or_else(api_key_invalid)?;
     call.of(&key.owner)?;
     let session = room.credentials.new_session();
     let done = room.callables.engine.exchange_api_key(id, session).await;
-    done.map_err(|denied| refused(&denied))?;
+    done.map_err(|denied| map_error(&denied))?;
     let told = room.credentials.issue(&key.owner, session.id, AuthMethod::Key(id), 0);
     Ok(result(
         &told.text("user_id", key.owner.user_id()).text("api_key_id", id),
@@ -283,7 +283,7 @@ struct AnnounceAgentRequest {
         (status = 400, description = "A text that it cannot have."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, or frozen."), (status = 503, description = "Not now.")))]
 async fn announce_agent_connection(
-    State(room): Shared,
+    State(room): SharedState,
     BearerClaims(claims): BearerClaims,
     body: Body,
 ) -> Result<Response, ApiError> {
@@ -326,7 +326,7 @@ impl ApiKeyState {
     }
 
     /// The key that a call presents, in the header or among its members.
-    fn presented(&self, headers: &HeaderMap, member: Option<&str>) -> Result<ApiKeyId, ApiError> {
+    fn parse_presented_key(&self, headers: &HeaderMap, member: Option<&str>) -> Result<ApiKeyId, ApiError> {
         let mut values = headers.get_all(header::AUTHORIZATION).iter();
         let bearer = match (values.next(), values.next()) {
             (None, _) => None,

@@ -54,7 +54,7 @@ impl AuthClaims {
     }
 
     /// The names under which it may be revoked: its session's, and that of the API key behind it.
-    pub fn families(&self) -> [Option<SessionId>; 2] {
+    pub fn revocation_ids(&self) -> [Option<SessionId>; 2] {
         [Some(self.session), self.amr.key().map(ApiKeyId::session_id)]
     }
 }
@@ -121,7 +121,7 @@ pub enum BearerAuth {
     /// There is none.
     Absent,
     /// A good one.
-    Known(AuthClaims),
+    Valid(AuthClaims),
     /// A bad one.
     Invalid(TokenError),
 }
@@ -140,7 +140,7 @@ impl BearerAuth {
             return Self::Absent;
         };
         match authenticator.authenticate(token) {
-            Ok(claims) => Self::Known(claims),
+            Ok(claims) => Self::Valid(claims),
             Err(error) => Self::Invalid(error),
         }
     }
@@ -151,7 +151,7 @@ impl BearerAuth {
     /// 401 with the reason in its code.
     pub fn claims(&self) -> Result<&AuthClaims, ApiError> {
         match self {
-            Self::Known(claims) => Ok(claims),
+            Self::Valid(claims) => Ok(claims),
             Self::Invalid(error) => Err((*error).into()),
             Self::Absent => Err(ApiError::unauthorized(
                 "token_missing",

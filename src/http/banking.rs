@@ -22,7 +22,7 @@ use crate::config::ProductConfig;
 use crate::prices::PriceBook;
 use crate::vault::{DocumentStore, Vault};
 
-pub use documents::UPLOAD_MAX;
+pub use documents::MAX_UPLOAD_BYTES;
 
 /// What these functions need.
 pub struct BankingState {
@@ -44,7 +44,7 @@ pub struct BankingState {
     pub entropy: Arc<dyn Entropy>,
 }
 
-type Shared = axum::extract::State<Arc<BankingState>>;
+type SharedState = axum::extract::State<Arc<BankingState>>;
 
 /// The operations of this room.
 #[derive(OpenApi)]

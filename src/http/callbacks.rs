@@ -31,7 +31,7 @@ pub struct CallbackState {
     /// A signature is of its time.
     pub clock: Arc<dyn Clock>,
     /// The payout rails sign with it; those in this process call nobody.
-    pub rails: Option<CallbackKey>,
+    pub payouts: Option<CallbackKey>,
     /// The same of the issuer of reloadable cards.
     pub issuer: Option<CallbackKey>,
     /// The same of the bank.
@@ -59,7 +59,7 @@ pub fn router(callbacks: Arc<CallbackState>) -> Router {
 #[serde(deny_unknown_fields)]
 struct CallbackBody<T> {
     #[serde(rename = "type")]
-    _said: T,
+    _callback_type: T,
 }
 
 #[derive(Deserialize)]
@@ -109,7 +109,7 @@ async fn post_payout_callback(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let answer = callbacks.verified::<PayoutCallbackType>(callbacks.rails.as_ref(), &headers, body);
+    let answer = callbacks.verified::<PayoutCallbackType>(callbacks.payouts.as_ref(), &headers, body);
     let answer = answer.await?;
     callbacks.engine.wake_payout_poller();
     Ok(answer)

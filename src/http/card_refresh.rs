@@ -19,7 +19,7 @@ use utoipa::{OpenApi, ToSchema};
 
 use super::account::{BearerClaims, authenticated_account};
 use super::error::ApiError;
-use super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, memo};
+use super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder};
 use super::{cards, json, schemas};
 
 /// What the route needs.
@@ -81,12 +81,12 @@ async fn refresh_card_data(
         "/refresh-card-data",
         &wanted,
         move |place| async move {
-            let id: CardId = cards::own_usa_card(&engine, &caller, &named).await?;
+            let id: CardId = cards::load_owned_usa_card(&engine, &caller, &named).await?;
             let memo =
-                place.map(|place| memo::<Card>(place, move |told: CommandResult<'_, Card>| answer(told.map(drop))));
+                place.map(|place| recorder::<Card>(place, move |told: CommandResult<'_, Card>| refresh_response(told.map(drop))));
             match engine.refresh_card(id, memo).await {
-                Ok(()) => answer(Ok(())),
-                Err(OperationError::Rejected(why)) => answer(Err(&why)),
+                Ok(()) => refresh_response(Ok(())),
+                Err(OperationError::Rejected(why)) => refresh_response(Err(&why)),
                 Err(denied) => Err(in_progress_response(&denied)),
             }
         },
@@ -95,7 +95,7 @@ async fn refresh_card_data(
 }
 
 /// As it is sent and remembered.
-fn answer(told: Result<(), &Rejection>) -> Result<RecordedReply, ApiError> {
+fn refresh_response(told: Result<(), &Rejection>) -> Result<RecordedReply, ApiError> {
     let conflict = |code, error: &'static str| Err(ApiError::new(StatusCode::CONFLICT, code, error));
     match told {
         Ok(()) => Ok(RecordedReply::ok(
@@ -104,7 +104,7 @@ fn answer(told: Result<(), &Rejection>) -> Result<RecordedReply, ApiError> {
                 .text("message", "The issuer is asked. GET /get-card-data shows what it says."),
         )),
         Err(Rejection::RefreshInProgress) => conflict("refresh_pending", "The issuer is being asked already."),
-        Err(Rejection::InvalidState(_) | Rejection::Busy(_)) => conflict(
+        Err(Rejection::InvalidState(_) | Rejection::ActionInProgress(_)) => conflict(
             "card_not_ready",
             "Only a card that is ready or paused can be refreshed.",
         ),

@@ -22,7 +22,7 @@ use super::account::{BearerClaims, authenticated_account};
 use super::error::ApiError;
 use super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder_of};
 use super::reloadable_cards::ISSUER_TIMEOUT;
-use super::withdrawals::{WithdrawalState, address, in_range, to_own_wallet};
+use super::withdrawals::{WithdrawalState, address, in_range, require_account_wallet};
 use super::{json, schemas, top_ups};
 
 /// The operation of this room.
@@ -91,7 +91,7 @@ async fn withdraw_card_balance(
         ));
     }
     authenticated_account(&state.engine, &claims).await?;
-    to_own_wallet(&claims, &to)?;
+    require_account_wallet(&claims, &to)?;
     let order = CardWithdrawalParams {
         amount: amount.to_string(),
         destination_address: to.address(),
@@ -117,7 +117,7 @@ async fn withdraw_card_balance(
         let pending = top_ups::pending(&later.engine, &owner).await?;
         accepted(&later, WithdrawalId(u128::from_be_bytes(id)), pending).await
     };
-    key.once_answered(&state.engine, &claims, route, &order, run, follow)
+    key.run_following_until_recorded(&state.engine, &claims, route, &order, run, follow)
         .await
 }
 

@@ -9,14 +9,14 @@ use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use axum::routing::get;
 use http::{HeaderMap, HeaderValue, Uri, header};
-use purser_actors::engine::{Engine, Held as Unopened};
+use purser_actors::engine::{Engine, GateHold as Unopened};
 use purser_actors::id::{CardId, PaymentId};
 use purser_actors::kernel::JsonObject;
 use purser_actors::product::Purchase;
 use utoipa::OpenApi;
 
 use self::any_card::CARD_TYPES;
-pub(super) use self::any_card::{AnyCard, spent};
+pub(super) use self::any_card::{AnyCard, render_transaction};
 use super::account::{BearerClaims, authenticated_account};
 use super::auth::{AuthClaims, MaybeBearer};
 use super::error::ApiError;
@@ -30,7 +30,7 @@ use crate::provider::reloadable_cards::ReloadableCardApi;
 use crate::vault::{CvvVault, Vault};
 
 /// When to ask again for what is shown once its payment is final, in seconds.
-const FINAL_AGAIN_S: u64 = 2;
+const FINALITY_RETRY_S: u64 = 2;
 
 /// What the routes of cards need.
 pub struct CardState {
@@ -45,7 +45,7 @@ pub struct CardState {
     /// Opens the CVVs that operators entered.
     pub cvvs: CvvVault,
     /// Gives CVV and balance of reloadable cards.
-    pub program: Arc<dyn ReloadableCardApi>,
+    pub reloadable_cards: Arc<dyn ReloadableCardApi>,
     /// Gives those of prepaid cards.
     pub issuer: Arc<dyn CardIssuerApi>,
     /// Whether a token issued for a payment reads what other payments bought.
@@ -140,7 +140,7 @@ async fn get_card_data(
 }
 
 async fn one(cards: &CardState, claims: &AuthClaims, id: CardId, details: bool) -> Result<Response, ApiError> {
-    let held = own(&cards.engine, claims, id).await?;
+    let held = load_owned(&cards.engine, claims, id).await?;
     let mut view = held.view(&id);
     if details && held.vault_record() {
         if !claims.may_read_secrets(held.payment(), cards.payment_token_reads_earlier) {
@@ -156,35 +156,35 @@ async fn one(cards: &CardState, claims: &AuthClaims, id: CardId, details: bool) 
 
 /// What opens the card is not shown before its payment is final; that has cost nothing, and nobody is told that it was shown.
 async fn not_final(engine: &Engine, held: &AnyCard, view: JsonObject) -> Result<Response, ApiError> {
-    let view = view.text("held", Unopened::Unfinal.name());
+    let view = view.text("held", Unopened::PaymentNotFinal.name());
     if held.is_reversed(engine).await? {
         let hint = "The chain has taken the payment back: the code is not shown. Please contact support.";
         return Ok(json::private(json::bytes_as_json(view.text("hint", hint).to_json())));
     }
     let hint = "The payment is on chain and not final yet. The code is shown once it is: ask again then.";
-    let view = view.text("hint", hint).integer("retry_after_seconds", FINAL_AGAIN_S);
+    let view = view.text("hint", hint).integer("retry_after_seconds", FINALITY_RETRY_S);
     let mut response = json::private(json::bytes_as_json(view.to_json()));
     let headers = response.headers_mut();
-    headers.insert(header::RETRY_AFTER, HeaderValue::from(FINAL_AGAIN_S));
+    headers.insert(header::RETRY_AFTER, HeaderValue::from(FINALITY_RETRY_S));
     Ok(response)
 }
 
 /// The id of a U.S. card of the caller's. Cards of other kinds have no news.
-pub(super) async fn own_usa_card(engine: &Engine, claims: &AuthClaims, text: &str) -> Result<CardId, ApiError> {
+pub(super) async fn load_owned_usa_card(engine: &Engine, claims: &AuthClaims, text: &str) -> Result<CardId, ApiError> {
     let id: CardId = text.parse().map_err(|_| not_found())?;
-    match own(engine, claims, id).await? {
+    match load_owned(engine, claims, id).await? {
         AnyCard::Usa(_) => Ok(id),
         AnyCard::Gift(_) | AnyCard::Intl(_) | AnyCard::Reloadable(_) => Err(not_found()),
     }
 }
 
 /// A card of the caller's, of whatever kind.
-pub(super) async fn own_card(engine: &Engine, claims: &AuthClaims, text: &str) -> Result<(CardId, AnyCard), ApiError> {
+pub(super) async fn load_owned_card(engine: &Engine, claims: &AuthClaims, text: &str) -> Result<(CardId, AnyCard), ApiError> {
     let id: CardId = text.parse().map_err(|_| not_found())?;
-    Ok((id, own(engine, claims, id).await?))
+    Ok((id, load_owned(engine, claims, id).await?))
 }
 
-async fn own(engine: &Engine, claims: &AuthClaims, id: CardId) -> Result<AnyCard, ApiError> {
+async fn load_owned(engine: &Engine, claims: &AuthClaims, id: CardId) -> Result<AnyCard, ApiError> {
     let held = AnyCard::read(engine, id).await?.ok_or_else(not_found)?;
     // What a managed wallet bought in a history that a restore lost may be its address's: taken over before its owner was known.
     if engine.account_of(&held.owner()) == claims.wallet {
@@ -204,7 +204,7 @@ fn of_earlier() -> ApiError {
 ///
 /// # Errors
 /// 403 `sign_in_required`.
-pub(super) fn may_steer(claims: &AuthClaims, bought_by: Option<PaymentId>, earlier: bool) -> Result<(), ApiError> {
+pub(super) fn require_card_rights(claims: &AuthClaims, bought_by: Option<PaymentId>, earlier: bool) -> Result<(), ApiError> {
     if claims.may_read_secrets(bought_by, earlier) {
         return Ok(());
     }
@@ -220,7 +220,7 @@ async fn list(cards: &CardState, claims: &AuthClaims, query: &Query) -> Result<R
         // A place that is not in this list would tell when another's card was made, and begin the list anew without a word.
         Some(text) => {
             let id: CardId = text.parse().map_err(|_| not_found())?;
-            let held = own(&cards.engine, claims, id).await?;
+            let held = load_owned(&cards.engine, claims, id).await?;
             (held.card_type() == card_type)
                 .then_some(Some(id))
                 .ok_or_else(not_found)?

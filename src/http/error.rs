@@ -297,7 +297,7 @@ impl ApiError {
 
     /// How a 401 asks for a token (RFC 6750, section 3): without a word of an error where none was sent, or where it was no bearer
     /// token that was refused.
-    fn asks_for(&self) -> HeaderValue {
+    fn www_authenticate(&self) -> HeaderValue {
         HeaderValue::from_static(match &*self.code {
             "token_invalid" => {
                 r#"Bearer realm="purser", error="invalid_token", error_description="The token is not one of ours""#
@@ -331,7 +331,7 @@ impl ApiError {
             headers.insert(header::ALLOW, allow.clone());
         }
         if self.status == StatusCode::UNAUTHORIZED {
-            headers.insert(header::WWW_AUTHENTICATE, self.asks_for());
+            headers.insert(header::WWW_AUTHENTICATE, self.www_authenticate());
         }
         response
     }

@@ -84,7 +84,7 @@ async fn get_events(
     require_not_frozen(&*state.stream.gate, &claims).await?;
     let page = page(&*state.stream.store, &claims.wallet.key(), span, limit, &filter).await;
     let page = page
-        .map_err(|error| load_page(&error))?
+        .map_err(|error| load_error(&error))?
         .ok_or_else(|| ApiError::parameter("cursor_ahead", "after", AHEAD))?;
     Ok(json::private(json::ok(&page)))
 }
@@ -142,7 +142,7 @@ async fn page(
             looked += 1;
             if let Some(event) = StreamEvent::read(event).filter(|e| filter.matches(e.kind())) {
                 let envelope = RawValue::from_string(event.to_json());
-                events.push(envelope.map_err(|e| StoreError::Damaged(e.to_string()))?);
+                events.push(envelope.map_err(|e| StoreError::Corrupt(e.to_string()))?);
             }
             span = match span {
                 Span::After(_) => Span::After(event.cursor),
@@ -165,7 +165,7 @@ async fn page(
     }))
 }
 
-fn load_page(error: &StoreError) -> ApiError {
+fn load_error(error: &StoreError) -> ApiError {
     match error {
         StoreError::Expired { oldest } => {
             let error = "Events after that sequence are no longer kept.";
@@ -174,7 +174,7 @@ fn load_page(error: &StoreError) -> ApiError {
                 .param("after")
                 .hint(hint)
         }
-        StoreError::Io(_) | StoreError::Damaged(_) => {
+        StoreError::Io(_) | StoreError::Corrupt(_) => {
             tracing::error!(%error, "events could not be read");
             ApiError::internal()
         }
@@ -216,7 +216,7 @@ async fn get_stream(
     let hub = &state.stream.hub;
     let access = match claims {
         Some(claims) => {
-            let subscription = hub.subscribe(claims.wallet, claims.families());
+            let subscription = hub.subscribe(claims.wallet, claims.revocation_ids());
             ClientAccess::Granted(claims, subscription.map_err(|_| stream_limit(&state.stream))?)
         }
         None => ClientAccess::FirstMessage,
@@ -241,7 +241,7 @@ fn stream_limit(stream: &StreamContext) -> ApiError {
 /// `None`: the first message must hold a token.
 async fn admit(state: &EventState, bearer: &BearerAuth, headers: &HeaderMap) -> Result<Option<AuthClaims>, ApiError> {
     match bearer {
-        BearerAuth::Known(claims) => return Ok(Some(claims.clone())),
+        BearerAuth::Valid(claims) => return Ok(Some(claims.clone())),
         BearerAuth::Invalid(error) => return Err((*error).into()),
         BearerAuth::Absent => {}
     }

@@ -47,7 +47,7 @@ pub struct FrontConfig {
     /// Shared with the paid routes, which count verified payments.
     pub limiter: Arc<RateLimiter>,
     /// Counts what is answered.
-    pub meter: Arc<RequestMetrics>,
+    pub request_metrics: Arc<RequestMetrics>,
     /// Wall clock.
     pub clock: Arc<dyn Clock>,
     /// Seeds the request ids.
@@ -65,18 +65,18 @@ const HEALTH: [&str; 2] = ["/healthz", "/readyz"];
 /// See the module.
 pub struct Front {
     routes: Router,
-    no_head: Vec<&'static str>,
+    head_not_allowed: Vec<&'static str>,
     callables: Vec<&'static str>,
-    large: Vec<(&'static str, usize)>,
-    patient: Vec<(&'static str, Duration)>,
+    body_limit_overrides: Vec<(&'static str, usize)>,
+    timeout_overrides: Vec<(&'static str, Duration)>,
     authenticator: Arc<dyn Authenticator>,
     limiter: Arc<RateLimiter>,
-    meter: Arc<RequestMetrics>,
+    request_metrics: Arc<RequestMetrics>,
     clock: Arc<dyn Clock>,
     ids: RequestIds,
-    fixed: FixedHeaders,
-    retiring: DeprecationHeaders,
-    open_to_pages: bool,
+    fixed_headers: FixedHeaders,
+    deprecated_routes: DeprecationHeaders,
+    cors: bool,
     proxies: TrustedProxies,
     max_url_bytes: usize,
     max_header_bytes: usize,
@@ -91,18 +91,18 @@ impl Front {
         let (docs, sandbox) = (&parts.docs_version, config.is_sandbox());
         Self {
             routes: parts.routes,
-            no_head: parts.head_not_allowed,
+            head_not_allowed: parts.head_not_allowed,
             callables: parts.callables,
-            large: parts.body_limit_overrides,
-            patient: parts.timeout_overrides,
+            body_limit_overrides: parts.body_limit_overrides,
+            timeout_overrides: parts.timeout_overrides,
             authenticator: parts.authenticator,
             limiter: parts.limiter,
-            meter: parts.meter,
+            request_metrics: parts.request_metrics,
             clock: parts.clock,
             ids: RequestIds::new(&*parts.entropy),
-            retiring: DeprecationHeaders::new(&config.versions.retiring),
-            open_to_pages: parts.cors,
-            fixed: FixedHeaders::new(docs, limits, sandbox, parts.cors),
+            deprecated_routes: DeprecationHeaders::new(&config.versions.deprecated_routes),
+            cors: parts.cors,
+            fixed_headers: FixedHeaders::new(docs, limits, sandbox, parts.cors),
             proxies: TrustedProxies::new(config.server.trusted_proxies.clone(), config.server.forwarded_header),
             max_url_bytes: config.server.max_url_bytes,
             max_header_bytes: config.server.max_header_bytes,
@@ -114,19 +114,19 @@ impl Front {
     /// Answers one request. Never fails and never panics.
     pub async fn respond(&self, request: Request<Body>, peer: SocketAddr) -> Response {
         let watch = Stopwatch::start();
-        let route = self.meter.route(request.uri().path());
-        let response = self.answer(request, peer).await;
-        self.meter.record(route, response.status(), watch.micros());
+        let route = self.request_metrics.route(request.uri().path());
+        let response = self.handle(request, peer).await;
+        self.request_metrics.record(route, response.status(), watch.micros());
         response
     }
 
-    async fn answer(&self, request: Request<Body>, peer: SocketAddr) -> Response {
+    async fn handle(&self, request: Request<Body>, peer: SocketAddr) -> Response {
         let id = self.ids.next();
         let (mut parts, body) = request.into_parts();
         let ip = self.proxies.client(peer.ip(), &parts.headers);
         let bearer = BearerAuth::authenticate(&parts.headers, &*self.authenticator);
         let caller = match &bearer {
-            BearerAuth::Known(claims) => RateLimitKey::Wallet(claims.wallet),
+            BearerAuth::Valid(claims) => RateLimitKey::Wallet(claims.wallet),
             _ => RateLimitKey::from(ip),
         };
         let now = self.clock.now();
@@ -138,14 +138,14 @@ impl Front {
         };
         let form = self.error_format(&parts);
         let is_preflight = parts.method == Method::OPTIONS;
-        let announced = self.retiring.of(parts.uri.path());
+        let announced = self.deprecated_routes.of(parts.uri.path());
         let uri = parts.uri.clone();
 
         let mut response = if let Err(error) = self.precheck(&parts) {
             error.render(id, form)
-        } else if is_preflight && self.open_to_pages {
+        } else if is_preflight && self.cors {
             preflight(self.methods(&uri).await)
-        } else if let Some(error) = self.refused(&parts, &budget, free).await {
+        } else if let Some(error) = self.early_error(&parts, &budget, free).await {
             error.render(id, form)
         } else {
             // The span is written for every request, so it holds only what every line needs.
@@ -159,12 +159,12 @@ impl Front {
         if let Some(announced) = announced {
             response.headers_mut().extend(announced.clone());
         }
-        self.correct(&mut response, uri.path());
+        self.patch_response(&mut response, uri.path());
         self.add_headers(response, id, &budget)
     }
 
     /// What only the front knows of a refusal.
-    fn correct(&self, response: &mut Response, path: &str) {
+    fn patch_response(&self, response: &mut Response, path: &str) {
         let (status, headers) = (response.status(), response.headers_mut());
         // What was sent is not read to its end: the connection serves nothing more, and the client is informed.
         if matches!(status, StatusCode::PAYLOAD_TOO_LARGE | StatusCode::REQUEST_TIMEOUT) {
@@ -178,7 +178,7 @@ impl Front {
     }
 
     fn error_format(&self, parts: &Parts) -> ErrorFormat {
-        if wants_problem(&parts.headers) {
+        if accepts_problem_json(&parts.headers) {
             ErrorFormat::Problem
         } else if self.callables.contains(&parts.uri.path()) {
             ErrorFormat::Callable
@@ -188,7 +188,7 @@ impl Front {
     }
 
     fn add_headers(&self, mut response: Response, id: RequestId, budget: &RateLimitStatus) -> Response {
-        self.fixed.write(response.headers_mut(), id.header(), budget);
+        self.fixed_headers.write(response.headers_mut(), id.header(), budget);
         response
     }
 
@@ -213,7 +213,7 @@ impl Front {
         if hosts > 1 || (hosts == 0 && parts.version == Version::HTTP_11) {
             return Err(ApiError::of_status(StatusCode::BAD_REQUEST, &none));
         }
-        if !self.open_to_pages && !parts.headers.get(HOST).is_none_or(is_address) {
+        if !self.cors && !parts.headers.get(HOST).is_none_or(is_address) {
             let told = "This address is called by its number, or as localhost.";
             return Err(ApiError::new(StatusCode::MISDIRECTED_REQUEST, "host_not_allowed", told));
         }
@@ -222,7 +222,7 @@ impl Front {
             .get(CONTENT_LENGTH)
             .and_then(|v| v.to_str().ok())
             .and_then(|v| v.parse().ok());
-        let large = self.large.iter().find(|(path, _)| *path == parts.uri.path());
+        let large = self.body_limit_overrides.iter().find(|(path, _)| *path == parts.uri.path());
         let most = large.map_or(self.max_body_bytes, |(_, bytes)| *bytes);
         if declared.is_some_and(|bytes: u64| bytes > most as u64) {
             let hint = format!("At most {most} bytes.");
@@ -232,8 +232,8 @@ impl Front {
     }
 
     /// 405 before 429: a method that a route does not take is told so even to a caller over its limit.
-    async fn refused(&self, parts: &Parts, budget: &RateLimitStatus, free: bool) -> Option<ApiError> {
-        if parts.method == Method::HEAD && self.no_head.contains(&parts.uri.path()) {
+    async fn early_error(&self, parts: &Parts, budget: &RateLimitStatus, free: bool) -> Option<ApiError> {
+        if parts.method == Method::HEAD && self.head_not_allowed.contains(&parts.uri.path()) {
             return Some(ApiError::method_not_allowed(HeaderValue::from_static("GET")));
         }
         if free || budget.allowed {
@@ -260,9 +260,9 @@ impl Front {
     fn allow(&self, path: &str, routed: &HeaderValue) -> Option<HeaderValue> {
         let routed = routed.to_str().ok()?.split(',').map(str::trim);
         let mut methods: Vec<&str> = routed
-            .filter(|method| *method != "HEAD" || !self.no_head.contains(&path))
+            .filter(|method| *method != "HEAD" || !self.head_not_allowed.contains(&path))
             .collect();
-        if self.open_to_pages && !methods.contains(&"OPTIONS") {
+        if self.cors && !methods.contains(&"OPTIONS") {
             methods.push("OPTIONS");
         }
         HeaderValue::from_str(&methods.join(", ")).ok()
@@ -277,7 +277,7 @@ impl Front {
     /// Runs the routes; a panic is a 500, a handler that takes too long a 503.
     async fn route(&self, request: Request<Body>) -> Response {
         use axum::response::IntoResponse;
-        let patient = self.patient.iter().find(|(path, _)| *path == request.uri().path());
+        let patient = self.timeout_overrides.iter().find(|(path, _)| *path == request.uri().path());
         let within = patient.map_or(self.request_timeout, |(_, within)| *within);
         let answer = AssertUnwindSafe(self.routes.clone().call(request)).catch_unwind();
         match tokio::time::timeout(within, answer).await {
@@ -298,7 +298,7 @@ impl Front {
     pub(super) fn respond_to_parse_error(&self, status: StatusCode, peer: IpAddr) -> Vec<u8> {
         let id = self.ids.next();
         // What is no request has no route, and its time is its sender's.
-        self.meter.record(self.meter.route(""), status, 0);
+        self.request_metrics.record(self.request_metrics.route(""), status, 0);
         let error = ApiError::of_status(status, &HeaderMap::new());
         let budget = self.limiter.count(RateLimitKey::from(peer), self.clock.now());
         let body = error.body(id, ErrorFormat::Plain);
@@ -369,7 +369,7 @@ fn finish(mut response: Response, id: RequestId, form: ErrorFormat) -> Response 
 }
 
 /// Whether RFC 9457 is asked for by name, and not with a quality of nought: `*/*` asks for nothing in particular.
-fn wants_problem(headers: &HeaderMap) -> bool {
+fn accepts_problem_json(headers: &HeaderMap) -> bool {
     let asked = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
     asked.flat_map(|value| value.split(',')).any(|range| {
         let mut parts = range.split(';').map(str::trim);

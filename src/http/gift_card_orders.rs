@@ -14,7 +14,7 @@ use utoipa::OpenApi;
 
 use super::auth::MaybeBearer;
 use super::error::ApiError;
-use super::gift_cards::{answer, fee_for};
+use super::gift_cards::{with_timeout, fee_for};
 use super::merchants::directory_unavailable;
 use super::query::Query;
 use super::schemas;
@@ -32,7 +32,7 @@ pub struct GiftCardOrderState {
     /// Says what each gift card comes in.
     pub catalog: Arc<dyn GiftCardApi>,
     /// How long the catalog may take.
-    pub patience: Duration,
+    pub catalog_timeout: Duration,
 }
 
 /// The operations of this room.
@@ -101,7 +101,7 @@ async fn order_gift_card(
     let found = orders.product(id).await?;
     let product = found.ok_or_else(|| ApiError::not_found("product_unknown", "There is no such gift card."))?;
     let currency = orders.check(&product, country, amount)?;
-    let rates = orders.show(&product).await?;
+    let rates = orders.quotable_rates(&product).await?;
     let call = PaidCall {
         headers: &headers,
         bearer: &bearer,
@@ -129,17 +129,17 @@ fn same(bought: &Purchase, id: &str, amount: Cents, country: Country) -> bool {
 impl GiftCardOrderState {
     /// The product, if the catalog has it. A catalog that does not answer is a failure of the line: it sells nothing without one.
     async fn product(&self, id: &str) -> Result<Option<GiftCardProduct>, ApiError> {
-        match answer(self.patience, self.catalog.product(id)).await {
+        match with_timeout(self.catalog_timeout, self.catalog.product(id)).await {
             Ok(found) => Ok(found),
             Err(error) => {
-                self.checkout.engine.unanswered(ProductLine::GiftCard, &error).await;
+                self.checkout.engine.record_line_unanswered(ProductLine::GiftCard, &error).await;
                 Err(directory_unavailable(&error))
             }
         }
     }
 
     /// Shows the product's fee rate; with those that were shown before and still hold.
-    async fn show(&self, product: &GiftCardProduct) -> Result<Vec<ProductFeeRate>, ApiError> {
+    async fn quotable_rates(&self, product: &GiftCardProduct) -> Result<Vec<ProductFeeRate>, ApiError> {
         let now = self.checkout.clock.now();
         let rate = fee_for(product, self.product.fee_rate);
         let shown = self
@@ -169,7 +169,7 @@ impl GiftCardOrderState {
 
     /// Whether the gift card comes in this amount, in this country, and within the range of what we sell.
     fn check(&self, product: &GiftCardProduct, country: Country, amount: Cents) -> Result<Currency, ApiError> {
-        if !product.reach.covers(country.as_str()) {
+        if !product.redeemability.covers(country.as_str()) {
             let what = "That gift card cannot be redeemed in that country.";
             let error = ApiError::parameter("country_not_served", "country", what);
             return Err(error.hint("GET /search-gift-cards?country= lists those that can."));
@@ -181,8 +181,8 @@ impl GiftCardOrderState {
         let currency: Currency = product.currency.parse().map_err(|_| ApiError::internal())?;
         let worth = self.checkout.prices.usd_value(amount, currency);
         let worth = worth.ok_or_else(rate_unavailable)?;
-        if worth < self.product.min || worth > self.product.max {
-            let (least, most) = (self.product.min, self.product.max);
+        if worth < self.product.min_amount || worth > self.product.max_amount {
+            let (least, most) = (self.product.min_amount, self.product.max_amount);
             let error = format!("`amount` is worth {worth} USD; it must be worth {least} to {most} USD.");
             return Err(ApiError::parameter("amount_out_of_range", "amount", error));
         }
@@ -196,6 +196,6 @@ fn amounts(values: &Denominations) -> String {
             let amounts: Vec<_> = amounts.iter().map(ToString::to_string).collect();
             format!("It comes in {}.", amounts.join(", "))
         }
-        Denominations::Range { least, most, step } => format!("It comes in {least} to {most}, in steps of {step}."),
+        Denominations::Range { min: least, max: most, step } => format!("It comes in {least} to {most}, in steps of {step}."),
     }
 }

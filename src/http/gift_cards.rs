@@ -15,7 +15,7 @@ use utoipa::{OpenApi, ToSchema};
 
 use super::error::ApiError;
 use super::json::{self, ExactNumber};
-use super::merchants::{LONGEST_QUERY, directory_unavailable};
+use super::merchants::{MAX_QUERY_LEN, directory_unavailable};
 use super::query::Query;
 use super::schemas::ExactDecimal;
 use crate::config::CountryList;
@@ -32,9 +32,9 @@ pub struct GiftCardSearchState {
     /// Where gift cards are sold at all.
     pub countries: CountryList,
     /// The most that comes on top, whatever the catalog says.
-    pub most: Decimal,
+    pub max_fee_rate: Decimal,
     /// How long the catalog may take.
-    pub patience: Duration,
+    pub catalog_timeout: Duration,
 }
 
 /// What the catalog says of a product, if it says so in time.
@@ -45,13 +45,13 @@ pub(super) async fn provider_error<T>(
     patience: Duration,
     asked: impl Future<Output = Result<T, PortError>>,
 ) -> Result<T, ApiError> {
-    answer(patience, asked)
+    with_timeout(patience, asked)
         .await
         .map_err(|error| directory_unavailable(&error))
 }
 
 /// What a catalog answers, if it does in time.
-pub(super) async fn answer<T>(
+pub(super) async fn with_timeout<T>(
     patience: Duration,
     asked: impl Future<Output = Result<T, PortError>>,
 ) -> Result<T, PortError> {
@@ -176,7 +176,7 @@ impl GiftCardOffer {
             Denominations::Fixed(amounts) => (Some(amounts.into_iter().map(ExactNumber::from).collect()), None),
             Denominations::Range { step, .. } => (None, Some(step.into())),
         };
-        let countries = match product.reach {
+        let countries = match product.redeemability {
             Redeemability::Worldwide => None,
             Redeemability::Countries(codes) => Some(codes),
         };
@@ -244,25 +244,25 @@ async fn search_gift_cards(
         return Err(error.hint("GET /get-supported-countries lists where they are."));
     }
     let currency = query.code("currency", 3, "ISO 4217")?;
-    let category = query.text("category", LONGEST_QUERY)?;
+    let category = query.text("category", MAX_QUERY_LEN)?;
     let limit = query.number("limit", 20, 1, 100)?;
     let owned = |text: Option<&str>| text.map(str::to_owned);
     let wanted = GiftCardQuery {
-        q: owned(query.text("q", LONGEST_QUERY)?),
+        q: owned(query.text("q", MAX_QUERY_LEN)?),
         country: owned(country),
         currency: owned(currency),
         category: owned(category),
         starting_after: owned(query.get("starting_after")),
         limit: usize::try_from(limit).unwrap_or(20),
     };
-    let page = provider_error(state.patience, state.catalog.search(&wanted)).await?;
+    let page = provider_error(state.catalog_timeout, state.catalog.search(&wanted)).await?;
     let page =
         page.ok_or_else(|| ApiError::not_found("product_unknown", "There is no such gift card in this list."))?;
     Ok(json::inert(&GiftCardSearchResponse {
         gift_cards: page
             .products
             .into_iter()
-            .map(|product| GiftCardOffer::of(product, state.most))
+            .map(|product| GiftCardOffer::of(product, state.max_fee_rate))
             .collect(),
         count: page.count,
         has_more: page.has_more,

@@ -24,7 +24,7 @@
 //! fn cancelled(id: CardId, told: Result<(), &Rejection>) -> Result<Reply, ApiError> { … }
 //! ```
 
-mod memos;
+mod recorders;
 
 use std::borrow::Cow;
 use std::future::Future;
@@ -47,15 +47,15 @@ use super::error::ApiError;
 use super::json;
 use crate::vault::Vault;
 
-use self::memos::keep;
-pub use self::memos::{entity_recorder, memo, recorder_of};
+use self::recorders::to_recorded_response;
+pub use self::recorders::{entity_recorder, recorder, recorder_of};
 
 const HEADER: &str = "idempotency-key";
 static REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 /// Characters of a key, at most.
 const MAX_KEY_LEN: usize = 255;
 /// Bytes of a fingerprint that are its route's.
-const OF_ROUTE: usize = 16;
+const ROUTE_FINGERPRINT_BYTES: usize = 16;
 
 /// Knows what keys were used with; among the extensions of every request, for the [`Key`] of those routes that take one.
 #[derive(Clone)]
@@ -72,10 +72,10 @@ impl<S: Sync> FromRequestParts<S> for IdempotencyKey {
         let key = Self::read(&parts.headers)?;
         let used = parts.extensions.get::<UsedKeys>().cloned();
         let asked = parts.extensions.get::<RequestExtensions>();
-        if let (Some(text), Some(UsedKeys(engine)), Some(BearerAuth::Known(claims))) =
+        if let (Some(text), Some(UsedKeys(engine)), Some(BearerAuth::Valid(claims))) =
             (&key.0, used, asked.map(|asked| asked.bearer.clone()))
         {
-            here(
+            check_route(
                 &engine,
                 &claims,
                 text,
@@ -100,10 +100,10 @@ pub fn route_of<'a>(method: &Method, path: &'a str) -> Cow<'a, str> {
 ///
 /// # Errors
 /// 422 `idempotency_key_reused`.
-async fn here(engine: &Engine, claims: &AuthClaims, key: &str, route: &str) -> Result<(), ApiError> {
+async fn check_route(engine: &Engine, claims: &AuthClaims, key: &str, route: &str) -> Result<(), ApiError> {
     let used = engine.key_used(claims.wallet, key).await;
     let used = used.map_err(|_| ApiError::internal())?;
-    let is_elsewhere = used.is_some_and(|print| !print.starts_with(&print_of_route(route)));
+    let is_elsewhere = used.is_some_and(|print| !print.starts_with(&route_fingerprint(route)));
     if is_elsewhere && authenticated_account(engine, claims).await.is_ok() {
         return Err(reused());
     }
@@ -148,7 +148,7 @@ pub fn in_progress_response<R>(denied: &OperationError<R>) -> ApiError {
     match denied {
         // The key's record came to be in between: of an earlier request whose answer was lost.
         OperationError::AlreadyUsed => in_progress(),
-        OperationError::Own(never) => match *never {},
+        OperationError::Specific(never) => match *never {},
         OperationError::Rejected(_) | OperationError::Unavailable => {
             ApiError::unavailable("unavailable", "The engine could not answer now.", 1)
                 .hint("Send the same request again with the same Idempotency-Key: it is executed at most once.")
@@ -158,11 +158,11 @@ pub fn in_progress_response<R>(denied: &OperationError<R>) -> ApiError {
 
 /// What a key whose command follows an entity is answered with.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Answered {
+enum ReplaySource {
     /// With what has become of the entity.
-    Followed,
+    CurrentState,
     /// With what was said the first time.
-    Kept,
+    FirstResponse,
 }
 
 impl IdempotencyKey {
@@ -222,8 +222,8 @@ impl IdempotencyKey {
         F: Future<Output = Result<RecordedReply, ApiError>> + Send + 'static,
         G: Future<Output = Result<RecordedReply, ApiError>> + Send,
     {
-        let plain = Answered::Followed;
-        self.used(engine, claims, (route, plain), wanted, run, follow).await
+        let plain = ReplaySource::CurrentState;
+        self.execute(engine, claims, (route, plain), wanted, run, follow).await
     }
 
     /// As [`Key::once_following`] until there is an answer: once one was given, that is what the key is answered with, whatever
@@ -231,7 +231,7 @@ impl IdempotencyKey {
     ///
     /// # Errors
     /// As [`Key::once`].
-    pub async fn once_answered<F, G>(
+    pub async fn run_following_until_recorded<F, G>(
         self,
         engine: &Engine,
         claims: &AuthClaims,
@@ -244,15 +244,15 @@ impl IdempotencyKey {
         F: Future<Output = Result<RecordedReply, ApiError>> + Send + 'static,
         G: Future<Output = Result<RecordedReply, ApiError>> + Send,
     {
-        let kept = Answered::Kept;
-        self.used(engine, claims, (route, kept), wanted, run, follow).await
+        let kept = ReplaySource::FirstResponse;
+        self.execute(engine, claims, (route, kept), wanted, run, follow).await
     }
 
-    async fn used<F, G>(
+    async fn execute<F, G>(
         self,
         engine: &Engine,
         claims: &AuthClaims,
-        (route, answered): (&'static str, Answered),
+        (route, answered): (&'static str, ReplaySource),
         wanted: &(impl Serialize + Sync),
         run: impl FnOnce(Option<IdempotencySlot>) -> F + Send,
         follow: impl FnOnce(Vec<u8>) -> G + Send,
@@ -273,9 +273,9 @@ impl IdempotencyKey {
                 let writer = engine.clone();
                 let work = async move {
                     let told = work.await;
-                    if answered == Answered::Kept
-                        && let Some(kept) = keep(&told)
-                        && let Err(error) = writer.answered(turn.slot(), kept).await
+                    if answered == ReplaySource::FirstResponse
+                        && let Some(kept) = to_recorded_response(&told)
+                        && let Err(error) = writer.record_response(turn.slot(), kept).await
                     {
                         tracing::warn!(%error, "an answer could not be recorded under its key");
                     }
@@ -324,14 +324,14 @@ fn reused() -> ApiError {
 fn fingerprint(route: &str, wanted: &impl Serialize) -> Result<[u8; 32], ApiError> {
     let body = serde_json::to_vec(wanted).map_err(|_| ApiError::internal())?;
     let mut print = [0; 32];
-    let (of_route, of_body) = print.split_at_mut(OF_ROUTE);
-    of_route.copy_from_slice(&print_of_route(route));
+    let (of_route, of_body) = print.split_at_mut(ROUTE_FINGERPRINT_BYTES);
+    of_route.copy_from_slice(&route_fingerprint(route));
     let whole = Sha256::new().chain_update(route).chain_update([0]).chain_update(body);
-    of_body.copy_from_slice(&whole.finalize()[..32 - OF_ROUTE]);
+    of_body.copy_from_slice(&whole.finalize()[..32 - ROUTE_FINGERPRINT_BYTES]);
     Ok(print)
 }
 
-fn print_of_route(route: &str) -> [u8; OF_ROUTE] {
+fn route_fingerprint(route: &str) -> [u8; ROUTE_FINGERPRINT_BYTES] {
     let digest = Sha256::digest(route);
     digest.first_chunk().copied().unwrap_or_default()
 }

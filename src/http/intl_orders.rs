@@ -21,9 +21,9 @@ use utoipa::{OpenApi, ToSchema};
 
 use super::account::{BearerClaims, authenticated_account};
 use super::auth::{AuthClaims, MaybeBearer};
-use super::cards::{access_denied, may_steer, not_found};
+use super::cards::{access_denied, require_card_rights, not_found};
 use super::error::ApiError;
-use super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, memo};
+use super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder};
 use super::query::Query;
 use super::readable::is_readable;
 use super::{json, schemas};
@@ -60,7 +60,7 @@ pub fn router(cards: Arc<IntlOrderState>) -> Router {
 }
 
 /// Characters of a label, at most.
-const LABEL_MAX: usize = 100;
+const MAX_LABEL_LEN: usize = 100;
 
 /// Order an international prepaid card
 ///
@@ -111,8 +111,8 @@ fn whole_dollars(amount: Cents) -> Result<Cents, ApiError> {
 /// Readable text: it is shown inert wherever it is shown.
 fn label(query: &Query) -> Result<Option<String>, ApiError> {
     let label = query.get("label").filter(|label| !label.is_empty());
-    if label.is_some_and(|label| !is_readable(label, LABEL_MAX)) {
-        let error = format!("`label` must be readable text of at most {LABEL_MAX} characters.");
+    if label.is_some_and(|label| !is_readable(label, MAX_LABEL_LEN)) {
+        let error = format!("`label` must be readable text of at most {MAX_LABEL_LEN} characters.");
         return Err(ApiError::parameter("parameter_invalid", "label", error));
     }
     Ok(label.map(str::to_owned))
@@ -156,10 +156,10 @@ async fn cancel_intl_order(
         &wanted,
         move |place| async move {
             let id: CardId = named.parse().map_err(|_| not_found())?;
-            let order = own_order(&engine, &caller, id).await?;
-            may_steer(&caller, Some(order.charge.payment), earlier)?;
+            let order = load_owned_order(&engine, &caller, id).await?;
+            require_card_rights(&caller, Some(order.charge.payment), earlier)?;
             let memo = place.map(|place| {
-                memo::<IntlOrder>(place, move |told: CommandResult<'_, IntlOrder>| {
+                recorder::<IntlOrder>(place, move |told: CommandResult<'_, IntlOrder>| {
                     cancelled(id, told.map(drop))
                 })
             });
@@ -194,7 +194,7 @@ fn not_cancellable(error: &'static str) -> ApiError {
     ApiError::new(StatusCode::CONFLICT, "not_cancellable", error)
 }
 
-async fn own_order(engine: &Engine, claims: &AuthClaims, id: CardId) -> Result<IntlOrder, ApiError> {
+async fn load_owned_order(engine: &Engine, claims: &AuthClaims, id: CardId) -> Result<IntlOrder, ApiError> {
     let order = engine.intl_order(&id).await.map_err(|_| ApiError::internal())?;
     let order = order.ok_or_else(not_found)?;
     if order.owner != claims.wallet {

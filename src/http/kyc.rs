@@ -50,14 +50,14 @@ pub fn router(kyc: Arc<KycState>) -> Router {
         .with_state(kyc)
 }
 
-type Shared = State<Arc<KycState>>;
+type SharedState = State<Arc<KycState>>;
 
 /// Where the check of the owner's identity stands
 #[utoipa::path(get, path = "/get-kyc-status", tag = "Identity check", security(("bearer" = [])),
     responses((status = 200, description = "`status` is `none`, `in-review`, `verified` or `rejected`; a rejected owner may try again.", body = schemas::KycStatusResponse),
         (status = 401, description = "No good token."), (status = 403, description = "Frozen.")))]
 async fn get_kyc_status(
-    State(kyc): Shared,
+    State(kyc): SharedState,
     BearerClaims(claims): BearerClaims,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
@@ -87,7 +87,7 @@ async fn get_kyc_status(
         (status = 401, description = "No good token."),
         (status = 403, description = "Frozen, or a token born of a payment: `GET /auth` gives one that may.")))]
 async fn get_kyc_link(
-    State(kyc): Shared,
+    State(kyc): SharedState,
     BearerClaims(claims): BearerClaims,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
@@ -135,7 +135,7 @@ enum IdentityCallbackType {
         (status = 400, description = "Not a callback."), (status = 401, description = "Not the provider's signature."),
         (status = 404, description = "No such check."), (status = 408, description = "The body did not come."),
         (status = 409, description = "It was decided otherwise."), (status = 413, description = "Too long.")))]
-async fn post_callback(State(kyc): Shared, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
+async fn post_callback(State(kyc): SharedState, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
     let login = &kyc.login;
     let body = json::collect(body, MAX_CALLBACK_BYTES, login.body_timeout).await?;
     signed(&kyc.callback_key, &headers, &body, login.clock.now())?;

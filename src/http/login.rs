@@ -39,7 +39,7 @@ use crate::stream;
 /// A form with one code.
 const MAX_FORM_BYTES: usize = 1024;
 /// Cards that the page shows at once; the stream brings what is new.
-const CARDS_SHOWN: usize = 50;
+const MAX_CARDS_SHOWN: usize = 50;
 
 /// What these routes need.
 pub struct LoginState {
@@ -52,7 +52,7 @@ pub struct LoginState {
     /// Writes the cookie.
     pub cookies: SessionCookies,
     /// Reads it.
-    pub doorkeeper: Arc<TokenAuthenticator>,
+    pub authenticator: Arc<TokenAuthenticator>,
     /// Where the page is.
     pub origin: Origin,
     /// Now.
@@ -184,7 +184,7 @@ pub(super) async fn session(login: &LoginState, headers: &HeaderMap) -> Result<A
         return Err(ApiError::unauthorized("token_missing", error)
             .hint("GET /get-auth-link makes a login link for the account's owner."));
     }
-    Ok(login.doorkeeper.authenticate_session(cookie).await?)
+    Ok(login.authenticator.authenticate_session(cookie).await?)
 }
 
 pub(super) fn cookie_of(headers: &HeaderMap) -> &str {
@@ -204,7 +204,7 @@ async fn post_login(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, ApiError> {
-    if !is_own_form(&login, &headers) {
+    if !is_same_origin_form(&login, &headers) {
         let refused = ApiError::forbidden("origin_refused", "This form is sent by our own page only.");
         return owner::redirect_or_error(&login, &headers, Err(refused));
     }
@@ -225,7 +225,7 @@ async fn post_login(
 /// Whether another page has not sent it: that would sign its visitor in to an account that it did not choose. Our own page sends
 /// no referrer, so that a browser hides where its form comes from (`null`) and says only that it is the same site's; what is no browser
 /// says neither.
-fn is_own_form(login: &LoginState, headers: &HeaderMap) -> bool {
+fn is_same_origin_form(login: &LoginState, headers: &HeaderMap) -> bool {
     let mut origins = headers.get_all(header::ORIGIN).iter();
     let (origin, another) = (origins.next(), origins.next());
     let fetched = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
@@ -276,7 +276,7 @@ async fn get_account(State(login): State<Arc<LoginState>>, headers: HeaderMap) -
         .map_err(|_| ApiError::internal())?;
     // A session is opened by its account: there is none without.
     let account = account.ok_or_else(ApiError::internal)?;
-    let cards = login.engine.newest_cards(&claims.wallet, CARDS_SHOWN).await;
+    let cards = login.engine.newest_cards(&claims.wallet, MAX_CARDS_SHOWN).await;
     let cards = cards.map_err(|_| ApiError::internal())?;
     let cards: Vec<String> = cards.iter().map(JsonObject::to_json).collect();
     let mut body = account.view(&claims.wallet).integer("seq", seq).to_json();

@@ -15,7 +15,7 @@ use super::query::Query;
 use crate::provider::merchants::{Acceptance, CardType, Merchant, MerchantDirectory, MerchantQuery};
 
 /// Longest `q`, in characters.
-pub(super) const LONGEST_QUERY: usize = 100;
+pub(super) const MAX_QUERY_LEN: usize = 100;
 const PARAMETERS: [&str; 4] = ["q", "card_type", "limit", "starting_after"];
 const UNKNOWN: &str = "No such merchant is known, which says nothing of whether it takes the card.";
 
@@ -116,7 +116,7 @@ async fn search_merchants(
     let card_type = CardType::ALL.into_iter().find(|card| card.name() == word);
     let limit = query.number("limit", 20, 1, 100)?;
     let wanted = MerchantQuery {
-        q: query.text("q", LONGEST_QUERY)?.map(str::to_owned),
+        q: query.text("q", MAX_QUERY_LEN)?.map(str::to_owned),
         card_type: card_type.ok_or_else(ApiError::internal)?,
         starting_after: query.get("starting_after").map(str::to_owned),
         limit: usize::try_from(limit).unwrap_or(20),

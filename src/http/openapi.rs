@@ -63,7 +63,7 @@ pub fn document(
         .add_security_scheme("bearer", bearer);
     let mut document = serde_json::to_value(&api)?;
     responses::patch(&mut document);
-    for retirement in &config.versions.retiring {
+    for retirement in &config.versions.deprecated_routes {
         let methods = document["paths"].get_mut(&retirement.route);
         for operation in methods
             .and_then(Value::as_object_mut)
@@ -98,7 +98,7 @@ pub fn document(
         "type": "http", "scheme": "Payment",
         "description": "A credential of the Machine Payments Protocol: method evm, intent charge, on Base.",
     });
-    let retired: Vec<&str> = config.versions.retiring.iter().map(|r| r.route.as_str()).collect();
+    let retired: Vec<&str> = config.versions.deprecated_routes.iter().map(|r| r.route.as_str()).collect();
     responses::complete(&mut document, &retired);
     examples::add(&mut document);
     Ok(document)
@@ -118,8 +118,8 @@ fn payment_info(config: &Config, name: &str, product: &crate::config::ProductCon
         "offers": [offer("x402", Network::Base), offer("x402", Network::Solana), offer("evm", Network::Base)],
         "protocols": [{ "x402": {} }, { "mpp": { "method": "evm", "intent": "charge", "currency": "USDC" } }],
         "pricingMode": "range",
-        "minPrice": price(product, product.min),
-        "maxPrice": price(product, product.max),
+        "minPrice": price(product, product.min_amount),
+        "maxPrice": price(product, product.max_amount),
     })
 }
 

@@ -47,14 +47,14 @@ use crate::revocations::RevocationLog;
 use crate::vault::{CvvVault, Vault};
 
 pub use auth::{OperatorAuth, hash_of, is_token, new_token};
-pub use chains::ChainDesk;
-pub use copies::{Copies, Copy, Listed};
+pub use chains::ChainControl;
+pub use copies::{Copies, Copy, ListedTransfer};
 pub use tokens::first_token;
 
 /// What the routes under `/admin` need.
 pub struct AdminState {
     /// Says who is there.
-    pub doors: OperatorAuth,
+    pub operator_auth: OperatorAuth,
     /// Acts and reads.
     pub engine: Engine,
     /// What is counted and how it stands.
@@ -64,7 +64,7 @@ pub struct AdminState {
     /// Events of the house.
     pub store: Arc<dyn Store>,
     /// The real chains; none in the sandbox.
-    pub chains: Option<Arc<dyn ChainDesk>>,
+    pub chains: Option<Arc<dyn ChainControl>>,
     /// Copies for backups.
     pub copies: Arc<dyn Copies>,
     /// Seals card numbers.
@@ -85,7 +85,7 @@ pub struct AdminState {
     pub body_timeout: Duration,
 }
 
-type Shared = State<Arc<AdminState>>;
+type SharedState = State<Arc<AdminState>>;
 
 /// The routes.
 pub fn router(admin: Arc<AdminState>) -> Router {
@@ -101,7 +101,7 @@ pub fn router(admin: Arc<AdminState>) -> Router {
         .route("/admin/retry", post(jobs::post_retry))
         .route("/admin/stuck/resolve", post(jobs::post_resolve))
         .route("/admin/stuck/credit", post(jobs::post_credit))
-        .route("/admin/stuck/keep", post(jobs::post_keep))
+        .route("/admin/stuck/keep", post(jobs::post_withhold_credit))
         .route("/admin/late-returns", get(accounts::get_late_returns))
         .route("/admin/departures/book", post(untracked_transfers::post_attribute))
         .route("/admin/incoming-transfers", get(incoming::get_incoming))
@@ -112,7 +112,7 @@ pub fn router(admin: Arc<AdminState>) -> Router {
         )
         .route("/admin/incoming-transfers/return", post(incoming::post_return))
         .route("/admin/reconciliation", get(reconciliation::get_reconciliation))
-        .route("/admin/reconciliation/walk", post(reconciliation::post_walk))
+        .route("/admin/reconciliation/walk", post(reconciliation::post_run))
         .route("/admin/events", get(reconciliation::get_events))
         .route("/admin/refunds", get(refunds::get_refunds).post(refunds::post_refund))
         .route("/admin/refunds/approve", post(refunds::post_approve))
@@ -130,7 +130,7 @@ pub fn router(admin: Arc<AdminState>) -> Router {
         .route("/admin/intl-orders/release", post(intl_orders::post_release))
         .route("/admin/intl-orders/fulfil", post(intl_orders::post_fulfil))
         .route("/admin/intl-orders/reject", post(intl_orders::post_reject))
-        .route("/admin/intl-cards", get(intl_cards::get_wishes))
+        .route("/admin/intl-cards", get(intl_cards::get_card_actions))
         .route("/admin/intl-cards/report", post(intl_cards::post_report))
         .route("/admin/card-withdrawals", get(card_withdrawals::get_queue))
         .route("/admin/card-withdrawals/claim", post(card_withdrawals::post_claim))

@@ -50,7 +50,7 @@ pub(super) const BUDGETS: [(ProductLine, &str, &str); 6] = [
 #[openapi(paths(post_identity, post_link, post_unlink, post_caps, post_spending, post_revoke))]
 pub struct ApiDoc;
 
-type Shared = State<Arc<LoginState>>;
+type SharedState = State<Arc<LoginState>>;
 
 /// The routes.
 pub fn router(login: Arc<LoginState>) -> Router {
@@ -71,17 +71,17 @@ pub fn router(login: Arc<LoginState>) -> Router {
     responses((status = 303, description = "Under way: back to the page."), (status = 401, description = "No session."),
         (status = 403, description = "Another page's form, a session born of a payment, or frozen."),
         (status = 409, description = "Verified already.")))]
-async fn post_identity(State(login): Shared, headers: HeaderMap) -> Result<Response, ApiError> {
-    let done = begin_identity(&login, &headers).await;
+async fn post_identity(State(login): SharedState, headers: HeaderMap) -> Result<Response, ApiError> {
+    let done = start_identity_check(&login, &headers).await;
     redirect_or_error(&login, &headers, done)
 }
 
-async fn begin_identity(login: &LoginState, headers: &HeaderMap) -> Result<Response, ApiError> {
+async fn start_identity_check(login: &LoginState, headers: &HeaderMap) -> Result<Response, ApiError> {
     let claims = owner(login, headers).await?;
     match login.engine.request_identity_check(claims.wallet).await {
         Ok(()) => {
             drop(tokio::time::timeout(WAIT, login.engine.await_identity_started(claims.wallet)).await);
-            Ok(back())
+            Ok(redirect_to_login())
         }
         Err(OperationError::Rejected(_)) => Err(ApiError::new(
             StatusCode::CONFLICT,
@@ -98,7 +98,7 @@ async fn begin_identity(login: &LoginState, headers: &HeaderMap) -> Result<Respo
 #[utoipa::path(post, path = "/account/link", tag = "Page",
     responses((status = 303, description = "Linked or under way: back to the page."), (status = 401, description = "No session."),
         (status = 403, description = "Another page's form, a session born of a payment, or frozen.")))]
-async fn post_link(State(login): Shared, headers: HeaderMap) -> Result<Response, ApiError> {
+async fn post_link(State(login): SharedState, headers: HeaderMap) -> Result<Response, ApiError> {
     let done = set_linked(&login, &headers, true).await;
     redirect_or_error(&login, &headers, done)
 }
@@ -110,7 +110,7 @@ async fn set_linked(login: &LoginState, headers: &HeaderMap, linked: bool) -> Re
     if linked {
         drop(tokio::time::timeout(WAIT, login.engine.await_issuer_link(claims.wallet)).await);
     }
-    Ok(back())
+    Ok(redirect_to_login())
 }
 
 /// Unlink it
@@ -119,7 +119,7 @@ async fn set_linked(login: &LoginState, headers: &HeaderMap, linked: bool) -> Re
 #[utoipa::path(post, path = "/account/unlink", tag = "Page",
     responses((status = 303, description = "Unlinked: back to the page."), (status = 401, description = "No session."),
         (status = 403, description = "Another page's form, a session born of a payment, or frozen.")))]
-async fn post_unlink(State(login): Shared, headers: HeaderMap) -> Result<Response, ApiError> {
+async fn post_unlink(State(login): SharedState, headers: HeaderMap) -> Result<Response, ApiError> {
     let done = set_linked(&login, &headers, false).await;
     redirect_or_error(&login, &headers, done)
 }
@@ -134,7 +134,7 @@ async fn post_unlink(State(login): Shared, headers: HeaderMap) -> Result<Respons
         (status = 401, description = "No session."),
         (status = 403, description = "Another page's form, a session born of a payment, or frozen."),
         (status = 408, description = "The body did not come."), (status = 413, description = "Too long.")))]
-async fn post_caps(State(login): Shared, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
+async fn post_caps(State(login): SharedState, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
     let done = set_caps(&login, &headers, body).await;
     redirect_or_error(&login, &headers, done)
 }
@@ -144,7 +144,7 @@ async fn set_caps(login: &LoginState, headers: &HeaderMap, body: Body) -> Result
     let body = json::collect(body, MAX_FORM_BYTES, login.body_timeout).await?;
     let caps = parse_caps(&body)?;
     match login.engine.set_owner_caps(claims.wallet, caps).await {
-        Ok(()) => Ok(back()),
+        Ok(()) => Ok(redirect_to_login()),
         Err(OperationError::Rejected(rejection)) => Err(account_error(rejection)),
         Err(_) => Err(unavailable()),
     }
@@ -160,7 +160,7 @@ async fn set_caps(login: &LoginState, headers: &HeaderMap, body: Body) -> Result
         (status = 403, description = "Another page's form, a session born of a payment, or frozen."),
         (status = 404, description = "There is no managed wallet."),
         (status = 408, description = "The body did not come."), (status = 413, description = "Too long.")))]
-async fn post_spending(State(login): Shared, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
+async fn post_spending(State(login): SharedState, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
     let done = set_spending(&login, &headers, body).await;
     redirect_or_error(&login, &headers, done)
 }
@@ -170,7 +170,7 @@ async fn set_spending(login: &LoginState, headers: &HeaderMap, body: Body) -> Re
     let body = json::collect(body, MAX_FORM_BYTES, login.body_timeout).await?;
     let limits = parse_spending(&body)?;
     match login.engine.set_wallet_caps(claims.wallet, limits).await {
-        Ok(()) => Ok(back()),
+        Ok(()) => Ok(redirect_to_login()),
         Err(OperationError::Rejected(why)) => Err(agent_wallet::payment_error(&why)),
         Err(_) => Err(unavailable()),
     }
@@ -186,7 +186,7 @@ async fn set_spending(login: &LoginState, headers: &HeaderMap, body: Body) -> Re
         (status = 403, description = "Another page's form, a session born of a payment or an API key, another's key, or frozen."),
         (status = 404, description = "There is no such key."),
         (status = 408, description = "The body did not come."), (status = 413, description = "Too long.")))]
-async fn post_revoke(State(login): Shared, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
+async fn post_revoke(State(login): SharedState, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
     let done = revoke(&login, &headers, body).await;
     redirect_or_error(&login, &headers, done)
 }
@@ -195,13 +195,13 @@ async fn revoke(login: &LoginState, headers: &HeaderMap, body: Body) -> Result<R
     let claims = owner(login, headers).await?;
     let body = json::collect(body, MAX_FORM_BYTES, login.body_timeout).await?;
     let form = Query::parse(Some(parse_form(&body)?), &["api_key_id"])?;
-    let unknown = || api_keys::refused(&OperationError::Rejected(Rejection::NotFound));
+    let unknown = || api_keys::map_error(&OperationError::Rejected(Rejection::NotFound));
     let id = form.required("api_key_id")?.parse().map_err(|_| unknown())?;
     let key = login.engine.api_key(&id).await.map_err(|_| ApiError::internal())?;
     api_keys::authorize_owner(&claims, &key.ok_or_else(unknown)?)?;
     let done = login.engine.revoke_api_key(id).await;
-    done.map_err(|denied| api_keys::refused(&denied))?;
-    Ok(back())
+    done.map_err(|denied| api_keys::map_error(&denied))?;
+    Ok(redirect_to_login())
 }
 
 /// The person in front of the page.
@@ -232,7 +232,7 @@ pub(super) fn redirect_or_error(
     done: Result<Response, ApiError>,
 ) -> Result<Response, ApiError> {
     match done {
-        Err(error) if accepts(headers, "text/html") => Ok(refused_page(login, &error)),
+        Err(error) if accepts(headers, "text/html") => Ok(error_page(login, &error)),
         done => done,
     }
 }
@@ -244,7 +244,7 @@ pub(super) fn accepts(headers: &HeaderMap, kind: &str) -> bool {
 }
 
 /// A refusal as a page.
-pub(super) fn refused_page(login: &LoginState, error: &ApiError) -> Response {
+pub(super) fn error_page(login: &LoginState, error: &ApiError) -> Response {
     let words = error.frozen_message.as_deref().unwrap_or(&error.error);
     let section = owner_page::render_error(words, &error.code, error.hint.as_deref());
     let mut page = login.page.account(error.status, &section);
@@ -262,7 +262,7 @@ fn parse_spending(form: &[u8]) -> Result<WalletCaps, ApiError> {
         let read = text.map(Cents::parse).transpose();
         read.map_err(|_| wrong(name, "Not an amount of US dollars."))
     };
-    let allowed = WalletCaps::LEAST_PER_CALL..=WalletCaps::MOST_PER_CALL;
+    let allowed = WalletCaps::MIN_PER_CALL..=WalletCaps::MAX_PER_CALL;
     let per_call = amount("per_call_usd")?.filter(|cap| allowed.contains(cap));
     Ok(WalletCaps {
         per_call: per_call.ok_or_else(|| wrong("per_call_usd", "It must lie between 1 and 50000."))?,
@@ -306,7 +306,7 @@ fn unavailable() -> ApiError {
     ApiError::unavailable("unavailable", "That could not be done now. Try again.", 1)
 }
 
-pub(super) fn back() -> Response {
+pub(super) fn redirect_to_login() -> Response {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::SEE_OTHER;
     let headers = response.headers_mut();

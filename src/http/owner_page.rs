@@ -20,7 +20,7 @@ use crate::identity::api_key::ApiKeyCodec;
 
 /// The section for whoever holds this cookie; `None` for nobody.
 pub(super) async fn section(login: &LoginState, cookie: &str) -> Option<String> {
-    let claims = login.doorkeeper.authenticate_session(cookie).await.ok()?;
+    let claims = login.authenticator.authenticate_session(cookie).await.ok()?;
     let (engine, wallet) = (&login.engine, claims.wallet);
     let account = engine.account(&wallet).await.ok()??;
     if let Some(message) = &account.frozen {
@@ -30,7 +30,7 @@ pub(super) async fn section(login: &LoginState, cookie: &str) -> Option<String> 
         )));
     }
     let identity = engine.identity(&wallet).await.ok()?;
-    let link = engine.link(&wallet).await.ok()?;
+    let link = engine.issuer_link(&wallet).await.ok()?;
     let spending = engine.agent_wallet(&wallet).await.ok()?;
     let may = claims.is_signed_in();
     let forms = if may {
@@ -81,16 +81,16 @@ fn button(action: &str, label: &str, may: bool) -> String {
 }
 
 fn of_identity(identity: Option<&IdentityVerification>, may: bool) -> String {
-    const BEGIN: &str = "/account/identity";
+    const START_IDENTITY_PATH: &str = "/account/identity";
     let quiet = |text: String| format!("<p class=\"quiet\">{text}</p>");
     let (tone, status, rest) = match identity.map(|identity| &identity.status) {
         None => (
             "wait",
             "not verified",
             quiet("Payments to people need it. A provider asks who you are and tells us yes or no.".into())
-                + &button(BEGIN, "Verify identity", may),
+                + &button(START_IDENTITY_PATH, "Verify identity", may),
         ),
-        Some(IdentityStatus::InReview { begun: Some(begun), .. }) => {
+        Some(IdentityStatus::InReview { started: Some(begun), .. }) => {
             let url = escaped(&begun.url);
             let way = if may {
                 let still =
@@ -102,7 +102,7 @@ fn of_identity(identity: Option<&IdentityVerification>, may: bool) -> String {
             };
             ("wait", "in review", way)
         }
-        Some(IdentityStatus::InReview { begun: None, .. }) => (
+        Some(IdentityStatus::InReview { started: None, .. }) => (
             "wait",
             "in review",
             quiet("The provider is being asked. <a href=\"/login\">Look again</a>".into()),
@@ -111,7 +111,7 @@ fn of_identity(identity: Option<&IdentityVerification>, may: bool) -> String {
         Some(IdentityStatus::Rejected { reason, .. }) => (
             "bad",
             "rejected",
-            quiet(format!("The provider says: {}", escaped(reason))) + &button(BEGIN, "Try again", may),
+            quiet(format!("The provider says: {}", escaped(reason))) + &button(START_IDENTITY_PATH, "Try again", may),
         ),
     };
     panel("identity", "Identity", tone, status, &rest)
@@ -125,7 +125,7 @@ fn of_link(link: Option<&IssuerLink>, may: bool) -> String {
             let rest = format!("<p class=\"quiet\">Deposit address on Base <span class=\"id\">{address}</span></p>");
             ("good", "linked", rest + &button("/account/unlink", "Unlink", may))
         }
-        Some(LinkStatus::Unlinked { opening: Some(_), .. }) => {
+        Some(LinkStatus::Unlinked { pending_job: Some(_), .. }) => {
             let rest = "<p class=\"quiet\">The issuer is being asked. <a href=\"/login\">Look again</a></p>".to_owned();
             (
                 "wait",
@@ -134,7 +134,7 @@ fn of_link(link: Option<&IssuerLink>, may: bool) -> String {
             )
         }
         Some(LinkStatus::Unlinked {
-            refused: Some(reason), ..
+            declined: Some(reason), ..
         }) => {
             let rest = format!("<p class=\"quiet\">The issuer says: {}</p>", escaped(reason));
             ("bad", "refused", rest + &link_it())
@@ -162,12 +162,12 @@ fn of_caps(account: &Account, login: &LoginState, may: bool) -> String {
     let off = if may { "" } else { " disabled" };
     let mut rows = String::new();
     for (line, count, usd) in BUDGETS {
-        let OwnerCap { count: own, sum } = account.own_caps.of(line);
+        let OwnerCap { count: own, sum } = account.owner_caps.for_line(line);
         let (own, sum) = (
             own.map(|n| n.to_string()).unwrap_or_default(),
             sum.map(|sum| format!("{:.2}", sum.decimal())).unwrap_or_default(),
         );
-        let (name, most) = (title(line), service_cap_text(login.caps.of(line)));
+        let (name, most) = (title(line), service_cap_text(login.caps.for_line(line)));
         // Writing to a String cannot fail.
         let _ = write!(
             rows,
@@ -178,7 +178,7 @@ fn of_caps(account: &Account, login: &LoginState, may: bool) -> String {
              aria-label=\"{name}, US dollars a day\"{off}></td></tr>"
         );
     }
-    let status = if account.own_caps.is_empty() {
+    let status = if account.owner_caps.is_empty() {
         "none of your own"
     } else {
         "your own"
@@ -201,7 +201,7 @@ fn of_spending(wallet: Option<&AgentWallet>, may: bool) -> String {
     };
     let off = if may { "" } else { " disabled" };
     let shown = |cap: Cents| format!("{:.2}", cap.decimal());
-    let (call, day) = (shown(wallet.limits.per_call), wallet.limits.per_day.map(shown));
+    let (call, day) = (shown(wallet.caps.per_call), wallet.caps.per_day.map(shown));
     let addresses = Network::ALL.map(|network| {
         let address = wallet.addresses.on(network).address();
         format!(

@@ -20,7 +20,7 @@ use tokio::net::TcpStream;
 use super::front::Front;
 
 /// hyper's own answers are about 130 bytes; the front's are at least four times that.
-const BARE_ANSWER_BYTES: usize = 256;
+const MAX_BARE_RESPONSE_BYTES: usize = 256;
 
 /// How much is read and thrown away while closing, and for how long.
 const LINGER_BYTES: usize = 4 << 20;
@@ -58,7 +58,7 @@ impl RewritingSocket {
     /// Status of a bare answer of hyper's.
     fn bare(bytes: &[u8]) -> Option<StatusCode> {
         let status = bytes.strip_prefix(b"HTTP/1.1 ")?.get(..3)?;
-        (bytes.len() < BARE_ANSWER_BYTES && status[0] == b'4')
+        (bytes.len() < MAX_BARE_RESPONSE_BYTES && status[0] == b'4')
             .then(|| StatusCode::from_bytes(status).ok())
             .flatten()
     }

@@ -21,7 +21,7 @@ use super::{json, schemas};
 use crate::payment::receipt::SettledReceipt;
 
 /// What the route needs.
-pub struct Payments {
+pub struct PaymentsState {
     /// Reads them.
     pub engine: Engine,
 }
@@ -32,7 +32,7 @@ pub struct Payments {
 pub struct ApiDoc;
 
 /// The route.
-pub fn router(payments: Arc<Payments>) -> Router {
+pub fn router(payments: Arc<PaymentsState>) -> Router {
     Router::new()
         .route("/list-payments", get(list_payments))
         .with_state(payments)
@@ -50,7 +50,7 @@ pub fn router(payments: Arc<Payments>) -> Router {
         (status = 403, description = "Frozen, or `starting_after` is another wallet's."),
         (status = 404, description = "`starting_after` is no payment.")))]
 async fn list_payments(
-    State(payments): State<Arc<Payments>>,
+    State(payments): State<Arc<PaymentsState>>,
     BearerClaims(claims): BearerClaims,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
@@ -59,21 +59,21 @@ async fn list_payments(
     let limit = usize::try_from(query.number("limit", 20, 1, 100)?).unwrap_or(20);
     let after = match query.get("starting_after") {
         None => None,
-        Some(text) => Some(payments.own(&claims.wallet, text).await?),
+        Some(text) => Some(payments.load_owned(&claims.wallet, text).await?),
     };
     let found = payments.engine.payments_of(&claims.wallet, after, limit).await;
     let (found, more) = found.map_err(|_| ApiError::internal())?;
     let mut shown = Vec::with_capacity(found.len());
     for (id, payment) in &found {
-        shown.push(payments.shown(*id, payment).await?);
+        shown.push(payments.render(*id, payment).await?);
     }
     let body = JsonObject::new().list("payments", shown).boolean("has_more", more);
     Ok(json::private(json::bytes_as_json(body.to_json())))
 }
 
-impl Payments {
+impl PaymentsState {
     /// Another's place in time would tell when it paid.
-    async fn own(&self, wallet: &Wallet, text: &str) -> Result<PaymentId, ApiError> {
+    async fn load_owned(&self, wallet: &Wallet, text: &str) -> Result<PaymentId, ApiError> {
         let unknown = || ApiError::not_found("payment_unknown", "There is no such payment.");
         let id: PaymentId = text.parse().map_err(|_| unknown())?;
         let payment = self.engine.payment(&id).await.map_err(|_| ApiError::internal())?;
@@ -84,7 +84,7 @@ impl Payments {
         Err(ApiError::forbidden("payment_of_another", error))
     }
 
-    async fn shown(&self, id: PaymentId, payment: &Payment) -> Result<JsonObject, ApiError> {
+    async fn render(&self, id: PaymentId, payment: &Payment) -> Result<JsonObject, ApiError> {
         let view = payment.view(&id).boolean("terminal", payment.is_final());
         let view = match receipt(payment) {
             Some(receipt) => view.object("receipt", &receipt),
@@ -112,7 +112,7 @@ pub(super) async fn with_product(
         _ => return Ok(view.optional_text("product_status", None::<&str>)),
     };
     let view = view.text(product.field(), product);
-    let Some(bought) = Bought::read(engine, product).await? else {
+    let Some(bought) = PaymentProduct::read(engine, product).await? else {
         return Ok(view.optional_text("product_status", None::<&str>));
     };
     let view = of_credit(view, Some(bought.status), bought.credited);
@@ -132,7 +132,7 @@ fn of_credit(view: JsonObject, status: Option<&str>, credited: Usdc) -> JsonObje
 }
 
 /// What a payment bought, as that stands now.
-struct Bought {
+struct PaymentProduct {
     /// Of its member.
     name: &'static str,
     status: &'static str,
@@ -142,7 +142,7 @@ struct Bought {
     view: JsonObject,
 }
 
-impl Bought {
+impl PaymentProduct {
     fn of<E: Entity>(name: &'static str, id: &E::Id, product: &E, credited: Usdc) -> Self {
         Self {
             name,

@@ -21,7 +21,7 @@ pub(super) use self::payee::{is_email, platform};
 use super::account::{BearerClaims, authenticated_account};
 use super::auth::{AuthClaims, BearerAuth, MaybeBearer};
 use super::error::ApiError;
-use super::held::with_held;
+use super::outgoing_holds::with_hold_reason;
 use super::query::Query;
 use super::{json, schemas};
 use crate::checkout::{Checkout, PaidCall};
@@ -41,7 +41,7 @@ pub struct PayoutState {
     /// Reads them.
     pub engine: Engine,
     /// Makes the links that a push to card's recipient gets.
-    pub forms: PayoutFormLinks,
+    pub form_links: PayoutFormLinks,
     /// Whether a token issued for a payment reads what other payments bought.
     pub payment_token_reads_earlier: bool,
 }
@@ -205,7 +205,7 @@ async fn send_payment(
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let (amount, platform, payee) = payouts.wanted(query.as_deref()).await?;
+    let (amount, platform, payee) = payouts.parse_app_payment(query.as_deref()).await?;
     let asked = CheckoutInput {
         headers: &headers,
         bearer: &bearer,
@@ -245,7 +245,7 @@ async fn get_payment_status(
     authenticated_account(&payouts.engine, &claims).await?;
     if let Some(text) = query.get("payout_id") {
         let id: PayoutId = text.parse().map_err(|_| unknown())?;
-        let payout = payouts.own(&claims, id).await?;
+        let payout = payouts.load_owned(&claims, id).await?;
         let view = payouts.one(&claims, id, &payout).await?;
         return Ok(json::private(json::bytes_as_json(view.to_json())));
     }
@@ -255,14 +255,14 @@ async fn get_payment_status(
         None => None,
         Some(text) => {
             let id = text.parse().map_err(|_| unknown())?;
-            payouts.own(&claims, id).await.map(|_| Some(id))?
+            payouts.load_owned(&claims, id).await.map(|_| Some(id))?
         }
     };
     let found = payouts.engine.payouts_of(&claims.wallet, after, limit).await;
     let (found, more) = found.map_err(|_| ApiError::internal())?;
     let mut shown = Vec::with_capacity(found.len());
     for (id, payout) in &found {
-        let view = with_held(&payouts.engine, &Job::SendPayout(*id), payout.view(id)).await?;
+        let view = with_hold_reason(&payouts.engine, &Job::SendPayout(*id), payout.view(id)).await?;
         shown.push(view.to_json());
     }
     let body = format!("{{\"payouts\":[{}],\"has_more\":{more}}}", shown.join(","));
@@ -270,7 +270,7 @@ async fn get_payment_status(
 }
 
 impl PayoutState {
-    async fn own(&self, claims: &AuthClaims, id: PayoutId) -> Result<Payout, ApiError> {
+    async fn load_owned(&self, claims: &AuthClaims, id: PayoutId) -> Result<Payout, ApiError> {
         let payout = self.engine.payout(&id).await.map_err(|_| ApiError::internal())?;
         let payout = payout.ok_or_else(unknown)?;
         if payout.owner == claims.wallet {
@@ -281,14 +281,14 @@ impl PayoutState {
     }
 
     async fn one(&self, claims: &AuthClaims, id: PayoutId, payout: &Payout) -> Result<JsonObject, ApiError> {
-        let view = with_held(&self.engine, &Job::SendPayout(id), payout.view(&id)).await?;
+        let view = with_hold_reason(&self.engine, &Job::SendPayout(id), payout.view(&id)).await?;
         let view = self.with_late_return(id, payout, view).await?;
         Ok(match payout.status {
             // The caller that opens the form is paid.
             Status::AwaitingDetails
                 if claims.may_read_secrets(Some(payout.charge.payment), self.payment_token_reads_earlier) =>
             {
-                view.text("redemption_url", self.forms.url(id).expose())
+                view.text("redemption_url", self.form_links.url(id).expose())
             }
             Status::AwaitingDetails => view,
             _ => match payout.destination() {
@@ -300,10 +300,10 @@ impl PayoutState {
 
     /// What became of money that came back after the payout was final.
     async fn with_late_return(&self, id: PayoutId, payout: &Payout, view: JsonObject) -> Result<JsonObject, ApiError> {
-        if !payout.came_back_late {
+        if !payout.returned_late {
             return Ok(view);
         }
-        let id = LateReturnId::of(id);
+        let id = LateReturnId::for_payout(id);
         let late = self.engine.late_return(&id).await.map_err(|_| ApiError::internal())?;
         let late = late.ok_or_else(ApiError::internal)?;
         Ok(view.object("late_return", &late.view(&id)))

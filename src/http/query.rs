@@ -76,18 +76,18 @@ impl Query {
         let range = || {
             format!(
                 "Between {} and {}, with at most 2 decimal places.",
-                product.min, product.max
+                product.min_amount, product.max_amount
             )
         };
         let outside = || {
-            let error = format!("`amount` must be between {} and {}.", product.min, product.max);
+            let error = format!("`amount` must be between {} and {}.", product.min_amount, product.max_amount);
             ApiError::parameter("amount_out_of_range", "amount", error)
         };
         let amount = self.plain_amount().map_err(|e| match &*e.code {
             "amount_out_of_range" => outside(),
             _ => e.hint(range()),
         })?;
-        if amount < product.min || amount > product.max {
+        if amount < product.min_amount || amount > product.max_amount {
             return Err(outside());
         }
         Ok(amount)

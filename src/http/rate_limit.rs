@@ -97,13 +97,13 @@ pub struct RateLimiter {
     requests: u32,
     payments: u32,
     /// Refusals by requests and by payments.
-    refused: [AtomicU64; 2],
+    rejected: [AtomicU64; 2],
 }
 
 impl RateLimiter {
     /// With the limits of the settings.
     pub fn new(limits: &Limits) -> Self {
-        let per_shard = limits.tracked_callers.div_ceil(SHARDS);
+        let per_shard = limits.max_tracked_callers.div_ceil(SHARDS);
         Self {
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
             hasher: RandomState::new(),
@@ -112,33 +112,33 @@ impl RateLimiter {
             window_seconds: u64::from(limits.window_seconds.max(1)),
             requests: limits.requests_per_window,
             payments: limits.payments_per_window,
-            refused: Default::default(),
+            rejected: Default::default(),
         }
     }
 
     /// What was refused since the start, by the budget that was spent.
     pub fn rejected_count(&self) -> [(&'static str, u64); 2] {
-        let n = |i: usize| self.refused[i].load(Ordering::Relaxed);
+        let n = |i: usize| self.rejected[i].load(Ordering::Relaxed);
         [("requests", n(0)), ("payments", n(1))]
     }
 
     /// Counts one request.
     pub fn count(&self, caller: RateLimitKey, now: Timestamp) -> RateLimitStatus {
-        self.spend(caller, now, 1)
+        self.consume(caller, now, 1)
     }
 
     /// What is left, without counting: preflights, health checks.
     pub fn peek(&self, caller: RateLimitKey, now: Timestamp) -> RateLimitStatus {
-        self.spend(caller, now, 0)
+        self.consume(caller, now, 0)
     }
 
     /// Counts one verified payment of a payer, whatever address or token it came with. Called by the paid routes
     /// after the signature is verified, before anything is claimed.
     pub fn count_payment(&self, payer: Wallet, now: Timestamp) -> RateLimitStatus {
-        self.spend(RateLimitKey::Payer(payer), now, 1)
+        self.consume(RateLimitKey::Payer(payer), now, 1)
     }
 
-    fn spend(&self, caller: RateLimitKey, now: Timestamp, cost: u32) -> RateLimitStatus {
+    fn consume(&self, caller: RateLimitKey, now: Timestamp, cost: u32) -> RateLimitStatus {
         let of_payer = matches!(caller, RateLimitKey::Payer(_));
         let is_address = matches!(caller, RateLimitKey::V4(_) | RateLimitKey::V6(_));
         let limit = if of_payer { self.payments } else { self.requests };
@@ -169,7 +169,7 @@ impl RateLimiter {
             }
         };
         if cost > 0 && used > limit {
-            self.refused[usize::from(of_payer)].fetch_add(1, Ordering::Relaxed);
+            self.rejected[usize::from(of_payer)].fetch_add(1, Ordering::Relaxed);
         }
         RateLimitStatus {
             limit,
@@ -197,7 +197,7 @@ mod tests {
             requests_per_window: requests,
             window_seconds: 60,
             payments_per_window: 1,
-            tracked_callers: callers,
+            max_tracked_callers: callers,
         })
     }
 

@@ -21,7 +21,7 @@ use utoipa::{OpenApi, ToSchema};
 use super::account::{BearerClaims, authenticated_account};
 use super::callable::may_change;
 use super::error::ApiError;
-use super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, memo};
+use super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder};
 use super::payouts::platform;
 use super::query::Query;
 use super::readable::is_readable;
@@ -59,7 +59,7 @@ pub fn router(recipients: Arc<RecipientState>) -> Router {
 }
 
 /// Characters of a display name, at most.
-const NAME_MAX: usize = 100;
+const MAX_NAME_LEN: usize = 100;
 
 /// Recipients of app payments
 ///
@@ -88,7 +88,7 @@ async fn get_payment_recipients(
     // Another's place in time would tell when it was saved.
     let after = match query.get("starting_after") {
         None => None,
-        Some(text) => Some(recipients.place(&claims.wallet, text).await?.0),
+        Some(text) => Some(recipients.load_owned(&claims.wallet, text).await?.0),
     };
     let shown = |saved: &PaymentRecipient| {
         let listed = saved.status == Status::Active || archived && saved.status == Status::Archived;
@@ -182,9 +182,9 @@ async fn post_payment_recipients(
     let (rooms, owner) = (recipients.clone(), claims.wallet);
     key.run(&recipients.engine, &claims, CHANGE, &asked, move |place| async move {
         // Behind the key: what was answered stays answered, even if the recipient is deleted meanwhile.
-        let id = rooms.own(&owner, &wanted.recipient_id, &wanted.platform).await?;
+        let id = rooms.load_active(&owner, &wanted.recipient_id, &wanted.platform).await?;
         let memo = place.map(|place| {
-            memo::<PaymentRecipient>(place, move |told: CommandResult<'_, PaymentRecipient>| match told {
+            recorder::<PaymentRecipient>(place, move |told: CommandResult<'_, PaymentRecipient>| match told {
                 Ok((_, Some(saved))) => Ok(changed(&owner, id, saved)),
                 Ok((_, None)) | Err(_) => Err(unknown()),
             })
@@ -230,11 +230,11 @@ fn changed(owner: &Wallet, id: PaymentRecipientId, saved: &PaymentRecipient) -> 
 
 fn display_name(value: Value) -> Result<String, ApiError> {
     let invalid = || {
-        let error = format!("`display_name` must be readable text of 1 to {NAME_MAX} characters.");
+        let error = format!("`display_name` must be readable text of 1 to {MAX_NAME_LEN} characters.");
         ApiError::parameter("invalid_display_name", "display_name", error)
     };
     match value {
-        Value::String(name) if is_readable(&name, NAME_MAX) => Ok(name),
+        Value::String(name) if is_readable(&name, MAX_NAME_LEN) => Ok(name),
         _ => Err(invalid()),
     }
 }
@@ -267,9 +267,9 @@ async fn delete_payment_recipients(
     may_change(&claims)?;
     let (rooms, owner, wanted) = (recipients.clone(), claims.wallet, asked.clone());
     key.run(&recipients.engine, &claims, DELETE, &asked, move |place| async move {
-        let id = rooms.own(&owner, &wanted.recipient_id, &wanted.platform).await?;
+        let id = rooms.load_active(&owner, &wanted.recipient_id, &wanted.platform).await?;
         let memo = place.map(|place| {
-            memo::<PaymentRecipient>(place, move |told: CommandResult<'_, PaymentRecipient>| {
+            recorder::<PaymentRecipient>(place, move |told: CommandResult<'_, PaymentRecipient>| {
                 told.map(|_| deleted(id)).map_err(|_| unknown())
             })
         });
@@ -289,8 +289,8 @@ fn deleted(id: PaymentRecipientId) -> RecordedReply {
 
 impl RecipientState {
     /// A recipient of the caller's, of that app, that is not deleted.
-    async fn own(&self, owner: &Wallet, id: &str, platform: &str) -> Result<PaymentRecipientId, ApiError> {
-        let (id, saved) = self.place(owner, id).await?;
+    async fn load_active(&self, owner: &Wallet, id: &str, platform: &str) -> Result<PaymentRecipientId, ApiError> {
+        let (id, saved) = self.load_owned(owner, id).await?;
         if saved.status == Status::Deleted || saved.platform.name() != platform {
             return Err(unknown());
         }
@@ -298,7 +298,7 @@ impl RecipientState {
     }
 
     /// A recipient of the caller's, deleted or not.
-    async fn place(&self, owner: &Wallet, id: &str) -> Result<(PaymentRecipientId, PaymentRecipient), ApiError> {
+    async fn load_owned(&self, owner: &Wallet, id: &str) -> Result<(PaymentRecipientId, PaymentRecipient), ApiError> {
         let id: PaymentRecipientId = id.parse().map_err(|_| unknown())?;
         let saved = self.engine.recipient(&id).await.map_err(|_| ApiError::internal())?;
         let saved = saved.ok_or_else(unknown)?;

@@ -40,11 +40,11 @@ pub struct RedeemState {
     /// Reads payouts and takes cards.
     pub engine: Engine,
     /// Judges links.
-    pub forms: PayoutFormLinks,
+    pub form_links: PayoutFormLinks,
     /// Seals numbers.
     pub vault: Arc<Vault>,
     /// Knows whose bank a card is of.
-    pub rails: Arc<dyn PayoutApi>,
+    pub payouts: Arc<dyn PayoutApi>,
     /// Countries by currency.
     pub product: ProductConfig,
     /// For expiry dates.
@@ -122,7 +122,7 @@ async fn post_redeem(State(redeem): State<Arc<RedeemState>>, headers: HeaderMap,
         Err(what) => return wrong(what),
     };
     match redeem.is_payable(&payout, &card).await {
-        Ok(true) => redeem.take(id, &card).await,
+        Ok(true) => redeem.submit_card(id, &card).await,
         Ok(false) => wrong("That card cannot be paid in this currency. Please use a debit card of a bank where it is."),
         Err(error) => {
             tracing::warn!(%error, "the rails do not say whose a debit card is");
@@ -136,7 +136,7 @@ fn link(redeem: &RedeemState, pairs: Option<&str>) -> Option<(PayoutId, String)>
     let query = Query::parse(pairs, &["payout_id", "key", "card_number", "expiry"]).ok()?;
     let id: PayoutId = query.get("payout_id")?.parse().ok()?;
     let key = query.get("key")?;
-    redeem.forms.verify(id, key).then(|| (id, key.to_owned()))
+    redeem.form_links.verify(id, key).then(|| (id, key.to_owned()))
 }
 
 impl RedeemState {
@@ -178,7 +178,7 @@ impl RedeemState {
 
     /// Whether the card's bank is where this payout's currency is paid.
     async fn is_payable(&self, payout: &Payout, card: &CardNumberRecord) -> Result<bool, PortError> {
-        let country = self.rails.card_country(card.number()).await?;
+        let country = self.payouts.card_country(card.number()).await?;
         let served = self.product.countries_by_currency.get(payout.currency.as_str());
         Ok(match (country, served) {
             (Some(country), Some(served)) => served.serves(country.as_str()),
@@ -186,7 +186,7 @@ impl RedeemState {
         })
     }
 
-    async fn take(&self, id: PayoutId, card: &CardNumberRecord) -> Response {
+    async fn submit_card(&self, id: PayoutId, card: &CardNumberRecord) -> Response {
         let Ok(sealed) = self.vault.seal(CardId(id.0), card) else {
             return unavailable_page();
         };

@@ -61,7 +61,7 @@ pub fn router(state: Arc<ReloadableCardState>) -> Router {
         .with_state(state)
 }
 
-type Shared = State<Arc<ReloadableCardState>>;
+type SharedState = State<Arc<ReloadableCardState>>;
 
 /// How long an answer waits for the issuer's word; what comes later is told by events.
 pub(super) const ISSUER_TIMEOUT: Duration = Duration::from_secs(3);
@@ -105,7 +105,7 @@ struct CreateReloadableCardParams {
         (status = 422, description = "The key was used for something else."),
         (status = 429, description = "Too many requests."), (status = 503, description = "Not now.")))]
 async fn create_reloadable_card(
-    State(state): Shared,
+    State(state): SharedState,
     BearerClaims(claims): BearerClaims,
     key: IdempotencyKey,
     body: Body,
@@ -146,7 +146,7 @@ async fn create_reloadable_card(
         let pending = top_ups::pending(&later.engine, &owner).await?;
         later.created(CardId(u128::from_be_bytes(id)), pending).await
     };
-    key.once_answered(&state.engine, &claims, route, &order, run, follow)
+    key.run_following_until_recorded(&state.engine, &claims, route, &order, run, follow)
         .await
 }
 

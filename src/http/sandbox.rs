@@ -41,7 +41,7 @@ use crate::settlement::sandbox::remote::{ChainRpcRequest, ChainRpcResponse};
 /// What these routes need.
 pub struct SandboxState {
     /// Chains and issuer.
-    pub desk: SandboxControl,
+    pub control: SandboxControl,
     /// Answers Solana's JSON-RPC.
     pub settlement: Arc<SandboxSettlement>,
     /// To freeze accounts.
@@ -52,7 +52,7 @@ pub struct SandboxState {
     pub body_timeout: Duration,
 }
 
-type Shared = State<Arc<SandboxState>>;
+type SharedState = State<Arc<SandboxState>>;
 
 /// The operations of this room.
 #[derive(OpenApi)]
@@ -109,17 +109,17 @@ impl SandboxState {
 /// Chains and issuer at a glance
 #[utoipa::path(get, path = "/sandbox", tag = "Sandbox",
     responses((status = 200, description = "The simulated world.", body = SandboxView)))]
-async fn get_state(State(sandbox): Shared) -> Result<Response, ApiError> {
-    Ok(json::ok(&sandbox.desk.state().await?))
+async fn get_state(State(sandbox): SharedState) -> Result<Response, ApiError> {
+    Ok(json::ok(&sandbox.control.state().await?))
 }
 
 /// A wallet on its chain
 #[utoipa::path(get, path = "/sandbox/balances", tag = "Sandbox", params(("wallet" = String, Query, description = "An address of either chain.")),
     responses((status = 200, description = "Its balance.", body = BalanceResponse)))]
-async fn get_balance(State(sandbox): Shared, RawQuery(query): RawQuery) -> Result<Response, ApiError> {
+async fn get_balance(State(sandbox): SharedState, RawQuery(query): RawQuery) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["wallet"])?;
     let wallet = query.required("wallet")?.to_owned();
-    Ok(json::ok(&sandbox.desk.balance(&BalanceRequest { wallet }).await?))
+    Ok(json::ok(&sandbox.control.balance(&BalanceRequest { wallet }).await?))
 }
 
 /// What is on a chain
@@ -127,7 +127,7 @@ async fn get_balance(State(sandbox): Shared, RawQuery(query): RawQuery) -> Resul
     ("after" = Option<u64>, Query, description = "The position behind which the page begins."),
     ("limit" = Option<u32>, Query, description = "1 to 1,000, 100 by default.")),
     responses((status = 200, description = "A page of transfers, oldest first.", body = TransferList)))]
-async fn get_transfers(State(sandbox): Shared, RawQuery(query): RawQuery) -> Result<Response, ApiError> {
+async fn get_transfers(State(sandbox): SharedState, RawQuery(query): RawQuery) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["network", "after", "limit"])?;
     let network = match query.choice("network", &["base", "solana"])? {
         "solana" => NetworkParam::Solana,
@@ -138,39 +138,39 @@ async fn get_transfers(State(sandbox): Shared, RawQuery(query): RawQuery) -> Res
         after: Some(query.number("after", 0, 0, u64::MAX)?),
         limit: Some(query.number("limit", 100, 1, 1_000)? as usize),
     };
-    Ok(json::ok(&sandbox.desk.transfers(&request).await?))
+    Ok(json::ok(&sandbox.control.transfers(&request).await?))
 }
 
 /// Amounts that force an outcome
 #[utoipa::path(get, path = "/sandbox/magic", tag = "Sandbox",
     responses((status = 200, description = "The list.", body = Vec<MagicValue>)))]
-async fn get_magic(State(sandbox): Shared) -> Response {
-    json::ok(&sandbox.desk.magic_values())
+async fn get_magic(State(sandbox): SharedState) -> Response {
+    json::ok(&sandbox.control.magic_values())
 }
 
 /// Make a chain misbehave
 #[utoipa::path(post, path = "/sandbox/chain", tag = "Sandbox", request_body = inline(ChainFaultRequest),
     responses((status = 200, description = "The chains after it.", body = SandboxView)))]
-async fn post_chain(State(sandbox): Shared, body: Body) -> Result<Response, ApiError> {
+async fn post_chain(State(sandbox): SharedState, body: Body) -> Result<Response, ApiError> {
     let request: ChainFaultRequest = sandbox.body(body).await?;
-    Ok(json::ok(&sandbox.desk.set_chain_fault(&request).await?))
+    Ok(json::ok(&sandbox.control.set_chain_fault(&request).await?))
 }
 
 /// Make the issuer misbehave
 #[utoipa::path(post, path = "/sandbox/issuer", tag = "Sandbox", request_body = inline(IssuerFaultRequest),
     responses((status = 200, description = "The issuer after it.", body = SandboxView),
         (status = 409, description = "Its provider is elsewhere.")))]
-async fn post_issuer(State(sandbox): Shared, body: Body) -> Result<Response, ApiError> {
+async fn post_issuer(State(sandbox): SharedState, body: Body) -> Result<Response, ApiError> {
     let request: IssuerFaultRequest = sandbox.body(body).await?;
-    Ok(json::ok(&sandbox.desk.set_issuer_fault(&request).await?))
+    Ok(json::ok(&sandbox.control.set_issuer_fault(&request).await?))
 }
 
 /// Give a wallet test money
 #[utoipa::path(post, path = "/sandbox/faucet", tag = "Sandbox", request_body = inline(FaucetRequest),
     responses((status = 200, description = "Its balance after it.", body = BalanceResponse)))]
-async fn post_faucet(State(sandbox): Shared, body: Body) -> Result<Response, ApiError> {
+async fn post_faucet(State(sandbox): SharedState, body: Body) -> Result<Response, ApiError> {
     let request: FaucetRequest = sandbox.body(body).await?;
-    Ok(json::ok(&sandbox.desk.faucet(&request).await?))
+    Ok(json::ok(&sandbox.control.faucet(&request).await?))
 }
 
 /// Whom to freeze.
@@ -195,7 +195,7 @@ struct SandboxFreezeResponse {
 /// Freeze an account, or unfreeze it without a message
 #[utoipa::path(post, path = "/sandbox/freeze", tag = "Sandbox", request_body = inline(SandboxFreezeRequest),
     responses((status = 200, description = "What is true now.", body = SandboxFreezeResponse)))]
-async fn post_freeze(State(sandbox): Shared, body: Body) -> Result<Response, ApiError> {
+async fn post_freeze(State(sandbox): SharedState, body: Body) -> Result<Response, ApiError> {
     let request: SandboxFreezeRequest = sandbox.body(body).await?;
     let wallet: Wallet = request
         .wallet
@@ -238,7 +238,7 @@ struct SubmitBasePaymentResponse {
 #[utoipa::path(post, path = "/sandbox/base", tag = "Sandbox", request_body = inline(SubmitBasePaymentRequest),
     responses((status = 200, description = "What the chain did with it.", body = SubmitBasePaymentResponse),
         (status = 400, description = "No payment on Base."), (status = 503, description = "The chain gave no answer.")))]
-async fn post_base(State(sandbox): Shared, body: Body) -> Result<Response, ApiError> {
+async fn post_base(State(sandbox): SharedState, body: Body) -> Result<Response, ApiError> {
     let taken: SubmitBasePaymentRequest = sandbox.body(body).await?;
     let none = || ApiError::parameter("parameter_invalid", "payment", "`payment` is no EIP-3009 payment.");
     let payment = decode(taken.payment.as_bytes()).map_err(|_| none())?;
@@ -277,7 +277,7 @@ async fn post_base(State(sandbox): Shared, body: Body) -> Result<Response, ApiEr
 /// The JSON-RPC calls that stock Solana clients make
 #[utoipa::path(post, path = "/sandbox/solana", tag = "Sandbox", request_body = serde_json::Value,
     responses((status = 200, description = "As a Solana node answers.", body = serde_json::Value)))]
-async fn post_solana(State(sandbox): Shared, body: Body) -> Result<Response, ApiError> {
+async fn post_solana(State(sandbox): SharedState, body: Body) -> Result<Response, ApiError> {
     let request: Value = sandbox.body(body).await?;
     Ok(json::ok(&sandbox.settlement.handle_rpc(request).await))
 }
@@ -287,9 +287,9 @@ async fn post_solana(State(sandbox): Shared, body: Body) -> Result<Response, Api
 /// For `purser provider --chain-of`. Question and answer are in `purser`'s own encoding, of the same version.
 #[utoipa::path(post, path = "/sandbox/settlement", tag = "Sandbox", request_body = inline(ChainRpcRequest),
     responses((status = 200, description = "What they say.", body = inline(ChainRpcResponse))))]
-async fn post_settlement(State(sandbox): Shared, body: Body) -> Result<Response, ApiError> {
+async fn post_settlement(State(sandbox): SharedState, body: Body) -> Result<Response, ApiError> {
     let question: ChainRpcRequest = sandbox.body(body).await?;
-    match question.put(&sandbox.settlement).await {
+    match question.execute(&sandbox.settlement).await {
         Some(reply) => Ok(json::ok(&reply)),
         None => Err(ApiError::parameter(
             "parameter_invalid",

@@ -40,7 +40,7 @@ pub struct SignInState {
     /// Writes 402 challenges.
     pub challenges: SignInChallenges,
     /// Judges proofs.
-    pub checker: ProofVerifier,
+    pub verifier: ProofVerifier,
     /// Makes tokens.
     pub credentials: Arc<CredentialIssuer>,
     /// Now.
@@ -97,7 +97,7 @@ async fn get_auth(
                 Some(SignInError::Header("sent more than once")),
             ));
         }
-        (Some(proof), None) => match state.checker.check(proof.as_bytes(), now) {
+        (Some(proof), None) => match state.verifier.check(proof.as_bytes(), now) {
             Ok(signed) => signed,
             Err(refusal) => return Ok(challenge(&state, first, Some(refusal))),
         },
@@ -108,7 +108,7 @@ async fn get_auth(
     match state.engine.sign_in(signed.wallet, nonce, session).await {
         Ok(()) => {}
         Err(OperationError::AlreadyUsed) => return Ok(challenge(&state, first, Some(SignInError::NonceUsed))),
-        Err(OperationError::Own(UserIdCollision)) => return Err(user_id_collision()),
+        Err(OperationError::Specific(UserIdCollision)) => return Err(user_id_collision()),
         Err(OperationError::Rejected(_) | OperationError::Unavailable) => return Err(unavailable()),
     }
     let body = JsonObject::new()

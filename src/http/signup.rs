@@ -33,7 +33,7 @@ use crate::identity::signup_waiters::SignupWaiters;
 use crate::stream::Hub;
 
 /// When to ask again where there was no place to wait, in seconds.
-const CROWDED_S: u64 = 5;
+const CROWDED_RETRY_S: u64 = 5;
 
 /// What these routes need.
 pub struct SignupState {
@@ -42,20 +42,20 @@ pub struct SignupState {
     /// Makes and recognises signups.
     pub signups: SignupCodec,
     /// Where agents wait.
-    pub arrivals: Arc<SignupWaiters>,
+    pub signup_waiters: Arc<SignupWaiters>,
     /// Says when the service stops.
     pub hub: Arc<Hub>,
     /// The person's side, and the engine.
     pub login: Arc<LoginState>,
     /// How long a person has to say yes, in seconds.
-    pub life_s: u64,
+    pub ttl_s: u64,
     /// How long an agent waits for it.
     pub poll: Duration,
     /// Largest body.
     pub max_body_bytes: usize,
 }
 
-type Shared = State<Arc<SignupState>>;
+type SharedState = State<Arc<SignupState>>;
 
 /// The operations of this room.
 #[derive(OpenApi)]
@@ -85,7 +85,7 @@ struct EmptyRequest {}
     responses((status = 200, description = "`claim_url`, `claim_token`, `claim_code`, `message_for_human`, `expires_in` (seconds).", body = schemas::SignupResponse),
         (status = 400, description = "It takes no members."), (status = 408, description = "The body did not come."),
         (status = 413, description = "Too long.")))]
-async fn post_signup(State(room): Shared, ClientIp(ip): ClientIp, body: Body) -> Response {
+async fn post_signup(State(room): SharedState, ClientIp(ip): ClientIp, body: Body) -> Response {
     let budget = room.budgets.count(ip, room.login.clock.now());
     let answer = match budget.allowed() {
         true => sign_up(&room, body).await,
@@ -101,7 +101,7 @@ async fn sign_up(room: &SignupState, body: Body) -> Result<Response, ApiError> {
     if !body.is_empty() {
         let EmptyRequest {} = json::deserialize(&body)?;
     }
-    let signup = SignupCodec::begin(room.login.clock.now(), room.life_s, &*room.login.entropy);
+    let signup = SignupCodec::start(room.login.clock.now(), room.ttl_s, &*room.login.entropy);
     let (url, code) = (room.signups.url(signup), room.signups.code(signup));
     let message = format!(
         "An agent asks for access to your account: {url} Approve it there if you asked for it and the page shows the code {code}."
@@ -111,7 +111,7 @@ async fn sign_up(room: &SignupState, body: Body) -> Result<Response, ApiError> {
         .text("claim_token", room.signups.token(signup).expose())
         .text("claim_code", code)
         .text("message_for_human", message)
-        .integer("expires_in", room.life_s);
+        .integer("expires_in", room.ttl_s);
     Ok(json::private(json::bytes_as_json(told.to_json())))
 }
 
@@ -126,7 +126,7 @@ async fn sign_up(room: &SignupState, body: Body) -> Result<Response, ApiError> {
         (status = 400, description = "No `claim_token`, or something else."),
         (status = 401, description = "The token is not one of ours (`terminal: true`)."),
         (status = 410, description = "Too late, or over (`terminal: true`).")))]
-async fn get_signup_status(State(room): Shared, RawQuery(query): RawQuery) -> Result<Response, ApiError> {
+async fn get_signup_status(State(room): SharedState, RawQuery(query): RawQuery) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["claim_token"])?;
     let signup = room
         .signups
@@ -137,13 +137,13 @@ async fn get_signup_status(State(room): Shared, RawQuery(query): RawQuery) -> Re
                 .hint("Begin again with POST /signup.")
                 .terminal()
         })?;
-    let Some(place) = room.arrivals.wait_for(signup.key) else {
-        let told = room.told(signup).await?;
-        return Ok(told.unwrap_or_else(|| pending(CROWDED_S)));
+    let Some(place) = room.signup_waiters.wait_for(signup.key) else {
+        let told = room.outcome(signup).await?;
+        return Ok(told.unwrap_or_else(|| pending(CROWDED_RETRY_S)));
     };
     // Whoever says yes between the look and the wait has woken this.
     let woken = place.woken();
-    if let Some(told) = room.told(signup).await? {
+    if let Some(told) = room.outcome(signup).await? {
         return Ok(told);
     }
     let left_s = signup.expires_s.saturating_sub(room.login.clock.now().seconds());
@@ -153,7 +153,7 @@ async fn get_signup_status(State(room): Shared, RawQuery(query): RawQuery) -> Re
         () = tokio::time::sleep(wait) => {}
         () = room.hub.stopped() => {}
     }
-    Ok(room.told(signup).await?.unwrap_or_else(|| pending(1)))
+    Ok(room.outcome(signup).await?.unwrap_or_else(|| pending(1)))
 }
 
 fn pending(seconds: u64) -> Response {
@@ -180,7 +180,7 @@ impl SignupState {
     }
 
     /// What has come of a signup; `None` while that is open.
-    async fn told(&self, signup: Signup) -> Result<Option<Response>, ApiError> {
+    async fn outcome(&self, signup: Signup) -> Result<Option<Response>, ApiError> {
         let now = self.login.clock.now();
         let Some(key) = self.key_of(signup).await? else {
             return if signup.is_expired(now) {

@@ -21,7 +21,7 @@ use utoipa::OpenApi;
 use super::account::{BearerClaims, authenticated_account};
 use super::auth::MaybeBearer;
 use super::error::ApiError;
-use super::held::with_held;
+use super::outgoing_holds::with_hold_reason;
 use super::query::Query;
 use super::{cards, json, schemas};
 use crate::checkout::{Checkout, PaidCall};
@@ -54,10 +54,10 @@ pub fn router(top_ups: Arc<TopUpState>) -> Router {
         .with_state(top_ups)
 }
 
-type Shared = State<Arc<TopUpState>>;
+type SharedState = State<Arc<TopUpState>>;
 
 /// Cards of each kind that a list of all looks at, the newest.
-const CARDS_READ: usize = 100;
+const MAX_CARDS_READ: usize = 100;
 const FUND: &str = "/fund-card-balance";
 /// Of charges and of top-ups.
 const STATUSES: [&str; 9] = [
@@ -88,7 +88,7 @@ const STATUSES: [&str; 9] = [
         (status = 429, description = "Too many requests."),
         (status = 503, description = "Too busy, or the network cannot be reached. Nothing was charged.")))]
 async fn fund_card_balance(
-    State(top_ups): Shared,
+    State(top_ups): SharedState,
     MaybeBearer(bearer): MaybeBearer,
     uri: Uri,
     RawQuery(query): RawQuery,
@@ -123,7 +123,7 @@ async fn fund_card_balance(
         (status = 403, description = "Another wallet's card or top-up, or a frozen account."),
         (status = 404, description = "No such card or top-up.")))]
 async fn list_card_transactions(
-    State(top_ups): Shared,
+    State(top_ups): SharedState,
     BearerClaims(claims): BearerClaims,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
@@ -136,11 +136,11 @@ async fn list_card_transactions(
     };
     let card = match query.get("card_id") {
         None => None,
-        Some(text) => Some(cards::own_card(&top_ups.engine, &claims, text).await?),
+        Some(text) => Some(cards::load_owned_card(&top_ups.engine, &claims, text).await?),
     };
     let after = match query.get("starting_after") {
         None => None,
-        Some(text) => Some(own_top_up(&top_ups, &claims.wallet, text).await?),
+        Some(text) => Some(load_owned_top_up(&top_ups, &claims.wallet, text).await?),
     };
     let found = match card {
         Some(_) => (Vec::new(), false),
@@ -155,11 +155,11 @@ async fn list_card_transactions(
     };
     let cards = match card {
         Some(one) => vec![one],
-        None => cards::AnyCard::newest(&top_ups.engine, &claims.wallet, CARDS_READ).await?,
+        None => cards::AnyCard::newest(&top_ups.engine, &claims.wallet, MAX_CARDS_READ).await?,
     };
     let mut loaded = Vec::with_capacity(found.0.len());
     for (id, top_up) in &found.0 {
-        loaded.push(with_held(&top_ups.engine, &Job::SendTopUp(*id), top_up.view(id)).await?);
+        loaded.push(with_hold_reason(&top_ups.engine, &Job::SendTopUp(*id), top_up.view(id)).await?);
     }
     let body = JsonObject::new()
         .list("transactions", charges(&cards, (status, limit)))
@@ -175,13 +175,13 @@ type CardIndex = [(CardId, cards::AnyCard)];
 fn charges(cards: &CardIndex, (status, limit): (&str, usize)) -> Vec<JsonObject> {
     let spent = cards
         .iter()
-        .flat_map(|(id, card)| card.spent().iter().map(move |one| (id, one)));
+        .flat_map(|(id, card)| card.transactions().iter().map(move |one| (id, one)));
     let mut spent: Vec<_> = spent
         .filter(|(_, one)| status.is_empty() || one.status.name() == status)
         .collect();
     spent.sort_by(|(_, a), (_, b)| (b.at, &b.id).cmp(&(a.at, &a.id)));
     let shown = spent.into_iter().take(limit);
-    shown.map(|(id, one)| cards::spent(one).text("card_id", id)).collect()
+    shown.map(|(id, one)| cards::render_transaction(one).text("card_id", id)).collect()
 }
 
 fn card_events(cards: &CardIndex, limit: usize) -> Vec<JsonObject> {
@@ -233,7 +233,7 @@ async fn filter_by_status(
         (status = 412, description = "No account at the card issuer is linked."),
         (status = 503, description = "The card issuer does not answer.")))]
 async fn get_card_deposit_address(
-    State(top_ups): Shared,
+    State(top_ups): SharedState,
     BearerClaims(claims): BearerClaims,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
@@ -263,14 +263,14 @@ pub(super) async fn linked(engine: &Engine, wallet: &Wallet) -> Result<[u8; 20],
 }
 
 /// Newest top-ups among which those are looked for that have not arrived: one older than this many is not on its way any more.
-const TOP_UPS_READ: usize = 100;
+const MAX_TOP_UPS_READ: usize = 100;
 
 /// US dollars of the owner's top-ups that are paid and not on the balance at the card issuer yet.
 ///
 /// # Errors
 /// 500 when storage fails.
 pub(super) async fn pending(engine: &Engine, owner: &Wallet) -> Result<Cents, ApiError> {
-    let newest = engine.top_ups_of(owner, None, TOP_UPS_READ).await;
+    let newest = engine.top_ups_of(owner, None, MAX_TOP_UPS_READ).await;
     let (newest, _) = newest.map_err(|_| ApiError::internal())?;
     let pending = newest
         .iter()
@@ -328,7 +328,7 @@ fn issuer_unavailable() -> ApiError {
     ApiError::unavailable("issuer_unavailable", "The card issuer does not answer.", 2)
 }
 
-async fn own_top_up(top_ups: &TopUpState, wallet: &Wallet, text: &str) -> Result<TopUpId, ApiError> {
+async fn load_owned_top_up(top_ups: &TopUpState, wallet: &Wallet, text: &str) -> Result<TopUpId, ApiError> {
     let unknown = || ApiError::not_found("top_up_unknown", "There is no such top-up.");
     let id: TopUpId = text.parse().map_err(|_| unknown())?;
     let known = top_ups.engine.top_up(&id).await.map_err(|_| ApiError::internal())?;

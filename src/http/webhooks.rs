@@ -24,12 +24,12 @@ use utoipa::{OpenApi, ToSchema};
 use super::account::{BearerClaims, authenticated_account};
 use super::auth::AuthClaims;
 use super::error::ApiError;
-use super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, memo};
+use super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder};
 use super::query::Query;
 use super::{json, schemas};
 use crate::stream::EventFilter;
 use crate::vault::Vault;
-use crate::webhooks::{SigningSecret, WebhookPoster, wire_summary};
+use crate::webhooks::{SigningSecret, HttpWebhookSender, wire_summary};
 pub(super) use deliveries::{RedeliverParams, RedeliverWebhookRequest, STATES, accepted, unknown_delivery};
 
 /// What these routes need.
@@ -37,7 +37,7 @@ pub struct WebhookState {
     /// Asks and reads.
     pub engine: Engine,
     /// Judges URLs.
-    pub poster: Arc<WebhookPoster>,
+    pub webhook_sender: Arc<HttpWebhookSender>,
     /// Seals secrets.
     pub vault: Arc<Vault>,
     /// Secrets and their names.
@@ -72,7 +72,7 @@ pub fn router(webhooks: Arc<WebhookState>) -> Router {
         .with_state(webhooks)
 }
 
-type Shared = State<Arc<WebhookState>>;
+type SharedState = State<Arc<WebhookState>>;
 
 /// What `POST /register-webhook` takes.
 #[derive(Deserialize, ToSchema)]
@@ -106,13 +106,13 @@ struct RegisterWebhookParams {
         (status = 422, description = "The key was used for something else."),
         (status = 429, description = "Too many requests."), (status = 503, description = "Not now.")))]
 async fn post_register(
-    State(state): Shared,
+    State(state): SharedState,
     BearerClaims(claims): BearerClaims,
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
     let wanted: RegisterWebhookRequest = json::read(body, state.max_body_bytes, state.body_timeout).await?;
-    let url = state.poster.check_url(&wanted.url).map_err(|why| {
+    let url = state.webhook_sender.check_url(&wanted.url).map_err(|why| {
         let error = format!("This URL is not called: {}{}.", wire_summary(why), why.allowlist_hint());
         ApiError::parameter("webhook_url_refused", "url", error)
             .hint("A public address on port 80 or 443, by name or plainly written.")
@@ -162,8 +162,8 @@ impl WebhookState {
                 let full = ApiError::new(StatusCode::CONFLICT, "webhooks_full", error);
                 Err(full.hint("Delete one that is not needed: POST /delete-webhook."))
             }
-            Err(RegistrationError::OfAnotherSession) => Err(of_another_session()),
-            Err(RegistrationError::Denied(denied)) => Err(in_progress_response(&denied)),
+            Err(RegistrationError::OwnedByOtherSession) => Err(of_another_session()),
+            Err(RegistrationError::Operation(denied)) => Err(in_progress_response(&denied)),
         }
     }
 
@@ -208,7 +208,7 @@ impl WebhookState {
     }
 
     /// The endpoint of this name, if it is the caller's.
-    async fn own(&self, claims: &AuthClaims, text: &str) -> Result<(WebhookId, WebhookEndpoint), ApiError> {
+    async fn load_owned(&self, claims: &AuthClaims, text: &str) -> Result<(WebhookId, WebhookEndpoint), ApiError> {
         let id: WebhookId = text.parse().map_err(|_| unknown())?;
         let found = self.engine.webhook(&id).await.map_err(|_| ApiError::internal())?;
         let endpoint = found.ok_or_else(unknown)?;
@@ -230,7 +230,7 @@ impl WebhookState {
         (status = 403, description = "Another wallet's endpoint, or a frozen account."),
         (status = 404, description = "No such endpoint.")))]
 async fn get_webhook(
-    State(state): Shared,
+    State(state): SharedState,
     BearerClaims(claims): BearerClaims,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
@@ -238,7 +238,7 @@ async fn get_webhook(
     authenticated_account(&state.engine, &claims).await?;
     let body = match query.get("webhook_id") {
         Some(text) => {
-            let (id, endpoint) = state.own(&claims, text).await?;
+            let (id, endpoint) = state.load_owned(&claims, text).await?;
             JsonObject::new().object("webhook", &endpoint.view(&id))
         }
         None => {
@@ -271,7 +271,7 @@ struct DeleteWebhookRequest {
         (status = 422, description = "The key was used for something else."),
         (status = 429, description = "Too many requests."), (status = 503, description = "Not now.")))]
 async fn post_delete(
-    State(state): Shared,
+    State(state): SharedState,
     BearerClaims(claims): BearerClaims,
     key: IdempotencyKey,
     body: Body,
@@ -280,10 +280,10 @@ async fn post_delete(
     authenticated_account(&state.engine, &claims).await?;
     let (room, caller, named) = (state.clone(), claims.clone(), wanted.webhook_id.clone());
     let run = move |place: Option<IdempotencySlot>| async move {
-        let (id, endpoint) = room.own(&caller, &named).await?;
+        let (id, endpoint) = room.load_owned(&caller, &named).await?;
         may_change(&caller, &endpoint)?;
         let memo = place.map(|place| {
-            memo::<WebhookEndpoint>(place, move |told: CommandResult<'_, WebhookEndpoint>| {
+            recorder::<WebhookEndpoint>(place, move |told: CommandResult<'_, WebhookEndpoint>| {
                 deleted(id, told.map(drop).map_err(|why| *why))
             })
         });

@@ -11,7 +11,7 @@ use axum::response::Response;
 use axum::routing::{get, post};
 use http::StatusCode;
 use purser_actors::account::{Account, Rejection};
-use purser_actors::engine::{AnyWithdrawal, Engine, NotPromised, OperationError, Promise};
+use purser_actors::engine::{AnyWithdrawal, Engine, ReservationError, OperationError, TreasuryReservation};
 use purser_actors::id::{Network, StatementLineId, Wallet, WithdrawalId};
 use purser_actors::kernel::JsonObject;
 use purser_actors::kernel::idempotency::CommandResult;
@@ -25,8 +25,8 @@ use utoipa::{OpenApi, ToSchema};
 use super::account::{BearerClaims, authenticated_account};
 use super::auth::AuthClaims;
 use super::error::ApiError;
-use super::held::{not_promised, takes_on, with_held};
-use super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, memo};
+use super::outgoing_holds::{transfer_error, require_withdrawals_active, with_hold_reason};
+use super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder};
 use super::query::Query;
 use super::{json, schemas};
 use crate::payment::evm::checksummed;
@@ -68,7 +68,7 @@ pub fn router(withdrawals: Arc<WithdrawalState>) -> Router {
         .with_state(withdrawals)
 }
 
-type Shared = State<Arc<WithdrawalState>>;
+type SharedState = State<Arc<WithdrawalState>>;
 
 /// What `POST /withdraw` takes.
 #[derive(Deserialize, ToSchema)]
@@ -104,7 +104,7 @@ struct WithdrawParams {
         (status = 422, description = "The key was used for something else."),
         (status = 503, description = "Not now: too little on this chain, after a restore, or no answer.")))]
 async fn post_withdraw(
-    State(state): Shared,
+    State(state): SharedState,
     BearerClaims(claims): BearerClaims,
     key: IdempotencyKey,
     body: Body,
@@ -113,7 +113,7 @@ async fn post_withdraw(
     let amount = in_range(wanted.amount.get(), "amount", MIN_AMOUNT, None)?;
     let to = recipient(&state, &claims, &wanted)?;
     authenticated_account(&state.engine, &claims).await?;
-    to_own_wallet(&claims, &to)?;
+    require_account_wallet(&claims, &to)?;
     let order = WithdrawParams {
         amount: amount.to_string(),
         address: to.address(),
@@ -124,15 +124,15 @@ async fn post_withdraw(
     key.run(&state.engine, &claims, "/withdraw", &order, move |place| async move {
         let url = public_url.clone();
         let memo = place.map(|place| {
-            memo::<Account>(place, move |told: CommandResult<'_, Account>| {
+            recorder::<Account>(place, move |told: CommandResult<'_, Account>| {
                 accepted(id, usdc, &url, told.map(drop))
             })
         });
-        takes_on(&engine)?;
-        let promise = promised(&engine, &from, (id, &to, usdc)).await?;
+        require_withdrawals_active(&engine)?;
+        let promise = check_transferable(&engine, &from, (id, &to, usdc)).await?;
         match engine.withdraw(from, (id, to, usdc), memo).await {
             Ok(()) => {
-                promise.into_iter().for_each(Promise::keep);
+                promise.into_iter().for_each(TreasuryReservation::commit);
                 accepted(id, usdc, &public_url, Ok(()))
             }
             Err(OperationError::Rejected(why)) => accepted(id, usdc, &public_url, Err(&why)),
@@ -144,11 +144,11 @@ async fn post_withdraw(
 
 /// Room on its chain for a withdrawal. Whoever has too little of their own is told that, whatever the chain has: then there is
 /// none, and the account says it. Another withdrawal of theirs may take both at the same moment.
-async fn promised(
+async fn check_transferable(
     engine: &Engine,
     from: &Wallet,
     (id, to, amount): (WithdrawalId, &Wallet, Usdc),
-) -> Result<Option<Promise>, ApiError> {
+) -> Result<Option<TreasuryReservation>, ApiError> {
     let has = async || {
         let account = engine.account(from).await.map_err(|_| ApiError::internal())?;
         Ok::<_, ApiError>(account.is_some_and(|account| account.available() >= amount))
@@ -156,10 +156,10 @@ async fn promised(
     if !has().await? {
         return Ok(None);
     }
-    match engine.promise(id, to, amount).await {
+    match engine.reserve_treasury(id, to, amount).await {
         Ok(promise) => Ok(Some(promise)),
-        Err(NotPromised::Short(_)) if !has().await? => Ok(None),
-        Err(why) => Err(not_promised(why, "address")),
+        Err(ReservationError::InsufficientTreasury(_)) if !has().await? => Ok(None),
+        Err(why) => Err(transfer_error(why, "address")),
     }
 }
 
@@ -249,7 +249,7 @@ pub(super) fn address(name: &'static str, text: &str) -> Result<Wallet, ApiError
 
 /// A token that was born of a payment may have been relayed, and an API key is an agent's: they withdraw to the account's own
 /// wallet only.
-pub(super) fn to_own_wallet(claims: &AuthClaims, to: &Wallet) -> Result<(), ApiError> {
+pub(super) fn require_account_wallet(claims: &AuthClaims, to: &Wallet) -> Result<(), ApiError> {
     if claims.is_signed_in() || *to == claims.wallet {
         return Ok(());
     }
@@ -293,43 +293,43 @@ fn recipient(state: &WithdrawalState, claims: &AuthClaims, wanted: &WithdrawRequ
         (status = 403, description = "Another wallet's withdrawal, or a frozen account."),
         (status = 404, description = "No such withdrawal.")))]
 async fn get_withdrawal_status(
-    State(state): Shared,
+    State(state): SharedState,
     BearerClaims(claims): BearerClaims,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["withdrawal_id", "limit", "starting_after"])?;
     authenticated_account(&state.engine, &claims).await?;
     if let Some(text) = query.get("withdrawal_id") {
-        let (id, withdrawal) = own(&state.engine, &claims, text).await?;
-        let body = JsonObject::new().object("withdrawal", &shown(&state.engine, &id, &withdrawal).await?);
+        let (id, withdrawal) = load_owned(&state.engine, &claims, text).await?;
+        let body = JsonObject::new().object("withdrawal", &render(&state.engine, &id, &withdrawal).await?);
         return Ok(json::private(json::bytes_as_json(body.to_json())));
     }
     let limit = usize::try_from(query.number("limit", 20, 1, 100)?).unwrap_or(20);
     let after = match query.get("starting_after") {
-        Some(text) => Some(own(&state.engine, &claims, text).await?.0),
+        Some(text) => Some(load_owned(&state.engine, &claims, text).await?.0),
         None => None,
     };
     let found = state.engine.withdrawals_of(&claims.wallet, after, limit).await;
     let found = found.map_err(|_| ApiError::internal())?;
     let mut all = Vec::with_capacity(found.0.len());
     for (id, withdrawal) in &found.0 {
-        all.push(shown(&state.engine, id, withdrawal).await?.to_json());
+        all.push(render(&state.engine, id, withdrawal).await?.to_json());
     }
     Ok(page("withdrawals", all.into_iter(), found.1))
 }
 
 /// As it stands, and why it waits if it does.
-async fn shown(engine: &Engine, id: &WithdrawalId, withdrawal: &AnyWithdrawal) -> Result<JsonObject, ApiError> {
+async fn render(engine: &Engine, id: &WithdrawalId, withdrawal: &AnyWithdrawal) -> Result<JsonObject, ApiError> {
     let view = withdrawal.view(id);
     match withdrawal {
-        AnyWithdrawal::Account(_) => with_held(engine, &Job::SendWithdrawal(*id), view).await,
+        AnyWithdrawal::Account(_) => with_hold_reason(engine, &Job::SendWithdrawal(*id), view).await,
         // An operator pays it, and none may while its owner is frozen: who asks here is not.
         AnyWithdrawal::Card(_) => Ok(view),
     }
 }
 
 /// The withdrawal of this name, if it is the caller's.
-async fn own(engine: &Engine, claims: &AuthClaims, text: &str) -> Result<(WithdrawalId, AnyWithdrawal), ApiError> {
+async fn load_owned(engine: &Engine, claims: &AuthClaims, text: &str) -> Result<(WithdrawalId, AnyWithdrawal), ApiError> {
     let id: WithdrawalId = text.parse().map_err(|_| unknown())?;
     let found = engine.any_withdrawal(&id).await.map_err(|_| ApiError::internal())?;
     let withdrawal = found.ok_or_else(unknown)?;
@@ -350,7 +350,7 @@ async fn own(engine: &Engine, claims: &AuthClaims, text: &str) -> Result<(Withdr
         (status = 400, description = "A malformed parameter."), (status = 401, description = "No good token."),
         (status = 403, description = "Frozen.")))]
 async fn get_account_statement(
-    State(state): Shared,
+    State(state): SharedState,
     BearerClaims(claims): BearerClaims,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {

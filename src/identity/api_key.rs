@@ -68,7 +68,7 @@ const POLL: &[u8; 4] = b"poll";
 const PAGE: &[u8; 4] = b"page";
 const CODE: &[u8; 4] = b"code";
 /// Digits and capitals that nobody takes for another.
-const LETTERS: &[u8; 32] = b"23456789ABCDEFGHJKLMNPQRSTUVWXYZ";
+const CODE_ALPHABET: &[u8; 32] = b"23456789ABCDEFGHJKLMNPQRSTUVWXYZ";
 
 /// An agent's wish for a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,7 +103,7 @@ impl SignupCodec {
     }
 
     /// A new one that a person can claim for so long.
-    pub fn begin(now: Timestamp, life_s: u64, entropy: &dyn Entropy) -> Signup {
+    pub fn start(now: Timestamp, life_s: u64, entropy: &dyn Entropy) -> Signup {
         Signup {
             key: ApiKeyId(entropy.random()),
             expires_s: now.seconds().saturating_add(life_s),
@@ -159,7 +159,7 @@ impl SignupCodec {
         let tag = self.mac.tag(&[CODE, &signup.key.0.to_be_bytes()]);
         let mut code: String = tag[..8]
             .iter()
-            .map(|byte| char::from(LETTERS[usize::from(byte % 32)]))
+            .map(|byte| char::from(CODE_ALPHABET[usize::from(byte % 32)]))
             .collect();
         code.insert(4, '-');
         code
@@ -212,7 +212,7 @@ mod tests {
         let origin = Origin::parse("https://d.example").unwrap();
         let signups = SignupCodec::new(&Key32::new([1; 32]), &origin);
         let other = SignupCodec::new(&Key32::new([2; 32]), &origin);
-        let signup = SignupCodec::begin(Timestamp(5_000), 60, &CountingEntropy::new(3));
+        let signup = SignupCodec::start(Timestamp(5_000), 60, &CountingEntropy::new(3));
         assert_eq!(signup.expires_s, 65);
         assert!(!signup.is_expired(Timestamp(64_999)) && signup.is_expired(Timestamp(65_000)));
         let (token, page) = (signups.token(signup), signups.claim_key(signup));
@@ -240,6 +240,6 @@ mod tests {
         let code = signups.code(signup);
         assert_eq!((code.len(), &code, code.as_bytes()[4]), (9, &signups.code(later), b'-'));
         assert_ne!(code, other.code(signup));
-        assert!(code.bytes().all(|b| b == b'-' || LETTERS.contains(&b)), "{code}");
+        assert!(code.bytes().all(|b| b == b'-' || CODE_ALPHABET.contains(&b)), "{code}");
     }
 }

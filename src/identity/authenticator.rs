@@ -29,7 +29,7 @@ pub struct TokenAuthenticator {
     engine: Engine,
     hub: Arc<Hub>,
     /// Where agents wait for their keys.
-    arrivals: Arc<SignupWaiters>,
+    signup_waiters: Arc<SignupWaiters>,
     /// Where they are written down before anybody is told.
     log: Arc<RevocationLog>,
     /// Revoked sessions and API keys, each until no id_token of it can be alive.
@@ -62,7 +62,7 @@ impl TokenAuthenticator {
             clock,
             engine,
             hub,
-            arrivals,
+            signup_waiters: arrivals,
             log,
             revoked,
         })
@@ -140,7 +140,7 @@ impl Authenticator for TokenAuthenticator {
 
 impl AccountStatus for TokenAuthenticator {
     fn is_revoked(&self, claims: &AuthClaims) -> bool {
-        let mut families = claims.families().into_iter().flatten();
+        let mut families = claims.revocation_ids().into_iter().flatten();
         families.any(|family| self.revoked.contains_key(&family))
     }
 
@@ -160,7 +160,7 @@ impl EventSink for TokenAuthenticator {
         let read = |event: &StoredEvent| Some((event.seq, EventRecord::read(&event.payload).ok()?));
         let records: Vec<_> = events.iter().filter_map(read).collect();
         let ended: Vec<_> = records.iter().filter_map(|(_, record)| entry_of(record)).collect();
-        self.log.note(&ended);
+        self.log.record(&ended);
         for (seq, record) in records {
             let of_key = record.kind == EntityKind::ApiKey as u8;
             if of_key || record.kind == EntityKind::Session as u8 {
@@ -176,7 +176,7 @@ impl EventSink for TokenAuthenticator {
                     self.hub.revoke(&record.owner, family);
                 }
                 if of_key {
-                    self.arrivals.notify(ApiKeyId(id));
+                    self.signup_waiters.notify(ApiKeyId(id));
                 }
             } else if record.kind == EntityKind::Account as u8 && record.status == "frozen" {
                 self.hub.freeze(&record.owner, seq);

@@ -23,7 +23,7 @@ pub struct CredentialIssuer {
     /// For session and token ids.
     pub entropy: Arc<dyn Entropy>,
     /// How long a session can be refreshed, in milliseconds.
-    pub session_life_ms: u64,
+    pub session_ttl_ms: u64,
 }
 
 impl CredentialIssuer {
@@ -33,7 +33,7 @@ impl CredentialIssuer {
         SessionSeed {
             id,
             first: self.refresh_hash(id, 0),
-            life_ms: self.session_life_ms,
+            life_ms: self.session_ttl_ms,
         }
     }
 

@@ -15,7 +15,7 @@ pub const CHALLENGE_LIFETIME_MS: u64 = 5 * 60 * 1000;
 const TIME: usize = 6;
 const RANDOM: usize = 8;
 const MAC: usize = 10;
-const WHOLE: usize = TIME + RANDOM + MAC;
+const NONCE_BYTES: usize = TIME + RANDOM + MAC;
 
 /// A nonce just issued.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,7 +61,7 @@ impl Nonces {
 
     /// A new nonce, issued now.
     pub fn issue(&self, now: Timestamp, entropy: &dyn Entropy) -> IssuedNonce {
-        let mut bytes = [0; WHOLE];
+        let mut bytes = [0; NONCE_BYTES];
         // 48 bits of milliseconds last until the year 10889.
         bytes[..TIME].copy_from_slice(&now.0.to_be_bytes()[8 - TIME..]);
         bytes[TIME..TIME + RANDOM].copy_from_slice(&entropy.random().to_be_bytes()[..RANDOM]);
@@ -79,7 +79,7 @@ impl Nonces {
         if text.bytes().any(|b| b.is_ascii_uppercase()) {
             return None;
         }
-        let mut bytes = [0; WHOLE];
+        let mut bytes = [0; NONCE_BYTES];
         hex::decode_to_slice(text, &mut bytes).ok()?;
         let (said, mac) = bytes.split_at(TIME + RANDOM);
         if !self.mac.verify(&[said, self.origin.as_bytes()], mac) {

@@ -16,12 +16,12 @@ const MAX_PER_KEY: usize = 2;
 pub struct SignupWaiters {
     waiting: DashMap<ApiKeyId, WaiterList>,
     all: AtomicUsize,
-    most: usize,
+    max_waiters: usize,
 }
 
 #[derive(Default)]
 struct WaiterList {
-    wake: Arc<Notify>,
+    notify: Arc<Notify>,
     count: usize,
 }
 
@@ -31,22 +31,22 @@ impl SignupWaiters {
         Arc::new(Self {
             waiting: DashMap::new(),
             all: AtomicUsize::new(0),
-            most,
+            max_waiters: most,
         })
     }
 
     /// A place to wait for a key; `None` when all are taken. Take it, begin to listen, then look whether it came already.
     pub fn wait_for(self: &Arc<Self>, key: ApiKeyId) -> Option<WaitSlot> {
-        if self.all.fetch_add(1, Ordering::AcqRel) >= self.most {
+        if self.all.fetch_add(1, Ordering::AcqRel) >= self.max_waiters {
             self.all.fetch_sub(1, Ordering::AcqRel);
             return None;
         }
         let mut waiting = self.waiting.entry(key).or_default();
         waiting.count += 1;
         let place = WaitSlot {
-            arrivals: self.clone(),
+            waiters: self.clone(),
             key,
-            wake: waiting.wake.clone(),
+            notify: waiting.notify.clone(),
         };
         let crowded = waiting.count > MAX_PER_KEY;
         drop(waiting);
@@ -56,7 +56,7 @@ impl SignupWaiters {
     /// Wakes whoever waits for it.
     pub fn notify(&self, key: ApiKeyId) {
         if let Some(waiting) = self.waiting.get(&key) {
-            waiting.wake.notify_waiters();
+            waiting.notify.notify_waiters();
         }
     }
 
@@ -68,27 +68,27 @@ impl SignupWaiters {
 
 /// A place to wait at; given back when dropped.
 pub struct WaitSlot {
-    arrivals: Arc<SignupWaiters>,
+    waiters: Arc<SignupWaiters>,
     key: ApiKeyId,
-    wake: Arc<Notify>,
+    notify: Arc<Notify>,
 }
 
 impl WaitSlot {
     /// Ends when something has happened to the key after this call.
     pub fn woken(&self) -> Notified<'_> {
-        self.wake.notified()
+        self.notify.notified()
     }
 }
 
 impl Drop for WaitSlot {
     fn drop(&mut self) {
-        if let dashmap::Entry::Occupied(mut entry) = self.arrivals.waiting.entry(self.key) {
+        if let dashmap::Entry::Occupied(mut entry) = self.waiters.waiting.entry(self.key) {
             entry.get_mut().count -= 1;
             if entry.get().count == 0 {
                 entry.remove();
             }
         }
-        self.arrivals.all.fetch_sub(1, Ordering::AcqRel);
+        self.waiters.all.fetch_sub(1, Ordering::AcqRel);
     }
 }
 

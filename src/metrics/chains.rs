@@ -3,14 +3,14 @@
 use purser_chains::rpc::EndpointStatus;
 
 use super::exposition::{Exposition, Samples, Unit};
-use crate::settlement::real::figures::{ChainFigures, FeeKey};
+use crate::settlement::real::stats::{ChainStats, FeeKey};
 
 /// Name, help, and what it is of each `T`.
-type Figure<T> = (&'static str, &'static str, fn(&T) -> Option<u64>);
+type ChainMetric<T> = (&'static str, &'static str, fn(&T) -> Option<u64>);
 
 /// Both chains.
-pub(super) fn chains(page: &mut Exposition, chains: &[ChainFigures]) {
-    let all = |page: &mut Exposition, name, unit, help, of: fn(&ChainFigures) -> Option<u64>| {
+pub(super) fn chains(page: &mut Exposition, chains: &[ChainStats]) {
+    let all = |page: &mut Exposition, name, unit, help, of: fn(&ChainStats) -> Option<u64>| {
         let mut samples = page.gauge(name, unit, help);
         for chain in chains {
             if let Some(value) = of(chain) {
@@ -26,7 +26,7 @@ pub(super) fn chains(page: &mut Exposition, chains: &[ChainFigures]) {
     });
     let takes = "1 while new payments are taken on the network.";
     all(page, "purser_chain_takes_payments", Unit::One, takes, |chain| {
-        Some(u64::from(chain.takes_payments))
+        Some(u64::from(chain.accepts_payments))
     });
     let age = "How old the newest block is that was read, by the chain's clock; on Solana how long ago the newest slot was read.";
     all(page, "purser_chain_block_age_seconds", Unit::Millis, age, |chain| {
@@ -34,7 +34,7 @@ pub(super) fn chains(page: &mut Exposition, chains: &[ChainFigures]) {
     });
     endpoints(page, chains);
     keys(page, chains);
-    let counts: [Figure<ChainFigures>; 4] = [
+    let counts: [ChainMetric<ChainStats>; 4] = [
         (
             "purser_chain_cross_check_mismatches_total",
             "Blocks or transactions that were read again because two endpoints showed other movements.",
@@ -64,8 +64,8 @@ pub(super) fn chains(page: &mut Exposition, chains: &[ChainFigures]) {
     }
 }
 
-fn endpoints(page: &mut Exposition, chains: &[ChainFigures]) {
-    let figures: [Figure<EndpointStatus>; 2] = [
+fn endpoints(page: &mut Exposition, chains: &[ChainStats]) {
+    let figures: [ChainMetric<EndpointStatus>; 2] = [
         (
             "purser_rpc_endpoint_failures",
             "Failures of an endpoint since its last answer.",
@@ -87,7 +87,7 @@ fn endpoints(page: &mut Exposition, chains: &[ChainFigures]) {
     of_endpoints(calls, chains, |endpoint| Some(endpoint.calls));
 }
 
-fn of_endpoints(mut samples: Samples<'_>, chains: &[ChainFigures], of: fn(&EndpointStatus) -> Option<u64>) {
+fn of_endpoints(mut samples: Samples<'_>, chains: &[ChainStats], of: fn(&EndpointStatus) -> Option<u64>) {
     for chain in chains {
         for (n, endpoint) in chain.endpoints.iter().enumerate() {
             let place = n.to_string();
@@ -103,8 +103,8 @@ fn of_endpoints(mut samples: Samples<'_>, chains: &[ChainFigures], of: fn(&Endpo
     }
 }
 
-fn keys(page: &mut Exposition, chains: &[ChainFigures]) {
-    let figures: [Figure<FeeKey>; 2] = [
+fn keys(page: &mut Exposition, chains: &[ChainStats]) {
+    let figures: [ChainMetric<FeeKey>; 2] = [
         (
             "purser_fee_key_balance",
             "What a key that pays fees has, in gwei on Base and lamports on Solana.",

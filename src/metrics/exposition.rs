@@ -44,7 +44,7 @@ pub(super) struct Exposition {
 
 /// The samples of one metric.
 pub(super) struct Samples<'a> {
-    page: &'a mut Exposition,
+    exposition: &'a mut Exposition,
     name: &'static str,
     unit: Unit,
 }
@@ -57,23 +57,23 @@ impl Exposition {
 
     /// Begins a number that only grows. Its name ends in `_total`.
     pub(super) fn counter(&mut self, name: &'static str, help: &str) -> Samples<'_> {
-        self.begin(name, "counter", help, Unit::One)
+        self.start_metric(name, "counter", help, Unit::One)
     }
 
     /// Begins a number that goes up and down.
     pub(super) fn gauge(&mut self, name: &'static str, unit: Unit, help: &str) -> Samples<'_> {
-        self.begin(name, "gauge", help, unit)
+        self.start_metric(name, "gauge", help, unit)
     }
 
     /// Begins a distribution.
     pub(super) fn histogram(&mut self, name: &'static str, unit: Unit, help: &str) -> Samples<'_> {
-        self.begin(name, "histogram", help, unit)
+        self.start_metric(name, "histogram", help, unit)
     }
 
-    fn begin(&mut self, name: &'static str, kind: &str, help: &str, unit: Unit) -> Samples<'_> {
+    fn start_metric(&mut self, name: &'static str, kind: &str, help: &str, unit: Unit) -> Samples<'_> {
         // Writing to a String cannot fail.
         let _ = writeln!(self.text, "# HELP {name} {help}\n# TYPE {name} {kind}");
-        Samples { page: self, name, unit }
+        Samples { exposition: self, name, unit }
     }
 
     fn line(&mut self, name: &str, suffix: &str, labels: Labels<'_>, bound: Option<&str>, value: &str) {
@@ -101,7 +101,7 @@ impl Samples<'_> {
     /// One sample.
     pub(super) fn with(self, labels: Labels<'_>, value: u64) -> Self {
         let text = self.unit.text(value);
-        self.page.line(self.name, "", labels, None, &text);
+        self.exposition.line(self.name, "", labels, None, &text);
         self
     }
 
@@ -119,14 +119,14 @@ impl Samples<'_> {
         for (count, bound) in spread.counts.iter().zip(spread.bounds) {
             below += count;
             let bound = self.unit.text(*bound);
-            self.page
+            self.exposition
                 .line(self.name, "_bucket", labels, Some(&bound), &below.to_string());
         }
         let count = spread.count().to_string();
-        self.page.line(self.name, "_bucket", labels, Some("+Inf"), &count);
-        self.page
+        self.exposition.line(self.name, "_bucket", labels, Some("+Inf"), &count);
+        self.exposition
             .line(self.name, "_sum", labels, None, &self.unit.text(spread.sum));
-        self.page.line(self.name, "_count", labels, None, &count);
+        self.exposition.line(self.name, "_count", labels, None, &count);
         self
     }
 }

@@ -12,7 +12,7 @@ use reqwest::Url;
 #[derive(Clone, Debug)]
 pub struct AddressPolicy {
     /// `host:port` as written in a URL, or `host:*`, reached wherever it lies: for peers that the operator has chosen.
-    listed: Vec<String>,
+    allowed_hosts: Vec<String>,
     ports: Vec<u16>,
 }
 
@@ -71,7 +71,7 @@ impl AddressPolicy {
     /// they lie.
     pub fn new(ports: &[u16], listed: &[String]) -> Self {
         Self {
-            listed: listed.iter().map(|host| host.to_ascii_lowercase()).collect(),
+            allowed_hosts: listed.iter().map(|host| host.to_ascii_lowercase()).collect(),
             ports: ports.to_vec(),
         }
     }
@@ -95,22 +95,22 @@ impl AddressPolicy {
         }
         let host = url.host_str().ok_or(BlockedUrl::Malformed)?.to_owned();
         let port = url.port_or_known_default().ok_or(BlockedUrl::Port)?;
-        if self.is_listed(&host, port) {
+        if self.is_allowlisted(&host, port) {
             return Ok(AllowedUrl { url, allowlisted: true });
         }
         if !self.ports.contains(&port) {
             return Err(BlockedUrl::Port);
         }
-        judge_host(&host, written)?;
+        check_host(&host, written)?;
         Ok(AllowedUrl {
             url,
             allowlisted: false,
         })
     }
 
-    fn is_listed(&self, host: &str, port: u16) -> bool {
+    fn is_allowlisted(&self, host: &str, port: u16) -> bool {
         let exactly = |listed: &String| *listed == format!("{host}:{port}") || *listed == format!("{host}:*");
-        self.listed.iter().any(exactly)
+        self.allowed_hosts.iter().any(exactly)
     }
 }
 
@@ -120,7 +120,7 @@ fn authority(text: &str) -> Option<&str> {
     rest.split(['/', '?', '#']).next().filter(|written| !written.is_empty())
 }
 
-fn judge_host(host: &str, written: &str) -> Result<(), BlockedUrl> {
+fn check_host(host: &str, written: &str) -> Result<(), BlockedUrl> {
     if let Some(literal) = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
         let address: Ipv6Addr = literal.parse().map_err(|_| BlockedUrl::Malformed)?;
         return check_address(address.into());
@@ -135,11 +135,11 @@ fn judge_host(host: &str, written: &str) -> Result<(), BlockedUrl> {
             Err(BlockedUrl::ObfuscatedAddress)
         };
     }
-    judge_name(host)
+    check_hostname(host)
 }
 
 /// Names of the machine itself, of a home or office network, and single words, which a search list could complete.
-fn judge_name(name: &str) -> Result<(), BlockedUrl> {
+fn check_hostname(name: &str) -> Result<(), BlockedUrl> {
     const INSIDE: [&str; 13] = [
         "localhost",
         "local",
@@ -237,7 +237,7 @@ mod tests {
         AddressPolicy::new(&[80, 443], &[])
     }
 
-    fn refusal(url: &str) -> BlockedUrl {
+    fn blocked(url: &str) -> BlockedUrl {
         web().check_url(url).unwrap_err()
     }
 
@@ -296,7 +296,7 @@ mod tests {
             // Full-width digits and dots.
             "http://%EF%BC%91%EF%BC%92%EF%BC%97.0.0.1/",
         ] {
-            assert_eq!(refusal(inside), InternalAddress, "{inside}");
+            assert_eq!(blocked(inside), InternalAddress, "{inside}");
         }
         for disguised in [
             "http://134744072/",
@@ -304,7 +304,7 @@ mod tests {
             "http://0x08080808/",
             "http://8.8.2056/",
         ] {
-            assert_eq!(refusal(disguised), ObfuscatedAddress, "{disguised}");
+            assert_eq!(blocked(disguised), ObfuscatedAddress, "{disguised}");
         }
     }
 
@@ -318,7 +318,7 @@ mod tests {
             ("ftp://shop.example.com/", "shop.example.com:*", false),
             ("https://user@shop.example.com/", "shop.example.com:*", false),
         ] {
-            let names = refusal(url).allowlist_hint().contains("outbound.listed_hosts");
+            let names = blocked(url).allowlist_hint().contains("outbound.listed_hosts");
             let listed = AddressPolicy::new(&[80, 443], &[host.to_owned()]).check_url(url);
             assert_eq!((names, listed.is_ok()), (helps, helps), "{url}");
         }
@@ -351,10 +351,10 @@ mod tests {
             ("http://shop.example.com\t.evil.com/", BlockedUrl::Malformed),
             ("http://", BlockedUrl::Malformed),
         ] {
-            assert_eq!(refusal(url), why, "{url}");
+            assert_eq!(blocked(url), why, "{url}");
         }
         let long = format!("https://shop.example.com/{}", "a".repeat(AddressPolicy::MAX_URL_LEN));
-        assert_eq!(refusal(&long), BlockedUrl::Malformed);
+        assert_eq!(blocked(&long), BlockedUrl::Malformed);
     }
 
     // Aim: what the operator lists is called on that port alone.

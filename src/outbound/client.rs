@@ -17,7 +17,7 @@ pub struct CallLimits {
     /// Until the connection stands, TLS included.
     pub connect: Duration,
     /// From the first byte sent to the last byte read.
-    pub whole: Duration,
+    pub total: Duration,
     /// Bytes of the answer's body.
     pub body_bytes: usize,
     /// Bytes of the answer's header names and values.
@@ -29,7 +29,7 @@ pub struct OutboundClient {
     policy: AddressPolicy,
     filtered: reqwest::Client,
     /// For hosts that the operator listed.
-    listed: reqwest::Client,
+    allowlisted: reqwest::Client,
     limits: CallLimits,
 }
 
@@ -98,14 +98,14 @@ impl OutboundClient {
                 .no_proxy()
                 .referer(false)
                 .connect_timeout(limits.connect)
-                .timeout(limits.whole)
+                .timeout(limits.total)
                 // Every call is judged by itself: no connection of an earlier one is used again.
                 .pool_max_idle_per_host(0)
         };
         Ok(Self {
             policy,
             filtered: plain().dns_resolver(Arc::new(FilteringResolver::new(lookup))).build()?,
-            listed: plain().build()?,
+            allowlisted: plain().build()?,
             limits,
         })
     }
@@ -165,7 +165,7 @@ impl OutboundClient {
 
     async fn send(&self, target: &AllowedUrl, asking: OutboundRequest) -> Result<reqwest::Response, OutboundError> {
         let client = if target.allowlisted {
-            &self.listed
+            &self.allowlisted
         } else {
             &self.filtered
         };

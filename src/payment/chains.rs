@@ -77,7 +77,7 @@ pub struct Chains {
     pub solana: SolanaChain,
 }
 
-static IN_EFFECT: OnceLock<Chains> = OnceLock::new();
+static CONFIGURED: OnceLock<Chains> = OnceLock::new();
 
 impl Chains {
     /// Both mainnets.
@@ -87,16 +87,16 @@ impl Chains {
     };
 
     /// The chains that this process works on: mainnet's names unless [`Chains::take_effect`] was called.
-    pub fn in_effect() -> &'static Self {
-        IN_EFFECT.get_or_init(|| Self::MAINNET)
+    pub fn configured() -> &'static Self {
+        CONFIGURED.get_or_init(|| Self::MAINNET)
     }
 
     /// Makes these the chains of this process. Before anything else is built: names, ids and signatures follow from them.
     ///
     /// # Errors
     /// The names of the pair that is in effect already, if it is another.
-    pub fn take_effect(self) -> Result<(), [&'static str; 2]> {
-        let now = IN_EFFECT.get_or_init(|| self);
+    pub fn configure(self) -> Result<(), [&'static str; 2]> {
+        let now = CONFIGURED.get_or_init(|| self);
         let same = *now == self && Network::name_chains([self.base.caip2, self.solana.caip2]);
         same.then_some(()).ok_or([now.base.caip2, now.solana.caip2])
     }
@@ -170,12 +170,12 @@ mod tests {
     // Other names mid-way would split ids and signatures.
     #[test]
     fn one_pair_is_in_effect() {
-        assert_eq!(*Chains::in_effect(), Chains::MAINNET);
+        assert_eq!(*Chains::configured(), Chains::MAINNET);
         let test = Chains {
             base: BaseChain::SEPOLIA,
             ..Chains::MAINNET
         };
-        assert_eq!(test.take_effect(), Err(["eip155:8453", SolanaChain::MAINNET.caip2]));
+        assert_eq!(test.configure(), Err(["eip155:8453", SolanaChain::MAINNET.caip2]));
         assert_eq!(Network::Base.caip2(), "eip155:8453");
     }
 }

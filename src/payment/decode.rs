@@ -169,7 +169,7 @@ fn chosen(
         (1, _) => {
             exact(scheme.ok_or_else(|| malformed("an x402 v1 payment needs `scheme`"))?)?;
             let network = network.ok_or_else(|| malformed("an x402 v1 payment needs `network`"))?;
-            Chains::in_effect()
+            Chains::configured()
                 .of_v1(network)
                 .map(SelectedTerms::V1)
                 .ok_or_else(|| VerificationError::new(Reason::Network, "this network is not offered"))

@@ -135,7 +135,7 @@ pub enum PaymentHeaderError {
     Ambiguous(&'static str),
     /// One payment, refused: 402.
     #[error(transparent)]
-    Refused(#[from] VerificationError),
+    Invalid(#[from] VerificationError),
 }
 
 impl PaymentHeaderError {
@@ -143,7 +143,7 @@ impl PaymentHeaderError {
     pub const fn status(&self) -> u16 {
         match self {
             Self::Ambiguous(_) => 400,
-            Self::Refused(_) => 402,
+            Self::Invalid(_) => 402,
         }
     }
 
@@ -151,7 +151,7 @@ impl PaymentHeaderError {
     pub const fn code(&self) -> &'static str {
         match self {
             Self::Ambiguous(_) => "payment_ambiguous",
-            Self::Refused(_) => "payment_invalid",
+            Self::Invalid(_) => "payment_invalid",
         }
     }
 }

@@ -13,14 +13,14 @@ use sha3::{Digest, Keccak256};
 use self::signature::{any_signature, canonical_v, signature_bytes};
 use super::decode::EvmPayload;
 use super::error::{Reason, VerificationError};
-use super::proof::Judged;
+use super::proof::OfflineVerification;
 use super::terms::BasePayee;
 
 /// A payment must stay valid at least this long, or it could expire on its way into a block (x402 reference).
-pub const MIN_LIFE_SECONDS: u64 = 6;
+pub const MIN_VALIDITY_SECONDS: u64 = 6;
 
 /// A payment may outlive the price by this much. The chain is watched until it can no longer land, so there is an end.
-pub const MAX_EXTRA_LIFE_SECONDS: u64 = 600;
+pub const MAX_EXTRA_VALIDITY_SECONDS: u64 = 600;
 
 /// The domain's type: the four fields USDC uses.
 const DOMAIN_TYPE: &[u8] = b"EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)";
@@ -75,7 +75,7 @@ pub fn verify(
     demand: &EvmRequirements<'_>,
     recovery: SignatureRecovery,
 ) -> Result<Authorization, VerificationError> {
-    judge(payload, demand, recovery)?.proven()
+    verify_offline(payload, demand, recovery)?.proven()
 }
 
 /// Judges an EIP-3009 payment: recipient, amount, time window, and last, since it costs the most, the signature.
@@ -83,11 +83,11 @@ pub fn verify(
 /// # Errors
 /// The `Evm…` reasons, [`Reason::PayloadType`] for a wallet that is deployed by a factory which is not listed,
 /// [`Reason::Malformed`] for text that is no number or address.
-pub fn judge(
+pub fn verify_offline(
     payload: &EvmPayload,
     demand: &EvmRequirements<'_>,
     recovery: SignatureRecovery,
-) -> Result<Judged<Authorization>, VerificationError> {
+) -> Result<OfflineVerification<Authorization>, VerificationError> {
     let fields = &payload.authorization;
     let from = address(&fields.from)?;
     let to = address(&fields.to)?;
@@ -123,9 +123,9 @@ pub fn judge(
     Ok(match signed_by_key(&authorization, demand, recovery) {
         Ok(signature) => {
             authorization.signature = signature.into();
-            Judged::Proven(Authorization::Evm(authorization))
+            OfflineVerification::Proven(Authorization::Evm(authorization))
         }
-        Err(refusal) => Judged::Unproven(Authorization::Evm(authorization), refusal),
+        Err(refusal) => OfflineVerification::Unproven(Authorization::Evm(authorization), refusal),
     })
 }
 
@@ -161,7 +161,7 @@ fn signed_by_key(
 pub fn signed_amount_and_window(payload: &EvmPayload) -> Option<(Usdc, Timestamp)> {
     let number = |text: &str| decimal(text).ok().flatten();
     let fields = &payload.authorization;
-    let last = number(&fields.valid_before)?.checked_sub(MIN_LIFE_SECONDS)?;
+    let last = number(&fields.valid_before)?.checked_sub(MIN_VALIDITY_SECONDS)?;
     let now = Timestamp(last.checked_mul(1000)?);
     Some((Usdc::from_atomic(number(&fields.value)?), now))
 }
@@ -193,11 +193,11 @@ fn window(
     let latest = demand
         .now
         .saturating_add(u64::from(demand.max_timeout_seconds))
-        .saturating_add(MAX_EXTRA_LIFE_SECONDS);
+        .saturating_add(MAX_EXTRA_VALIDITY_SECONDS);
     let before = before
         .filter(|before| *before <= latest)
         .ok_or_else(|| VerificationError::new(Reason::EvmValidBefore, "`validBefore` is too far in the future"))?;
-    if before < demand.now.saturating_add(MIN_LIFE_SECONDS) {
+    if before < demand.now.saturating_add(MIN_VALIDITY_SECONDS) {
         return Err(VerificationError::new(
             Reason::EvmValidBefore,
             "the payment has expired or expires within 6 seconds",

@@ -29,36 +29,36 @@ pub struct AdvertisedExtension<'a> {
 /// The reason names the first field that differs.
 pub fn matches(accepted: &EchoedTerms, terms: &Terms) -> Result<(), VerificationError> {
     if accepted.network != terms.caip2() {
-        return Err(refused(Reason::Network, "this network is not offered"));
+        return Err(mismatch(Reason::Network, "this network is not offered"));
     }
     match &terms.payee {
         Payee::Base(payee) => {
             if parse_address(&accepted.asset) != Some(payee.asset) {
-                return Err(refused(
+                return Err(mismatch(
                     Reason::Asset,
                     "`accepted.asset` is not the token in the challenge",
                 ));
             }
             if parse_address(&accepted.pay_to) != Some(payee.pay_to) {
-                return Err(refused(
+                return Err(mismatch(
                     Reason::EvmRecipient,
                     "`accepted.payTo` is not the recipient in the challenge",
                 ));
             }
             let extra = accepted.extra.as_ref();
-            wants(extra, "name", Some(&payee.name), Reason::EvmTokenName)?;
-            wants(extra, "version", Some(&payee.version), Reason::EvmTokenVersion)?;
+            check_echo(extra, "name", Some(&payee.name), Reason::EvmTokenName)?;
+            check_echo(extra, "version", Some(&payee.version), Reason::EvmTokenVersion)?;
             amount(accepted, terms, Reason::EvmValue)?;
         }
         Payee::Solana(payee) => {
             if parse_pubkey(&accepted.asset) != Some(payee.mint) {
-                return Err(refused(
+                return Err(mismatch(
                     Reason::SvmMint,
                     "`accepted.asset` is not the token in the challenge",
                 ));
             }
             if parse_pubkey(&accepted.pay_to) != Some(payee.pay_to) {
-                return Err(refused(
+                return Err(mismatch(
                     Reason::SvmRecipient,
                     "`accepted.payTo` is not the recipient in the challenge",
                 ));
@@ -71,17 +71,17 @@ pub fn matches(accepted: &EchoedTerms, terms: &Terms) -> Result<(), Verification
                 .and_then(parse_pubkey)
                 .is_some_and(|key| payee.fee_payers.contains(&key))
             {
-                return Err(refused(
+                return Err(mismatch(
                     Reason::SvmFeePayer,
                     "`extra.feePayer` is not the one in the challenge",
                 ));
             }
-            wants(accepted.extra.as_ref(), "memo", payee.memo.as_deref(), Reason::SvmMemo)?;
+            check_echo(accepted.extra.as_ref(), "memo", payee.memo.as_deref(), Reason::SvmMemo)?;
             amount(accepted, terms, Reason::SvmAmount)?;
         }
     }
     if accepted.max_timeout_seconds != u64::from(terms.max_timeout_seconds) {
-        return Err(refused(
+        return Err(mismatch(
             Reason::Terms,
             "`accepted.maxTimeoutSeconds` is not the one in the challenge",
         ));
@@ -94,14 +94,14 @@ fn amount(accepted: &EchoedTerms, terms: &Terms, reason: Reason) -> Result<(), V
     if accepted.amount == terms.amount.atomic().to_string() {
         return Ok(());
     }
-    Err(refused(
+    Err(mismatch(
         reason,
         "`accepted.amount` is not an amount offered for this request",
     ))
 }
 
 /// A member of `extra` that we offered must come back as it was; one that we did not offer may be anything.
-fn wants(
+fn check_echo(
     extra: Option<&Map<String, Value>>,
     key: &str,
     wanted: Option<&str>,
@@ -133,7 +133,7 @@ pub fn extensions_echo(
         };
         let info = value.get("info").unwrap_or(&Value::Null);
         if !contains(info, extension.info, extension.dynamic) {
-            return Err(refused(
+            return Err(mismatch(
                 Reason::ExtensionEcho,
                 "an echoed extension differs from the one in the challenge",
             ));
@@ -152,6 +152,6 @@ fn contains(outer: &Value, inner: &Value, skip: &[&str]) -> bool {
     }
 }
 
-fn refused(reason: Reason, message: &'static str) -> VerificationError {
+fn mismatch(reason: Reason, message: &'static str) -> VerificationError {
     VerificationError::new(reason, message)
 }

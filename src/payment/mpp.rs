@@ -19,9 +19,9 @@ use purser_actors::port::{Authorization, Timestamp};
 
 use super::error::{Reason, VerificationError};
 use super::evm::{
-    EvmRequirements, MIN_LIFE_SECONDS, SignatureRecovery, judge, keccak, parse_address, signed_amount_and_window,
+    EvmRequirements, MIN_VALIDITY_SECONDS, SignatureRecovery, verify_offline, keccak, parse_address, signed_amount_and_window,
 };
-use super::proof::Judged;
+use super::proof::OfflineVerification;
 use super::terms::{BasePayee, Payee, Terms};
 use crate::identity::rfc3339;
 use crate::identity::secret::MacKey;
@@ -60,7 +60,7 @@ pub struct VerifiedCredential {
     /// Id of the challenge that it answers.
     pub challenge: String,
     /// The same for every payment that answers this challenge, and the second from which none can any more.
-    pub once: ([u8; 16], u64),
+    pub single_use_key: ([u8; 16], u64),
 }
 
 /// Why a credential is refused: 402 with a fresh challenge. Nothing was charged.
@@ -163,7 +163,7 @@ impl Mpp {
         now: Timestamp,
         recovery: SignatureRecovery,
     ) -> Result<VerifiedCredential, CredentialError> {
-        let judged = self.judge(credential, offers, bound, now, recovery)?;
+        let judged = self.verify_offline(credential, offers, bound, now, recovery)?;
         judged.proven().map_err(CredentialError::from)
     }
 
@@ -172,14 +172,14 @@ impl Mpp {
     /// # Errors
     /// [`Rejection`] with the first rule that it breaks: our challenge, for this request, at a price still honoured, not
     /// expired, and then the payment.
-    pub fn judge(
+    pub fn verify_offline(
         &self,
         credential: Credential,
         offers: &[Terms],
         bound: &BoundRequest<'_>,
         now: Timestamp,
         recovery: SignatureRecovery,
-    ) -> Result<Judged<VerifiedCredential>, CredentialError> {
+    ) -> Result<OfflineVerification<VerifiedCredential>, CredentialError> {
         let echo = &credential.challenge;
         self.verify_challenge(echo)?;
         let invalid = |detail: &'static str| CredentialError::new(MppProblem::InvalidChallenge, detail);
@@ -192,7 +192,7 @@ impl Mpp {
             .find(|(payee, terms)| request(payee, terms.amount) == echo.request)
             .ok_or_else(|| invalid("the price in the challenge is not offered any more"))?;
         let expires = echo.expires().ok_or_else(|| invalid("`expires` is no time of ours"))?;
-        if expires < now.plus_ms(MIN_LIFE_SECONDS * 1000) {
+        if expires < now.plus_ms(MIN_VALIDITY_SECONDS * 1000) {
             let detail = "the challenge has expired or expires within 6 seconds";
             return Err(CredentialError::new(MppProblem::PaymentExpired, detail));
         }
@@ -203,7 +203,7 @@ impl Mpp {
             max_timeout_seconds: terms.max_timeout_seconds,
             now: now.seconds(),
         };
-        answered(credential, &demand, recovery)
+        verify_credential(credential, &demand, recovery)
     }
 
     /// Whether we made this challenge, under the key of now or the one before.
@@ -234,15 +234,15 @@ pub fn verify_for_replay(
     payee: &BasePayee,
     recovery: SignatureRecovery,
 ) -> Option<VerifiedCredential> {
-    judge_for_replay(credential, payee, recovery)?.proven().ok()
+    verify_offline_for_replay(credential, payee, recovery)?.proven().ok()
 }
 
 /// The same for a credential whose signature only the chain may be able to verify.
-pub fn judge_for_replay(
+pub fn verify_offline_for_replay(
     credential: Credential,
     payee: &BasePayee,
     recovery: SignatureRecovery,
-) -> Option<Judged<VerifiedCredential>> {
+) -> Option<OfflineVerification<VerifiedCredential>> {
     let (amount, now) = signed_amount_and_window(&credential.payload)?;
     let demand = EvmRequirements {
         payee,
@@ -251,7 +251,7 @@ pub fn judge_for_replay(
         max_timeout_seconds: 0,
         now: now.seconds(),
     };
-    answered(credential, &demand, recovery).ok()
+    verify_credential(credential, &demand, recovery).ok()
 }
 
 /// What an answer to this challenge must have as its nonce.
@@ -260,11 +260,11 @@ pub fn nonce(id: &str, realm: &str) -> [u8; 32] {
 }
 
 /// The payment of a credential: tied to its challenge, named as its source says, and good.
-fn answered(
+fn verify_credential(
     credential: Credential,
     demand: &EvmRequirements<'_>,
     recovery: SignatureRecovery,
-) -> Result<Judged<VerifiedCredential>, CredentialError> {
+) -> Result<OfflineVerification<VerifiedCredential>, CredentialError> {
     let Credential {
         challenge,
         payload,
@@ -287,11 +287,11 @@ fn answered(
     let expires_s = challenge.expires().map_or(0, Timestamp::seconds);
     let mut key = [0; 16];
     key.copy_from_slice(&nonce[..16]);
-    let judged = judge(&payload, demand, recovery)?;
+    let judged = verify_offline(&payload, demand, recovery)?;
     Ok(judged.map(|authorization| VerifiedCredential {
         authorization,
         challenge: challenge.id,
-        once: (key, expires_s + 1),
+        single_use_key: (key, expires_s + 1),
     }))
 }
 

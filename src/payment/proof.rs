@@ -4,7 +4,7 @@ use super::error::VerificationError;
 
 /// A payment that is valid apart from a signature that only the chain can verify.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Judged<T> {
+pub enum OfflineVerification<T> {
     /// Signed by the payer's key.
     Proven(T),
     /// Not signed by the payer's key. The payer may be a contract (ERC-1271, EIP-7702, ERC-6492) that accepts the signature. The
@@ -12,7 +12,7 @@ pub enum Judged<T> {
     Unproven(T, VerificationError),
 }
 
-impl<T> Judged<T> {
+impl<T> OfflineVerification<T> {
     /// The payment, if the payer's key has signed it.
     ///
     /// # Errors
@@ -25,10 +25,10 @@ impl<T> Judged<T> {
     }
 
     /// Changes the payment.
-    pub fn map<U>(self, make: impl FnOnce(T) -> U) -> Judged<U> {
+    pub fn map<U>(self, make: impl FnOnce(T) -> U) -> OfflineVerification<U> {
         match self {
-            Self::Proven(payment) => Judged::Proven(make(payment)),
-            Self::Unproven(payment, refusal) => Judged::Unproven(make(payment), refusal),
+            Self::Proven(payment) => OfflineVerification::Proven(make(payment)),
+            Self::Unproven(payment, refusal) => OfflineVerification::Unproven(make(payment), refusal),
         }
     }
 }

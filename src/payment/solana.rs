@@ -46,8 +46,8 @@ pub struct SolanaRequirements<'a> {
 /// The `Svm…` reasons.
 pub fn verify(wire: &[u8], demand: &SolanaRequirements<'_>) -> Result<Authorization, VerificationError> {
     let transaction = Transaction::parse(wire).map_err(|error| match error {
-        WireError::LookupTables => refused(Reason::SvmLookupTables, "address lookup tables are not taken"),
-        WireError::Malformed(what) => refused(Reason::SvmUndecodable, what),
+        WireError::LookupTables => verification_error(Reason::SvmLookupTables, "address lookup tables are not taken"),
+        WireError::Malformed(what) => verification_error(Reason::SvmUndecodable, what),
     })?;
     check_accounts(&transaction, &demand.payee.fee_payers)?;
     let transfer = check_instructions(&transaction)?;
@@ -74,7 +74,7 @@ pub fn signed_amount(wire: &[u8]) -> Option<Usdc> {
 
 /// The payment of a transaction that a wallet of ours has signed as the stock client does, read back from its bytes: unit limit,
 /// unit price, transfer. `None` for anything else; nothing of it is judged.
-pub fn own_transfer(wire: &[u8]) -> Option<SolanaTransfer> {
+pub fn parse_own_transfer(wire: &[u8]) -> Option<SolanaTransfer> {
     let transaction = Transaction::parse(wire).ok()?;
     let transfer = transaction.instructions.get(2)?;
     let &[_, _, _, authority] = transfer.accounts else {
@@ -93,22 +93,22 @@ pub fn own_transfer(wire: &[u8]) -> Option<SolanaTransfer> {
 /// Two signers, one of our fee payers first; nobody twice; and that fee payer in no instruction.
 fn check_accounts(transaction: &Transaction<'_>, fee_payers: &[Pubkey]) -> Result<(), VerificationError> {
     if !transaction.keys.first().is_some_and(|key| fee_payers.contains(key)) {
-        return Err(refused(
+        return Err(verification_error(
             Reason::SvmFeePayer,
             "account key 0 is not the fee payer of the challenge",
         ));
     }
     if transaction.signatures.len() > 2 {
-        return Err(refused(Reason::SvmSigners, "only the fee payer and the payer may sign"));
+        return Err(verification_error(Reason::SvmSigners, "only the fee payer and the payer may sign"));
     }
     for (index, key) in transaction.keys.iter().enumerate() {
         if transaction.keys[..index].contains(key) {
-            return Err(refused(Reason::SvmTransaction, "an account key is listed twice"));
+            return Err(verification_error(Reason::SvmTransaction, "an account key is listed twice"));
         }
     }
     for instruction in &transaction.instructions {
         if instruction.program == 0 || instruction.accounts.contains(&0) {
-            return Err(refused(
+            return Err(verification_error(
                 Reason::SvmFeePayerUsed,
                 "the fee payer may not appear in an instruction",
             ));
@@ -122,20 +122,20 @@ fn check_instructions<'t, 'a>(transaction: &'t Transaction<'a>) -> Result<&'t In
     let ([limit, price, transfer, rest @ ..], 3..=7) =
         (transaction.instructions.as_slice(), transaction.instructions.len())
     else {
-        return Err(refused(
+        return Err(verification_error(
             Reason::SvmInstructionCount,
             "a payment has 3 to 7 instructions",
         ));
     };
     match unit_limit(transaction, limit) {
         None => {
-            return Err(refused(
+            return Err(verification_error(
                 Reason::SvmUnitLimit,
                 "the first instruction must be SetComputeUnitLimit",
             ));
         }
         Some(units) if units > MAX_UNITS => {
-            return Err(refused(
+            return Err(verification_error(
                 Reason::SvmUnitLimitTooHigh,
                 "the compute unit limit is above 200000",
             ));
@@ -144,13 +144,13 @@ fn check_instructions<'t, 'a>(transaction: &'t Transaction<'a>) -> Result<&'t In
     }
     match unit_price(transaction, price) {
         None => {
-            return Err(refused(
+            return Err(verification_error(
                 Reason::SvmUnitPrice,
                 "the second instruction must be SetComputeUnitPrice",
             ));
         }
         Some(price) if price > MAX_MICRO_LAMPORTS_PER_UNIT => {
-            return Err(refused(
+            return Err(verification_error(
                 Reason::SvmUnitPriceTooHigh,
                 "the compute unit price is above 5000000",
             ));
@@ -166,7 +166,7 @@ fn check_instructions<'t, 'a>(transaction: &'t Transaction<'a>) -> Result<&'t In
                 2 => Reason::SvmSixthInstruction,
                 _ => Reason::SvmSeventhInstruction,
             };
-            return Err(refused(reason, "only Memo and Lighthouse may follow the transfer"));
+            return Err(verification_error(reason, "only Memo and Lighthouse may follow the transfer"));
         }
     }
     Ok(transfer)
@@ -199,7 +199,7 @@ fn check_transfer(
     demand: &SolanaRequirements<'_>,
 ) -> Result<Pubkey, VerificationError> {
     let no_transfer = || {
-        refused(
+        verification_error(
             Reason::SvmNoTransfer,
             "the third instruction must be the token's TransferChecked",
         )
@@ -216,33 +216,33 @@ fn check_transfer(
     let amount = u64::from_le_bytes(amount.try_into().map_err(|_| no_transfer())?);
 
     if *transaction.key(mint) != demand.payee.mint || *decimals != USDC_DECIMALS {
-        return Err(refused(Reason::SvmMint, "the token is not the one in the challenge"));
+        return Err(verification_error(Reason::SvmMint, "the token is not the one in the challenge"));
     }
     if *transaction.key(destination) != demand.payee.destination {
-        return Err(refused(
+        return Err(verification_error(
             Reason::SvmRecipient,
             "the destination is not the recipient's token account",
         ));
     }
     if amount != demand.amount.atomic() {
-        return Err(refused(
+        return Err(verification_error(
             Reason::SvmAmount,
             "the transfer is not exactly the amount in the challenge",
         ));
     }
     // Index 0 was refused before, and there are at most two signers.
     if usize::from(authority) >= transaction.signatures.len() {
-        return Err(refused(Reason::SvmTransaction, "the transfer's authority must sign"));
+        return Err(verification_error(Reason::SvmTransaction, "the transfer's authority must sign"));
     }
     let payer = *transaction.key(authority);
     if associated_token_account(&payer, &demand.payee.mint).as_ref() != Some(transaction.key(source)) {
-        return Err(refused(
+        return Err(verification_error(
             Reason::SvmTransaction,
             "the source must be the payer's own token account",
         ));
     }
     if !transaction.is_writable(source) || !transaction.is_writable(destination) {
-        return Err(refused(
+        return Err(verification_error(
             Reason::SvmTransaction,
             "source and destination must be writable",
         ));
@@ -258,13 +258,13 @@ fn check_memo(transaction: &Transaction<'_>, wanted: Option<&str>) -> Result<(),
         .filter(|instruction| *transaction.program(instruction) == MEMO);
     match (memos.next(), memos.next()) {
         (Some(memo), None) if memo.data == wanted.as_bytes() => Ok(()),
-        (Some(_), None) => Err(refused(Reason::SvmMemo, "the memo is not the one in the challenge")),
-        _ => Err(refused(Reason::SvmMemoCount, "exactly one memo is wanted")),
+        (Some(_), None) => Err(verification_error(Reason::SvmMemo, "the memo is not the one in the challenge")),
+        _ => Err(verification_error(Reason::SvmMemoCount, "exactly one memo is wanted")),
     }
 }
 
 fn check_signature(transaction: &Transaction<'_>, payer: &Pubkey) -> Result<(), VerificationError> {
-    let invalid = || refused(Reason::SvmSignature, "the payer's signature does not verify");
+    let invalid = || verification_error(Reason::SvmSignature, "the payer's signature does not verify");
     let slot = transaction
         .keys
         .iter()
@@ -276,6 +276,6 @@ fn check_signature(transaction: &Transaction<'_>, payer: &Pubkey) -> Result<(), 
         .map_err(|_| invalid())
 }
 
-fn refused(reason: Reason, message: &'static str) -> VerificationError {
+fn verification_error(reason: Reason, message: &'static str) -> VerificationError {
     VerificationError::new(reason, message)
 }

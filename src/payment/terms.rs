@@ -12,7 +12,7 @@ use purser_actors::money::Usdc;
 use super::chains::{BaseChain, Chains, SolanaChain};
 use super::challenge::push_json_string;
 use super::evm::{checksummed, domain_separator};
-use super::solana::address::{Pubkey, associated_token_account, base58, constant, is_nobodys};
+use super::solana::address::{Pubkey, associated_token_account, base58, constant, is_unowned};
 
 /// USDC on Base mainnet.
 pub const BASE_USDC: [u8; 20] = [
@@ -39,11 +39,11 @@ pub const SANDBOX_USDC: [u8; 20] = [
 pub fn can_own_usdc(address: &Wallet) -> bool {
     match address {
         Wallet::Evm(address) => {
-            let asset = Chains::in_effect().base.token.asset;
+            let asset = Chains::configured().base.token.asset;
             ![[0; 20], BASE_USDC, SANDBOX_USDC, asset].contains(address)
         }
         Wallet::Solana(address) => {
-            ![SOLANA_USDC, Chains::in_effect().solana.mint].contains(address) && !is_nobodys(address)
+            ![SOLANA_USDC, Chains::configured().solana.mint].contains(address) && !is_unowned(address)
         }
     }
 }

@@ -6,7 +6,7 @@ use super::decode::{DecodedPayment, Payload, SelectedTerms};
 use super::error::{Reason, VerificationError};
 use super::evm::{self, EvmRequirements, SignatureRecovery};
 use super::matching::{AdvertisedExtension, extensions_echo, matches};
-use super::proof::Judged;
+use super::proof::OfflineVerification;
 use super::solana::{self, SolanaRequirements};
 use super::terms::{Payee, Terms};
 
@@ -44,12 +44,12 @@ pub fn verify_against(
     advertised: &[AdvertisedExtension<'_>],
     now: Timestamp,
     recovery: SignatureRecovery,
-) -> Result<Judged<VerifiedPayment>, VerificationError> {
+) -> Result<OfflineVerification<VerifiedPayment>, VerificationError> {
     extensions_echo(payment.extensions.as_ref(), advertised)?;
     let mut closest: Option<(MatchProgress, VerificationError)> = None;
     for (offer, terms) in offers.iter().enumerate() {
         let (progress, refusal) = match select_terms(&payment.chosen, terms) {
-            Ok(()) => match judge_payload(&payment.payload, terms, now, recovery) {
+            Ok(()) => match verify_payload(&payment.payload, terms, now, recovery) {
                 // Another offer at the same price on the same network would say the same.
                 Ok(judged) => return Ok(judged.map(|authorization| VerifiedPayment { authorization, offer })),
                 Err(refusal) => (MatchProgress::Selected, refusal),
@@ -75,15 +75,15 @@ pub fn verify_for_replay(
     payees: &[Payee],
     recovery: SignatureRecovery,
 ) -> Option<Authorization> {
-    judge_for_replay(payment, payees, recovery)?.proven().ok()
+    verify_offline_for_replay(payment, payees, recovery)?.proven().ok()
 }
 
 /// The same for a payment whose signature only the chain may be able to verify.
-pub fn judge_for_replay(
+pub fn verify_offline_for_replay(
     payment: &DecodedPayment,
     payees: &[Payee],
     recovery: SignatureRecovery,
-) -> Option<Judged<Authorization>> {
+) -> Option<OfflineVerification<Authorization>> {
     let (amount, now) = match &payment.payload {
         Payload::Evm(payload) => evm::signed_amount_and_window(payload)?,
         Payload::Solana(wire) => (solana::signed_amount(wire)?, Timestamp(0)),
@@ -117,12 +117,12 @@ fn select_terms(chosen: &SelectedTerms, terms: &Terms) -> Result<(), Verificatio
     }
 }
 
-fn judge_payload(
+fn verify_payload(
     payload: &Payload,
     terms: &Terms,
     now: Timestamp,
     recovery: SignatureRecovery,
-) -> Result<Judged<Authorization>, VerificationError> {
+) -> Result<OfflineVerification<Authorization>, VerificationError> {
     match (payload, &terms.payee) {
         (Payload::Evm(payload), Payee::Base(payee)) => {
             let demand = EvmRequirements {
@@ -132,7 +132,7 @@ fn judge_payload(
                 max_timeout_seconds: terms.max_timeout_seconds,
                 now: now.seconds(),
             };
-            evm::judge(payload, &demand, recovery)
+            evm::verify_offline(payload, &demand, recovery)
         }
         (Payload::Solana(wire), Payee::Solana(payee)) => solana::verify(
             wire,
@@ -141,7 +141,7 @@ fn judge_payload(
                 amount: terms.amount,
             },
         )
-        .map(Judged::Proven),
+        .map(OfflineVerification::Proven),
         (Payload::Unsupported(kind), _) => Err(VerificationError::new(
             Reason::PayloadType,
             format!("{kind} payments are not taken"),

@@ -45,7 +45,7 @@ pub(super) struct ProductRates {
     /// Today's first.
     rates: Vec<ProductFeeRate>,
     /// When today's was last shown.
-    shown: Timestamp,
+    last_quoted_at: Timestamp,
 }
 
 /// All that is stored. When each rate was last shown is not known any more: before `now`, at any rate.
@@ -64,7 +64,7 @@ pub(super) async fn read(store: &dyn Store, now: Timestamp) -> Result<HashMap<St
                 })
             };
             let rates = spans.into_iter().filter_map(rate).collect();
-            all.insert(product, ProductRates { rates, shown: now });
+            all.insert(product, ProductRates { rates, last_quoted_at: now });
         }
         match page.into_iter().last() {
             Some((key, _)) => after = Some(key),
@@ -94,24 +94,24 @@ impl PriceBook {
         now: Timestamp,
     ) -> Result<Vec<ProductFeeRate>, PriceError> {
         let rate = rate.normalize();
-        if let Some(rates) = self.shown(product, rate, now) {
+        if let Some(rates) = self.refresh_quoted_rate(product, rate, now) {
             return Ok(rates);
         }
         let _one = self.changing.lock().await;
         // Somebody else may have shown it first.
-        if let Some(rates) = self.shown(product, rate, now) {
+        if let Some(rates) = self.refresh_quoted_rate(product, rate, now) {
             return Ok(rates);
         }
         let mut rates = {
-            let own = self.own.lock();
+            let own = self.product_rates.lock();
             let known = own.get(product);
             let ended = |own: &ProductFeeRate| ProductFeeRate {
-                until: own.until.or(known.map(|known| known.shown.max(own.from))),
+                until: own.until.or(known.map(|known| known.last_quoted_at.max(own.from))),
                 ..*own
             };
             known.map_or_else(Vec::new, |known| known.rates.iter().map(ended).collect())
         };
-        rates.retain(|own| own.until.is_none_or(|until| until.plus_ms(self.lives.quote_ms) >= now));
+        rates.retain(|own| own.until.is_none_or(|until| until.plus_ms(self.lifetimes.quote_ms) >= now));
         rates.insert(
             0,
             ProductFeeRate {
@@ -126,21 +126,21 @@ impl PriceBook {
             until: own.until,
         };
         let spans = RateHistory(rates.iter().map(span).collect());
-        self.keep(&format!("{PREFIX}{product}"), codec::encode(&spans)).await?;
+        self.persist(&format!("{PREFIX}{product}"), codec::encode(&spans)).await?;
         let known = ProductRates {
             rates: rates.clone(),
-            shown: now,
+            last_quoted_at: now,
         };
-        self.own.lock().insert(product.to_owned(), known);
+        self.product_rates.lock().insert(product.to_owned(), known);
         Ok(rates)
     }
 
     /// Of a product whose rate this is already.
-    fn shown(&self, product: &str, rate: Decimal, now: Timestamp) -> Option<Vec<ProductFeeRate>> {
-        let mut own = self.own.lock();
+    fn refresh_quoted_rate(&self, product: &str, rate: Decimal, now: Timestamp) -> Option<Vec<ProductFeeRate>> {
+        let mut own = self.product_rates.lock();
         let known = own.get_mut(product)?;
         known.rates.first().filter(|own| own.rate == rate)?;
-        known.shown = known.shown.max(now);
+        known.last_quoted_at = known.last_quoted_at.max(now);
         Some(known.rates.clone())
     }
 }
@@ -158,16 +158,16 @@ mod tests {
     use super::*;
     use crate::config::{Config, ConfigSources};
 
-    const LIVES: QuoteLifetimes = QuoteLifetimes {
+    const LIFETIMES: QuoteLifetimes = QuoteLifetimes {
         quote_ms: 300_000,
         exchange_ms: 3_600_000,
     };
     const CARD: &str = "gift_card";
 
-    async fn book(store: &Arc<JournalStore>, now: u64) -> PriceBook {
+    async fn open_price_book(store: &Arc<JournalStore>, now: u64) -> PriceBook {
         let config = Config::load(&ConfigSources::default()).unwrap();
         let table = config.rates.table();
-        let opened = PriceBook::open(store.clone(), &config.products, &table, LIVES, Timestamp(now));
+        let opened = PriceBook::open(store.clone(), &config.products, &table, LIFETIMES, Timestamp(now));
         opened.await.unwrap()
     }
 
@@ -190,7 +190,7 @@ mod tests {
             line: ProductLine::GiftCard,
             amount: Cents::new(10_000),
             currency: Currency::USD,
-            own: Some(&rates),
+            product_rates: Some(&rates),
         };
         let quotes = book.quotes(&asked, Timestamp(now));
         quotes.iter().map(|quote| quote.total.to_string()).collect()
@@ -202,7 +202,7 @@ mod tests {
     async fn case_22_a_rate_that_was_shown_holds_for_the_life_of_a_quote() {
         let directory = tempfile::tempdir().unwrap();
         let kept = store(directory.path());
-        let first = book(&kept, 1_000).await;
+        let first = open_price_book(&kept, 1_000).await;
         assert_eq!(totals(&first, "0.02", 1_000).await, ["102"]);
         assert_eq!(totals(&first, "0.020", 50_000).await, ["102"]);
         // Shown at 50 s for the last time, however late the change is seen.
@@ -213,7 +213,7 @@ mod tests {
         kept.close();
         drop((first, kept));
         let kept = store(directory.path());
-        let second = book(&kept, 400_000).await;
+        let second = open_price_book(&kept, 400_000).await;
         assert_eq!(totals(&second, "0.04", 400_001).await, ["104", "103", "101"]);
         // Nobody knows when it was shown last before the restart: at its start, at the latest.
         assert_eq!(totals(&second, "0.04", 700_000).await, ["104", "103"]);

@@ -2,7 +2,7 @@
 
 use super::*;
 
-const LIFE: u64 = 300_000;
+const LIFETIME_MS: u64 = 300_000;
 
 fn usd(rate: &str) -> FeeRules {
     let rule = FeeRuleText {
@@ -31,7 +31,7 @@ fn no_rates() -> RateTableRecord {
 
 const fn window(now: u64) -> QuoteWindow {
     QuoteWindow {
-        since: Timestamp(now.saturating_sub(LIFE)),
+        since: Timestamp(now.saturating_sub(LIFETIME_MS)),
         now: Timestamp(now),
         fresh_until: Timestamp(u64::MAX),
     }
@@ -54,17 +54,17 @@ const BANK: PriceQuery<'static> = PriceQuery {
     line: ProductLine::BankPayment,
     amount: Cents::new(200_000),
     currency: Currency::USD,
-    own: None,
+    product_rates: None,
 };
 
 // Aim (case 22): a changed price is asked at once, and the old one is still taken for the life of its quotes.
 #[test]
 fn case_22_an_old_price_is_honoured_for_the_life_of_its_quotes() {
     let at = Timestamp;
-    let first = effective_at(PriceVersions::default(), (usd("0.0025"), no_rates()), LIFE, at(1_000));
-    let unchanged = effective_at(first.clone(), (usd("0.0025"), no_rates()), LIFE, at(2_000));
+    let first = effective_at(PriceVersions::default(), (usd("0.0025"), no_rates()), LIFETIME_MS, at(1_000));
+    let unchanged = effective_at(first.clone(), (usd("0.0025"), no_rates()), LIFETIME_MS, at(2_000));
     assert_eq!(first, unchanged);
-    let changed = effective_at(first, (usd("0.01"), no_rates()), LIFE, at(10_000));
+    let changed = effective_at(first, (usd("0.01"), no_rates()), LIFETIME_MS, at(10_000));
     assert_eq!(totals(&changed, &BANK, 10_000), [202_000, 200_500]);
     assert_eq!(totals(&changed, &BANK, 310_000), [202_000, 200_500]);
     assert_eq!(totals(&changed, &BANK, 310_001), [202_000]);
@@ -74,7 +74,7 @@ fn case_22_an_old_price_is_honoured_for_the_life_of_its_quotes() {
     };
     assert_eq!(totals(&changed, &gift, 310_001), [0; 0]);
     assert_eq!(
-        effective_at(changed, (usd("0.01"), no_rates()), LIFE, at(310_001))
+        effective_at(changed, (usd("0.01"), no_rates()), LIFETIME_MS, at(310_001))
             .0
             .len(),
         1
@@ -87,7 +87,7 @@ fn case_22_a_promotion_begins_and_ends_without_breaking_a_quote() {
     let versions = effective_at(
         PriceVersions::default(),
         (promoted("0.019", 1_000_000, 2_000_000), no_rates()),
-        LIFE,
+        LIFETIME_MS,
         Timestamp(0),
     );
     let (usual, promotion) = (207_600, 203_800);
@@ -110,26 +110,26 @@ fn case_22_a_promotion_counts_only_while_its_list_is_in_force() {
     let first = effective_at(
         PriceVersions::default(),
         (promoted("0.019", 1_000_000, 2_000_000), no_rates()),
-        LIFE,
+        LIFETIME_MS,
         Timestamp(0),
     );
-    let taken_back = effective_at(first, (usd("0.038"), no_rates()), LIFE, Timestamp(900_000));
+    let taken_back = effective_at(first, (usd("0.038"), no_rates()), LIFETIME_MS, Timestamp(900_000));
     assert_eq!(totals(&taken_back, &BANK, 1_100_000), [207_600]);
     // Not even in the millisecond in which it was taken back.
     let at_once = effective_at(
         effective_at(
             PriceVersions::default(),
             (promoted("0.019", 900_000, 2_000_000), no_rates()),
-            LIFE,
+            LIFETIME_MS,
             Timestamp(0),
         ),
         (usd("0.038"), no_rates()),
-        LIFE,
+        LIFETIME_MS,
         Timestamp(900_000),
     );
-    assert_eq!(totals(&at_once, &BANK, 900_000 + LIFE), [207_600]);
+    assert_eq!(totals(&at_once, &BANK, 900_000 + LIFETIME_MS), [207_600]);
     let ended = (promoted("0.019", 0, 1_000_000), no_rates());
-    let late = effective_at(PriceVersions::default(), ended, LIFE, Timestamp(1_000_001));
+    let late = effective_at(PriceVersions::default(), ended, LIFETIME_MS, Timestamp(1_000_001));
     assert_eq!(totals(&late, &BANK, 1_100_000), [207_600]);
 }
 
@@ -140,7 +140,7 @@ fn case_25_other_currencies_are_converted_exactly_and_rounded_once() {
     let versions = effective_at(
         PriceVersions::default(),
         (usd("0.048"), euro("1.0837", 7)),
-        LIFE,
+        LIFETIME_MS,
         Timestamp(0),
     );
     let asked = |amount, currency: &str| PriceQuery {
@@ -174,8 +174,8 @@ fn case_25_other_currencies_are_converted_exactly_and_rounded_once() {
 // dollar never ages; the same rates told again make no new list.
 #[test]
 fn exchange_rates_are_not_sold_for_ever() {
-    let first = effective_at(PriceVersions::default(), (usd("0"), euro("1.1", 7)), LIFE, Timestamp(0));
-    let versions = effective_at(first, (usd("0"), euro("1.1", 8)), LIFE, Timestamp(1_000));
+    let first = effective_at(PriceVersions::default(), (usd("0"), euro("1.1", 7)), LIFETIME_MS, Timestamp(0));
+    let versions = effective_at(first, (usd("0"), euro("1.1", 8)), LIFETIME_MS, Timestamp(1_000));
     assert_eq!(versions.0.len(), 1);
     let euros = PriceQuery {
         currency: "EUR".parse().unwrap(),
@@ -192,7 +192,7 @@ fn exchange_rates_are_not_sold_for_ever() {
         quotes(&euros, 1_000_000)[0].exchange.as_ref().unwrap().as_of,
         Timestamp(8)
     );
-    assert_eq!(quotes(&euros, 1_000_000 + LIFE).len(), 1);
-    assert_eq!(quotes(&euros, 1_000_001 + LIFE), []);
-    assert_eq!(quotes(&BANK, 1_000_001 + LIFE).len(), 1);
+    assert_eq!(quotes(&euros, 1_000_000 + LIFETIME_MS).len(), 1);
+    assert_eq!(quotes(&euros, 1_000_001 + LIFETIME_MS), []);
+    assert_eq!(quotes(&BANK, 1_000_001 + LIFETIME_MS).len(), 1);
 }

@@ -42,9 +42,9 @@ pub struct PlainDocument {
     /// Ours.
     pub id: DocumentId,
     /// What it shows.
-    pub shows: Cow<'static, str>,
+    pub document_type: Cow<'static, str>,
     /// Its media type.
-    pub media: Cow<'static, str>,
+    pub media_type: Cow<'static, str>,
     /// SHA-256 of the bytes.
     pub sha256: [u8; 32],
     /// They.
@@ -115,8 +115,8 @@ impl<B: BankApi + ?Sized> SealingBank<B> {
         for paper in &asked.documents {
             documents.push(PlainDocument {
                 id: paper.id,
-                shows: paper.shows.into(),
-                media: paper.media.into(),
+                document_type: paper.document_type.into(),
+                media_type: paper.media.into(),
                 sha256: paper.sha256,
                 bytes: self.documents.read(paper.id, &paper.sealed_key).await?,
             });

@@ -13,7 +13,7 @@ use crate::secret::Secret;
 /// How far the sender's clock may be from ours, in seconds.
 const TOLERANCE_S: u64 = 300;
 /// Longest id, signature header and moment that are looked at, in bytes.
-const LONGEST: usize = 512;
+const MAX_HEADER_LEN: usize = 512;
 
 /// The three headers of a signed callback.
 #[derive(Clone, Copy, Debug)]
@@ -50,7 +50,7 @@ impl CallbackKey {
     /// Whether the provider said this, and not long ago.
     pub fn verifies(&self, signed: SignedCallback<'_>, body: &[u8], now: Timestamp) -> bool {
         let SignedCallback { id, at, signature } = signed;
-        let plain = |text: &str| !text.is_empty() && text.len() <= LONGEST;
+        let plain = |text: &str| !text.is_empty() && text.len() <= MAX_HEADER_LEN;
         // The parts are joined by points: none of the first two may hold one.
         if ![id, at, signature].into_iter().all(plain) || id.contains('.') || !at.bytes().all(|b| b.is_ascii_digit()) {
             return false;

@@ -31,12 +31,12 @@ pub fn unconfigured(rates: Arc<dyn RateSource>) -> Providers {
     Providers {
         issuer: Arc::new(RemoteIssuer::unconfigured()),
         gift_cards: Arc::new(RemoteGiftCards(remote())),
-        rails: Arc::new(RemotePayouts(remote())),
+        payouts: Arc::new(RemotePayouts(remote())),
         identity_check: Arc::new(RemoteIdentityCheck(remote())),
         accounts: accounts.clone(),
         deposits: accounts.clone(),
         balances: accounts,
-        program: Arc::new(RemoteReloadableCards(remote())),
+        reloadable_cards: Arc::new(RemoteReloadableCards(remote())),
         bank: Arc::new(RemoteBank(remote())),
         bridge: Arc::new(RemoteBridge(remote())),
         rates,
@@ -62,15 +62,15 @@ pub async fn connect(settings: &RemoteProviders, mut providers: Providers) -> Re
     }
     if let Some(remote) = remote("payouts", &settings.payouts)? {
         listed(&mut providers, ReconciliationListName::Payouts, &remote);
-        providers.rails = Arc::new(RemotePayouts(remote));
+        providers.payouts = Arc::new(RemotePayouts(remote));
     }
     if let Some(remote) = remote("identity", &settings.identity)? {
         providers.identity_check = Arc::new(RemoteIdentityCheck(remote));
     }
-    if let Some(remote) = remote("card_accounts", &settings.card_accounts)? {
-        listed(&mut providers, ReconciliationListName::CardProgram, &remote);
+    if let Some(remote) = remote("card_accounts", &settings.issuer_accounts)? {
+        listed(&mut providers, ReconciliationListName::ReloadableCards, &remote);
         listed(&mut providers, ReconciliationListName::CardBalances, &remote);
-        providers.program = Arc::new(RemoteReloadableCards(remote.clone()));
+        providers.reloadable_cards = Arc::new(RemoteReloadableCards(remote.clone()));
         let accounts = Arc::new(RemoteIssuerAccounts(remote));
         providers.accounts = accounts.clone();
         providers.deposits = accounts.clone();
@@ -81,7 +81,7 @@ pub async fn connect(settings: &RemoteProviders, mut providers: Providers) -> Re
         providers.bridge = Arc::new(RemoteBridge(remote));
     }
     if let Some(remote) = remote("banking", &settings.banking)? {
-        listed(&mut providers, ReconciliationListName::Bank, &remote);
+        listed(&mut providers, ReconciliationListName::BankTransfers, &remote);
         listed(&mut providers, ReconciliationListName::BankDeposits, &remote);
         providers.bank = Arc::new(RemoteBank(remote));
     }
@@ -107,7 +107,7 @@ pub struct ProviderCallbackKeys {
     /// The identity check's.
     pub identity: Option<CallbackKey>,
     /// The payout rails'.
-    pub rails: Option<CallbackKey>,
+    pub payouts: Option<CallbackKey>,
     /// The card issuer's, of reloadable cards.
     pub issuer: Option<CallbackKey>,
     /// The bank's.
@@ -125,8 +125,8 @@ pub fn callback_keys(settings: &RemoteProviders) -> Result<ProviderCallbackKeys,
     };
     Ok(ProviderCallbackKeys {
         identity: of("identity", &settings.identity)?,
-        rails: of("payouts", &settings.payouts)?,
-        issuer: of("card_accounts", &settings.card_accounts)?,
+        payouts: of("payouts", &settings.payouts)?,
+        issuer: of("card_accounts", &settings.issuer_accounts)?,
         bank: of("banking", &settings.banking)?,
     })
 }

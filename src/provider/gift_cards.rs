@@ -36,9 +36,9 @@ pub enum Denominations {
     /// From `least` to `most`, both included, in steps from `least`.
     Range {
         /// Smallest.
-        least: Cents,
+        min: Cents,
         /// Largest.
-        most: Cents,
+        max: Cents,
         /// Above zero.
         step: Cents,
     },
@@ -49,7 +49,7 @@ impl Denominations {
     pub fn offer(&self, amount: Cents) -> bool {
         match self {
             Self::Fixed(amounts) => amounts.contains(&amount),
-            Self::Range { least, most, step } => {
+            Self::Range { min: least, max: most, step } => {
                 (least..=most).contains(&&amount) && (amount.get() - least.get()).is_multiple_of(step.get())
             }
         }
@@ -62,7 +62,7 @@ impl Denominations {
                 amounts.first().copied().unwrap_or(Cents::ZERO),
                 amounts.last().copied().unwrap_or(Cents::ZERO),
             ),
-            Self::Range { least, most, .. } => (*least, *most),
+            Self::Range { min: least, max: most, .. } => (*least, *most),
         }
     }
 }
@@ -79,7 +79,7 @@ pub struct GiftCardProduct {
     /// What the brand sells, in a word.
     pub category: String,
     /// Where.
-    pub reach: Redeemability,
+    pub redeemability: Redeemability,
     /// ISO 4217, of every amount of this product.
     pub currency: String,
     /// How much.

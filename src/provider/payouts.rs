@@ -72,7 +72,7 @@ pub trait PayoutApi: Send + Sync {
 
 /// Rails as the engine may see them: what goes in is sealed.
 pub struct SealingPayouts<R: ?Sized> {
-    rails: Arc<R>,
+    payouts: Arc<R>,
     vault: Arc<Vault>,
 }
 
@@ -92,8 +92,8 @@ pub fn seal_account(
 
 impl<R: PayoutApi + ?Sized> SealingPayouts<R> {
     /// Opens what the vault sealed, for these rails.
-    pub const fn new(rails: Arc<R>, vault: Arc<Vault>) -> Self {
-        Self { rails, vault }
+    pub const fn new(payouts: Arc<R>, vault: Arc<Vault>) -> Self {
+        Self { payouts, vault }
     }
 
     fn open(&self, order: &PayoutRequest) -> Result<PlainPayout, PortError> {
@@ -141,18 +141,18 @@ impl<R: PayoutApi + ?Sized> SealingPayouts<R> {
 
 impl<R: PayoutApi + ?Sized> PayoutRails for SealingPayouts<R> {
     fn send<'a>(&'a self, order: &'a PayoutRequest) -> BoxFuture<'a, Result<PayoutStatusUpdate, PortError>> {
-        Box::pin(async move { self.rails.send(self.open(order)?).await })
+        Box::pin(async move { self.payouts.send(self.open(order)?).await })
     }
 
     fn find(&self, key: JobId) -> BoxFuture<'_, Result<Option<PayoutStatusUpdate>, PortError>> {
-        self.rails.find(key)
+        self.payouts.find(key)
     }
 
     fn recall(&self, key: JobId, payout: PayoutId) -> BoxFuture<'_, Result<RecallResult, PortError>> {
-        self.rails.recall(key, payout)
+        self.payouts.recall(key, payout)
     }
 
     fn events_after(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<PayoutEvent>, PortError>> {
-        self.rails.events_after(after, limit)
+        self.payouts.events_after(after, limit)
     }
 }

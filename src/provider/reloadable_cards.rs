@@ -61,19 +61,19 @@ pub trait ReloadableCardApi: Send + Sync {
 
 /// A program as the engine may see it: what comes out is sealed.
 pub struct SealingReloadableCards<P: ?Sized> {
-    program: Arc<P>,
+    reloadable_cards: Arc<P>,
     vault: Arc<Vault>,
 }
 
 impl<P: ReloadableCardApi + ?Sized> SealingReloadableCards<P> {
     /// Seals what `program` delivers with the vault's active key.
-    pub const fn new(program: Arc<P>, vault: Arc<Vault>) -> Self {
-        Self { program, vault }
+    pub const fn new(reloadable_cards: Arc<P>, vault: Arc<Vault>) -> Self {
+        Self { reloadable_cards, vault }
     }
 
     async fn opened(&self, order: &OpenCardRequest) -> Result<OpenCardResult, PortError> {
         let card: CardId = order.card;
-        Ok(match self.program.open(order).await? {
+        Ok(match self.reloadable_cards.open(order).await? {
             PlainOpenResult::Open(plain) => OpenCardResult::Open(sealed(&self.vault, card, plain)?),
             PlainOpenResult::Pending { retry_after_ms } => OpenCardResult::Pending { retry_after_ms },
             PlainOpenResult::Insufficient => OpenCardResult::InsufficientBalance,
@@ -88,22 +88,22 @@ impl<P: ReloadableCardApi + ?Sized> ReloadableCardProvider for SealingReloadable
     }
 
     fn apply_action<'a>(&'a self, order: &'a CardActionRequest) -> BoxFuture<'a, Result<CardSnapshot, PortError>> {
-        self.program.apply_action(order)
+        self.reloadable_cards.apply_action(order)
     }
 
     fn events_after(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<CardEvent>, PortError>> {
-        self.program.events_after(after, limit)
+        self.reloadable_cards.events_after(after, limit)
     }
 
     fn hold<'a>(&'a self, order: &'a HoldRequest) -> BoxFuture<'a, Result<HoldResult, PortError>> {
-        self.program.hold(order)
+        self.reloadable_cards.hold(order)
     }
 
     fn hold_status(&self, key: JobId) -> BoxFuture<'_, Result<HoldStatus, PortError>> {
-        self.program.hold_status(key)
+        self.reloadable_cards.hold_status(key)
     }
 
     fn settle_hold(&self, key: JobId, paid: bool) -> BoxFuture<'_, Result<(), PortError>> {
-        self.program.settle_hold(key, paid)
+        self.reloadable_cards.settle_hold(key, paid)
     }
 }

@@ -23,7 +23,7 @@ use super::wire::{ErrorCode, ErrorResponse, KEY_HEADER, MalformedResponse};
 use crate::secret::Secret;
 
 /// The largest answer that is read: a page of the catalog.
-const MAX_ANSWER_BYTES: usize = 4 * 1024 * 1024;
+const MAX_RESPONSE_BYTES: usize = 4 * 1024 * 1024;
 
 /// Where a provider is and how it knows us.
 #[derive(Clone, Debug)]
@@ -189,7 +189,7 @@ impl RemoteError {
 async fn read(mut answer: Response) -> Result<zeroize::Zeroizing<Vec<u8>>, String> {
     let mut body = zeroize::Zeroizing::new(Vec::new());
     while let Some(chunk) = answer.chunk().await.map_err(|e| error_text(&e))? {
-        if body.len() + chunk.len() > MAX_ANSWER_BYTES {
+        if body.len() + chunk.len() > MAX_RESPONSE_BYTES {
             return Err("the answer is larger than any of the protocol".into());
         }
         body.extend_from_slice(&chunk);

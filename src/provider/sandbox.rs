@@ -16,12 +16,12 @@ pub mod issuer_accounts;
 pub mod issuer_faults;
 pub mod issuer_reconciliation;
 mod issuer_records;
-mod life;
+mod issuer_card_ledger;
 pub mod merchants;
 pub mod payouts;
 pub mod rates;
 pub mod reloadable_cards;
-mod spending;
+mod card_charges;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -35,17 +35,17 @@ use purser_actors::port::{
 
 use self::issuer_faults::{IssuerFault, IssuerFaultRule, IssuerFaults, MagicOutcome, magic_of};
 use self::issuer_records::{CardOrderRecord, IssuerRecords};
-use self::life::Lives;
-pub use self::spending::Sale;
+use self::issuer_card_ledger::CardLedgers;
+pub use self::card_charges::CardCharge;
 use super::{BillingAddress, CardIssuerApi, PlainCard, PlainIssueResult};
 use crate::sandbox::archive::{Archive, ArchiveState as _};
 use crate::sandbox::record_log::{DurablePromise, LogError};
 use crate::secret::Secret;
 
 const KIND: [u8; 8] = *b"SBXISS01";
-const LIVES_KIND: [u8; 8] = *b"SBXLIF01";
+const LEDGER_KIND: [u8; 8] = *b"SBXLIF01";
 /// What the engine is told to wait at most before it asks again.
-const RETRY_AT_MOST_MS: u64 = 5_000;
+const MAX_RETRY_AFTER_MS: u64 = 5_000;
 
 /// How the sandbox issuer behaves.
 #[derive(Clone, Copy, Debug)]
@@ -72,10 +72,10 @@ impl Default for IssuerSettings {
 pub struct SandboxIssuer {
     settings: IssuerSettings,
     clock: Arc<dyn Clock>,
-    book: Mutex<IssuerRecords>,
+    records: Mutex<IssuerRecords>,
     archive: Archive,
-    lives: Mutex<Lives>,
-    lived: Archive,
+    ledgers: Mutex<CardLedgers>,
+    ledger_archive: Archive,
     faults: IssuerFaults,
 }
 
@@ -110,15 +110,15 @@ impl SandboxIssuer {
     pub fn open(directory: &Path, settings: IssuerSettings, clock: Arc<dyn Clock>) -> Result<Self, LogError> {
         let mut book = IssuerRecords::default();
         let archive = Archive::open(&directory.join("issuer.cards"), KIND, &mut book)?;
-        let mut lives = Lives::default();
-        let lived = Archive::open(&directory.join("issuer.lives"), LIVES_KIND, &mut lives)?;
+        let mut lives = CardLedgers::default();
+        let lived = Archive::open(&directory.join("issuer.lives"), LEDGER_KIND, &mut lives)?;
         Ok(Self {
             settings,
             clock,
-            book: Mutex::new(book),
+            records: Mutex::new(book),
             archive,
-            lives: Mutex::new(lives),
-            lived,
+            ledgers: Mutex::new(lives),
+            ledger_archive: lived,
             faults: IssuerFaults::default(),
         })
     }
@@ -139,7 +139,7 @@ impl SandboxIssuer {
     /// When the issuer's file has stopped.
     pub async fn state(&self) -> Result<SandboxIssuerSummary, LogError> {
         let (state, durable) = {
-            let book = self.book.lock();
+            let book = self.records.lock();
             let state = SandboxIssuerSummary {
                 cards: book.cards,
                 declined: book.declined,
@@ -152,7 +152,7 @@ impl SandboxIssuer {
         durable.wait().await.map(|()| state)
     }
 
-    async fn take_order(&self, order: &IssueCardRequest) -> Result<PlainIssueResult, PortError> {
+    async fn place_order(&self, order: &IssueCardRequest) -> Result<PlainIssueResult, PortError> {
         let fault = self.faults.take(|_| true);
         self.before(fault.as_ref()).await?;
         let magic = match fault {
@@ -160,12 +160,12 @@ impl SandboxIssuer {
             _ => magic_of(order.amount),
         };
         let (taken, now, durable) = {
-            let mut book = self.book.lock();
+            let mut book = self.records.lock();
             book.now = book.now.max(self.clock.now());
             let now = book.now;
             let taken = self.decide(&mut book, order, magic, now);
             let durable = match &taken {
-                OrderResult::Created(new) => self.keep(&mut book, new),
+                OrderResult::Created(new) => self.persist(&mut book, new),
                 _ => self.archive.barrier(),
             };
             (taken, now, durable)
@@ -194,11 +194,11 @@ impl SandboxIssuer {
             tokio::time::sleep(Duration::from_millis(self.settings.timeout_after_ms)).await;
             return Err(failed(ErrorKind::Unknown, "no answer in time"));
         }
-        answer(&known, now)
+        issue_result(&known, now)
     }
 
     /// Takes a new order into the book and the file.
-    fn keep(&self, book: &mut IssuerRecords, order: &CardOrderRecord) -> DurablePromise {
+    fn persist(&self, book: &mut IssuerRecords, order: &CardOrderRecord) -> DurablePromise {
         if self.archive.has_failed() || book.apply(order).is_err() {
             return DurablePromise::broken();
         }
@@ -222,13 +222,13 @@ impl SandboxIssuer {
                 OrderResult::Conflict
             };
         }
-        if magic == Some(MagicOutcome::TemporaryTwice) {
-            let stumbles = book.stumbles.entry(order.key).or_default();
+        if magic == Some(MagicOutcome::TwoTemporaryErrors) {
+            let stumbles = book.faults.entry(order.key).or_default();
             *stumbles += 1;
             if *stumbles <= 2 {
                 return OrderResult::InjectedFault;
             }
-            book.stumbles.remove(&order.key);
+            book.faults.remove(&order.key);
         }
         let delay = match magic {
             Some(MagicOutcome::Slow) => self.settings.slow_ready_after_ms,
@@ -270,7 +270,7 @@ impl SandboxIssuer {
         let fault = self.faults.take(|fault| fault != IssuerFault::Decline);
         self.before(fault.as_ref()).await?;
         let (found, durable) = {
-            let mut book = self.book.lock();
+            let mut book = self.records.lock();
             book.now = book.now.max(self.clock.now());
             let known = book.by_ref(issuer_ref);
             (known.filter(|o| o.ready_at <= book.now), self.archive.barrier())
@@ -300,7 +300,7 @@ impl CardIssuerApi for SandboxIssuer {
     }
 
     fn issue<'a>(&'a self, order: &'a IssueCardRequest) -> BoxFuture<'a, Result<PlainIssueResult, PortError>> {
-        Box::pin(self.take_order(order))
+        Box::pin(self.place_order(order))
     }
 
     fn cvv<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<Secret<String>, PortError>> {
@@ -313,27 +313,27 @@ impl CardIssuerApi for SandboxIssuer {
     fn available_balance<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<Cents, PortError>> {
         Box::pin(async move {
             let known = self.find("available_balance", issuer_ref).await?;
-            Ok(self.stands(known).await?.activity.available)
+            Ok(self.card_status(known).await?.activity.available)
         })
     }
 
-    fn standing<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<CardSnapshot, PortError>> {
+    fn card_snapshot<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<CardSnapshot, PortError>> {
         Box::pin(async move {
             let known = self.find("standing", issuer_ref).await?;
-            self.stands(known).await
+            self.card_status(known).await
         })
     }
 
-    fn steer<'a>(&'a self, order: &'a CardActionRequest) -> BoxFuture<'a, Result<CardSnapshot, PortError>> {
-        Box::pin(self.steered(order))
+    fn apply_action<'a>(&'a self, order: &'a CardActionRequest) -> BoxFuture<'a, Result<CardSnapshot, PortError>> {
+        Box::pin(self.run_card_action(order))
     }
 
-    fn told(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<CardEvent>, PortError>> {
-        Box::pin(self.words(after, limit))
+    fn events_after(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<CardEvent>, PortError>> {
+        Box::pin(self.read_events(after, limit))
     }
 }
 
-fn answer(known: &CardOrderRecord, now: Timestamp) -> Result<PlainIssueResult, PortError> {
+fn issue_result(known: &CardOrderRecord, now: Timestamp) -> Result<PlainIssueResult, PortError> {
     if let Some(reason) = &known.declined {
         return Ok(PlainIssueResult::Declined {
             reason: reason.as_str().into(),
@@ -342,7 +342,7 @@ fn answer(known: &CardOrderRecord, now: Timestamp) -> Result<PlainIssueResult, P
     let wait = known.ready_at.0.saturating_sub(now.0);
     if wait > 0 {
         return Ok(PlainIssueResult::Pending {
-            retry_after_ms: wait.min(RETRY_AT_MOST_MS),
+            retry_after_ms: wait.min(MAX_RETRY_AFTER_MS),
         });
     }
     let (exp_year, exp_month) = card_numbers::expiry(known.at);

@@ -102,12 +102,12 @@ pub fn document() -> Result<serde_json::Value, serde_json::Error> {
         .add_security_scheme("bearer", bearer);
     api.security = Some(vec![SecurityRequirement::new("bearer", [""; 0])]);
     let mut document = serde_json::to_value(&api)?;
-    describe_refusals(&mut document);
+    describe_errors(&mut document);
     Ok(document)
 }
 
 /// Every operation can be refused with every code.
-fn describe_refusals(document: &mut serde_json::Value) {
+fn describe_errors(document: &mut serde_json::Value) {
     let paths = document["paths"].as_object_mut();
     let operations = paths.into_iter().flat_map(|paths| paths.values_mut());
     let operations = operations.filter_map(|path| path.as_object_mut());
@@ -171,7 +171,7 @@ impl IntoResponse for ProtocolErrorResponse {
 /// An answer, or why there is none.
 type ProtocolResult<T> = Result<Json<T>, ProtocolErrorResponse>;
 
-fn answered<T: Serialize>(said: T) -> ProtocolResult<T> {
+fn ok<T: Serialize>(said: T) -> ProtocolResult<T> {
     Ok(Json(said))
 }
 

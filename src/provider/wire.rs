@@ -131,14 +131,14 @@ pub struct ErrorDetails {
 pub struct MalformedResponse(pub &'static str);
 
 /// Longest name of something at a provider, in bytes, where it is kept whole: cut, it would name something else.
-const LONGEST_NAME: usize = 200;
+const MAX_NAME_LEN: usize = 200;
 
 /// A name that can be kept.
 ///
 /// # Errors
 /// When it is empty or longer.
 fn name(text: String) -> Result<String, MalformedResponse> {
-    match (1..=LONGEST_NAME).contains(&text.len()) {
+    match (1..=MAX_NAME_LEN).contains(&text.len()) {
         true => Ok(text),
         false => Err(MalformedResponse("a name has 1 to 200 bytes")),
     }

@@ -20,9 +20,9 @@ use self::index::{Index, IndexWriter};
 use super::record_log::{DurablePromise, FlushedRange, LogError, LogFile, LogSnapshot, LogTail, RecordLog};
 
 /// Records in memory when they begin to go to the index. Few in tests, so that those meet old records too.
-const SPILL: usize = if cfg!(test) { 4 } else { 4_096 };
+const FLUSH_RECORDS: usize = if cfg!(test) { 4 } else { 4_096 };
 /// Records in memory at most while the index is busy with the ones before; then calls wait for it.
-const MOST: usize = 8 * SPILL;
+const MAX_IN_MEMORY: usize = 8 * FLUSH_RECORDS;
 
 /// One thing that a log's record holds.
 pub(crate) trait ArchiveRecord: Clone {
@@ -111,7 +111,7 @@ impl Archive {
                 }
                 Err(error) => {
                     tracing::warn!(file = %path.display(), error, "the index's state is not understood");
-                    spiller.start_again().map_err(io)?;
+                    spiller.reset().map_err(io)?;
                 }
             }
         }
@@ -144,7 +144,7 @@ impl Archive {
         let (file, name) = file.split(&tail)?;
         let thread = std::thread::Builder::new()
             .name("sandbox-index".into())
-            .spawn(move || keep(&mut spiller, &spills))
+            .spawn(move || write_index(&mut spiller, &spills))
             .map_err(io)?;
         Ok(Self {
             log: Some(RecordLog::start(file, name, tail, sender).map_err(io)?),
@@ -191,8 +191,8 @@ impl Drop for Archive {
 
 /// The book as it is now, when it is time for its newest records to go to the index.
 fn snapshot_if_due<B: ArchiveState>(book: &mut B) -> Option<LogSnapshot> {
-    let at = SPILL.max(book.weight() / 8).min(MOST / 2);
-    if !book.buffer().begin_flush(at, MOST) {
+    let at = FLUSH_RECORDS.max(book.weight() / 8).min(MAX_IN_MEMORY / 2);
+    if !book.buffer().start_flush(at, MAX_IN_MEMORY) {
         return None;
     }
     Some(LogSnapshot {
@@ -201,7 +201,7 @@ fn snapshot_if_due<B: ArchiveState>(book: &mut B) -> Option<LogSnapshot> {
     })
 }
 
-fn keep(spiller: &mut IndexWriter, spills: &Receiver<FlushedRange>) {
+fn write_index(spiller: &mut IndexWriter, spills: &Receiver<FlushedRange>) {
     while let Ok(spill) = spills.recv() {
         if let Err(error) = spiller.take(spill) {
             return spiller.index.fail(&error);

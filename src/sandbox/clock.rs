@@ -31,7 +31,7 @@ pub enum AdvanceError {
 /// See the module.
 pub struct SandboxClock {
     file: PathBuf,
-    ahead_ms: AtomicU64,
+    offset_ms: AtomicU64,
     one: Mutex<()>,
 }
 
@@ -55,14 +55,14 @@ impl SandboxClock {
         };
         Ok(Self {
             file,
-            ahead_ms: AtomicU64::new(ahead),
+            offset_ms: AtomicU64::new(ahead),
             one: Mutex::default(),
         })
     }
 
     /// How far ahead of the machine it is, in milliseconds.
     pub fn offset_ms(&self) -> u64 {
-        self.ahead_ms.load(Ordering::Acquire)
+        self.offset_ms.load(Ordering::Acquire)
     }
 
     /// Moves it forward. Blocks until that is durable.
@@ -76,7 +76,7 @@ impl SandboxClock {
             return Err(AdvanceError::TooFar);
         }
         private_file::replace(&self.file, format!("{ahead}\n").as_bytes())?;
-        self.ahead_ms.store(ahead, Ordering::Release);
+        self.offset_ms.store(ahead, Ordering::Release);
         Ok(())
     }
 }

@@ -21,15 +21,15 @@ use crate::settlement::sandbox::SandboxSettlement;
 use crate::settlement::sandbox::faults::{self as chain_fault, ChainFault, FaultRule};
 
 /// Longest delay that can be asked for, in milliseconds.
-const LONGEST_MS: u64 = 600_000;
+const MAX_DELAY_MS: u64 = 600_000;
 /// Most transfers on a page.
-const PAGE_LIMIT: usize = 1_000;
+const MAX_PAGE_SIZE: usize = 1_000;
 /// Most faults waiting at once, and most times one of them happens: the desk must not fill the memory.
-const RULES_LIMIT: usize = 1_000;
+const MAX_RULES: usize = 1_000;
 /// A reason is a word of the contract's vocabulary, not a text.
-const REASON_LIMIT: usize = 100;
+const MAX_REASON_LEN: usize = 100;
 /// Most test USDC in one call of the faucet: a billion.
-const FAUCET_LIMIT: u64 = 1_000_000_000_000_000;
+const MAX_FAUCET_AMOUNT: u64 = 1_000_000_000_000_000;
 
 /// Why the desk refused.
 #[derive(Debug, thiserror::Error)]
@@ -128,8 +128,8 @@ impl SandboxControl {
     pub async fn transfers(&self, request: &TransfersRequest) -> Result<TransferList, ControlError> {
         let network = request.network.unwrap_or(NetworkParam::Base).into();
         let limit = request.limit.unwrap_or(100);
-        if !(1..=PAGE_LIMIT).contains(&limit) {
-            return Err(invalid("limit", format!("1 to {PAGE_LIMIT}")));
+        if !(1..=MAX_PAGE_SIZE).contains(&limit) {
+            return Err(invalid("limit", format!("1 to {MAX_PAGE_SIZE}")));
         }
         let mut transfers = self
             .settlement
@@ -155,9 +155,9 @@ impl SandboxControl {
             (None, None) => Network::ALL.to_vec(),
         };
         let fault = chain_fault_of(request)?;
-        let remaining = times(request.times);
+        let remaining = fault_count(request.times);
         for network in &networks {
-            if fault.is_some() && self.settlement.state(*network).await?.rules.len() >= RULES_LIMIT {
+            if fault.is_some() && self.settlement.state(*network).await?.rules.len() >= MAX_RULES {
                 return Err(invalid("fault", "too many faults are waiting; clear them first"));
             }
         }
@@ -174,7 +174,7 @@ impl SandboxControl {
                     );
                 }
                 (None, ChainFaultParam::Clear) => self.settlement.clear_faults(network),
-                (None, ChainFaultParam::Together) => self.settlement.gather(network, true),
+                (None, ChainFaultParam::Together) => self.settlement.set_shared_transaction(network, true),
                 (None, name) => self.settlement.hold(network, name == ChainFaultParam::Hold),
             }
         }
@@ -186,7 +186,7 @@ impl SandboxControl {
     /// # Errors
     /// [`DeskError::Invalid`] for a field that is wrong; nothing changes then.
     pub async fn set_issuer_fault(&self, request: &IssuerFaultRequest) -> Result<SandboxView, ControlError> {
-        let ms = delay(request.ms)?;
+        let ms = delay(request.delay_ms)?;
         let fault = match request.fault {
             IssuerFaultParam::Unreachable => Some(IssuerFault::Unreachable),
             IssuerFaultParam::Slow => Some(IssuerFault::Slow { ms }),
@@ -195,16 +195,16 @@ impl SandboxControl {
             IssuerFaultParam::Decline => Some(IssuerFault::Decline),
             IssuerFaultParam::Clear => None,
         };
-        if request.ms.is_some() && request.fault != IssuerFaultParam::Slow {
+        if request.delay_ms.is_some() && request.fault != IssuerFaultParam::Slow {
             return Err(invalid("ms", "only for slow"));
         }
         match fault {
-            Some(_) if self.issuer.state().await?.rules.len() >= RULES_LIMIT => {
+            Some(_) if self.issuer.state().await?.rules.len() >= MAX_RULES => {
                 return Err(invalid("fault", "too many faults are waiting; clear them first"));
             }
             Some(fault) => self.issuer.add_fault(IssuerFaultRule {
                 fault,
-                remaining: times(request.times),
+                remaining: fault_count(request.times),
             }),
             None => self.issuer.clear_faults(),
         }
@@ -220,7 +220,7 @@ impl SandboxControl {
         let amount = purser_actors::money::Cents::parse(&request.amount)
             .and_then(Usdc::from_cents)
             .map_err(|e| invalid("amount", e.to_string()))?;
-        if amount == Usdc::ZERO || amount.atomic() > FAUCET_LIMIT {
+        if amount == Usdc::ZERO || amount.atomic() > MAX_FAUCET_AMOUNT {
             return Err(invalid("amount", "more than 0, at most a billion"));
         }
         let given = match &request.from {
@@ -292,7 +292,7 @@ fn balance_of(wallet: Wallet, balance: Usdc) -> BalanceResponse {
     }
 }
 
-fn times(times: Option<u32>) -> Option<u32> {
+fn fault_count(times: Option<u32>) -> Option<u32> {
     match times {
         None => Some(1),
         Some(0) => None,
@@ -302,10 +302,10 @@ fn times(times: Option<u32>) -> Option<u32> {
 
 fn delay(ms: Option<u64>) -> Result<u64, ControlError> {
     let ms = ms.unwrap_or(3_000);
-    if ms <= LONGEST_MS {
+    if ms <= MAX_DELAY_MS {
         Ok(ms)
     } else {
-        Err(invalid("ms", format!("at most {LONGEST_MS}")))
+        Err(invalid("ms", format!("at most {MAX_DELAY_MS}")))
     }
 }
 
@@ -315,8 +315,8 @@ fn chain_fault_of(request: &ChainFaultRequest) -> Result<Option<ChainFault>, Con
         Clear, Decline, DropFinal, FailThenLand, FrontRun, Hold, Insufficient, LoseResponse, Reorg, Resume, Slow,
         Together, Unreachable,
     };
-    let ms = delay(request.ms)?;
-    if request.ms.is_some() && !matches!(request.fault, Slow | FailThenLand | Reorg | DropFinal) {
+    let ms = delay(request.delay_ms)?;
+    if request.delay_ms.is_some() && !matches!(request.fault, Slow | FailThenLand | Reorg | DropFinal) {
         return Err(invalid("ms", "only for slow, fail_then_land, drop and drop_final"));
     }
     if request.reason.is_some() && request.fault != Decline {
@@ -331,7 +331,7 @@ fn chain_fault_of(request: &ChainFaultRequest) -> Result<Option<ChainFault>, Con
     }
     let reason = request.reason.as_deref().unwrap_or("invalid_transaction_state");
     if reason.is_empty()
-        || reason.len() > REASON_LIMIT
+        || reason.len() > MAX_REASON_LEN
         || !reason
             .bytes()
             .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')

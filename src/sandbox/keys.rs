@@ -23,7 +23,7 @@ const SANDBOX_IDENTITY_CALLBACK: &[u8] =
 
 /// The accounts that anvil and hardhat start with: their keys are in every manual, and what they receive on a real chain is
 /// taken within seconds.
-const OF_TEST_TOOLS: [&str; 10] = [
+const TEST_TOOL_ADDRESSES: [&str; 10] = [
     "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
     "0x70997970C51812dc3A010C7d01b50e0d17dc79C8",
     "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC",
@@ -84,11 +84,11 @@ pub fn fee_payer_signer() -> SigningKey {
 }
 
 /// Most fee payers that the sandbox has.
-pub const FEE_PAYERS_MAX: usize = 4;
+pub const MAX_FEE_PAYERS: usize = 4;
 
 /// The keys of all fee payers that the sandbox may have: [`fee_payer_signer`]'s first.
-fn fee_payer_signers() -> &'static [SigningKey; FEE_PAYERS_MAX] {
-    static SIGNERS: LazyLock<[SigningKey; FEE_PAYERS_MAX]> = LazyLock::new(|| {
+fn fee_payer_signers() -> &'static [SigningKey; MAX_FEE_PAYERS] {
+    static SIGNERS: LazyLock<[SigningKey; MAX_FEE_PAYERS]> = LazyLock::new(|| {
         std::array::from_fn(|n| match n {
             0 => fee_payer_signer(),
             n => solana_signer(&[SANDBOX_SOLANA_FEE_PAYER, &[b' ', b'0' + n as u8]].concat()),
@@ -98,7 +98,7 @@ fn fee_payer_signers() -> &'static [SigningKey; FEE_PAYERS_MAX] {
 }
 
 /// The addresses of those keys.
-pub fn fee_payers() -> [[u8; 32]; FEE_PAYERS_MAX] {
+pub fn fee_payers() -> [[u8; 32]; MAX_FEE_PAYERS] {
     fee_payer_signers()
         .each_ref()
         .map(|signer| signer.verifying_key().to_bytes())
@@ -115,7 +115,7 @@ pub fn signer_of(address: &[u8; 32]) -> Option<&'static SigningKey> {
 ///
 /// # Errors
 /// [`SandboxKeyRefused`] for the first setting that holds one.
-pub fn refuse_outside_sandbox<'a>(
+pub fn reject_outside_sandbox<'a>(
     sandbox: bool,
     addresses: impl IntoIterator<Item = (&'a str, &'a str)>,
 ) -> Result<(), SandboxKeyNotAllowed> {
@@ -125,7 +125,7 @@ pub fn refuse_outside_sandbox<'a>(
     let mut published = vec![treasury(Network::Base), treasury(Network::Solana)];
     published.extend(fee_payers().map(Wallet::Solana));
     published.extend(
-        OF_TEST_TOOLS
+        TEST_TOOL_ADDRESSES
             .iter()
             .filter_map(|address| address.parse::<Wallet>().ok()),
     );
@@ -207,18 +207,18 @@ mod tests {
         let payer = Wallet::Solana(fee_payer()).address();
         assert_ne!(base, Wallet::Evm([0; 20]).address(), "the sentence gives a valid key");
         let upper = format!("0x{}", base[2..].to_uppercase());
-        let last = Wallet::Solana(fee_payers()[FEE_PAYERS_MAX - 1]).address();
+        let last = Wallet::Solana(fee_payers()[MAX_FEE_PAYERS - 1]).address();
         // The key that anvil gives its first account.
         let anvil = hex::decode("ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80").unwrap();
         let anvil = EvmKey::from_bytes(Zeroizing::new(anvil.try_into().unwrap())).unwrap();
         let anvil = anvil.address().to_string();
-        assert!(OF_TEST_TOOLS.iter().all(|address| address.parse::<Wallet>().is_ok()));
+        assert!(TEST_TOOL_ADDRESSES.iter().all(|address| address.parse::<Wallet>().is_ok()));
         for address in [&base, &upper, &solana, &payer, &last, &anvil] {
-            assert_eq!(refuse_outside_sandbox(true, [("pay_to", address.as_str())]), Ok(()));
-            let refused = refuse_outside_sandbox(false, [("other", "not an address"), ("pay_to", address.as_str())]);
+            assert_eq!(reject_outside_sandbox(true, [("pay_to", address.as_str())]), Ok(()));
+            let refused = reject_outside_sandbox(false, [("other", "not an address"), ("pay_to", address.as_str())]);
             assert_eq!(refused.unwrap_err().setting, "pay_to");
         }
         let own = Wallet::Evm([7; 20]).address();
-        assert_eq!(refuse_outside_sandbox(false, [("pay_to", own.as_str())]), Ok(()));
+        assert_eq!(reject_outside_sandbox(false, [("pay_to", own.as_str())]), Ok(()));
     }
 }

@@ -44,7 +44,7 @@ pub enum LogError {
     },
     /// Something in the middle of the file is not what was written.
     #[error("{path}: damaged at byte {offset}: {what}")]
-    Damaged {
+    Corrupt {
         /// The file.
         path: String,
         /// Where the bad frame begins.
@@ -139,7 +139,7 @@ impl RecordLog {
         spills: Sender<FlushedRange>,
     ) -> io::Result<Self> {
         let (jobs, queue) = channel();
-        let mut writer = Writer { sink, tail, spills };
+        let mut writer = Writer { sink, tail, flushes: spills };
         let thread = std::thread::Builder::new().name("sandbox-log".into()).spawn(move || {
             if let Err(error) = writer.run(&queue) {
                 tracing::error!(file = name, %error, "sandbox log stopped");
@@ -202,7 +202,7 @@ impl Drop for RecordLog {
 struct Writer<S> {
     sink: S,
     tail: LogTail,
-    spills: Sender<FlushedRange>,
+    flushes: Sender<FlushedRange>,
 }
 
 impl<S: FrameSink> Writer<S> {
@@ -235,7 +235,7 @@ impl<S: FrameSink> Writer<S> {
                     snapshot,
                 };
                 // Nobody to take it is an index that has failed, which says so itself.
-                let _ = self.spills.send(spill);
+                let _ = self.flushes.send(spill);
             }
             for done in waiting {
                 let _ = done.send(());

@@ -5,22 +5,22 @@
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Spelling {
     pub(super) text: String,
-    letters: Vec<char>,
+    chars: Vec<char>,
     /// One bit a letter (some share one): most spellings differ in too many letters to be measured at all.
     set: u64,
 }
 
 impl Spelling {
     pub(super) fn new(text: String) -> Self {
-        let letters: Vec<char> = text.chars().collect();
-        let set = letters
+        let chars: Vec<char> = text.chars().collect();
+        let set = chars
             .iter()
             .fold(0, |set, &letter| set | 1 << (u32::from(letter) % 64));
-        Self { text, letters, set }
+        Self { text, chars, set }
     }
 
     pub(super) fn len(&self) -> usize {
-        self.letters.len()
+        self.chars.len()
     }
 }
 
@@ -38,7 +38,7 @@ const ALIKE: [&str; 5] = ["aeiouy", "bd", "mn", "il", "uv"];
 const ROWS: [&str; 3] = ["qwertyuiop", "asdfghjkl", "zxcvbnm"];
 
 /// How many half slips a name of so many letters may have.
-const fn most(letters: usize) -> u32 {
+const fn max_half_edits(letters: usize) -> u32 {
     match letters {
         0..=3 => 0,
         4 => 1,
@@ -50,15 +50,15 @@ const fn most(letters: usize) -> u32 {
 
 /// The weight of the slips between two spellings, `more` included; `None` when they are too many for so short a name.
 pub(super) fn edit_cost(a: &Spelling, b: &Spelling, more: u32) -> Option<u32> {
-    let most = most(a.len().min(b.len())).checked_sub(more)?;
+    let most = max_half_edits(a.len().min(b.len())).checked_sub(more)?;
     let longer = u32::try_from(a.len().abs_diff(b.len())).unwrap_or(NEVER);
     // Every letter more costs at least a doubled one, every letter that the other lacks a missing one.
     let lacking = (a.set & !b.set).count_ones().max((b.set & !a.set).count_ones());
     if most == 0 || longer > most || lacking * MISSING > most {
         return None;
     }
-    let first = u32::from(a.letters.first() != b.letters.first());
-    let weight = weight(&a.letters, &b.letters) + first;
+    let first = u32::from(a.chars.first() != b.chars.first());
+    let weight = weight(&a.chars, &b.chars) + first;
     (weight <= most).then_some(weight + more)
 }
 

@@ -4,7 +4,7 @@ use super::fold::{sound, words};
 use super::host::Host;
 use super::*;
 
-fn fit(wanted: &str, name: &str) -> u32 {
+fn score(wanted: &str, name: &str) -> u32 {
     SearchQuery::new(wanted).unwrap().score(&SearchName::new(name).unwrap())
 }
 
@@ -42,15 +42,15 @@ fn words_are_what_makes_a_name() {
 // Aim: the order of the kinds of match, and where each ends.
 #[test]
 fn a_better_match_has_more_points() {
-    assert_eq!(fit("Barnes and Noble", "Barnes & Noble"), SAME);
-    assert_eq!(fit("bed bath beyond", "Bed Bath & Beyond"), SAME);
+    assert_eq!(score("Barnes and Noble", "Barnes & Noble"), SAME);
+    assert_eq!(score("bed bath beyond", "Bed Bath & Beyond"), SAME);
     let falling = [
-        fit("walmart", "Walmart"),
-        fit("walmart store", "Walmart"),
-        fit("walmar", "Walmart"),
-        fit("walma", "Walmart"),
-        fit("walmrat", "Walmart"),
-        fit("wamart", "Walmart"),
+        score("walmart", "Walmart"),
+        score("walmart store", "Walmart"),
+        score("walmar", "Walmart"),
+        score("walma", "Walmart"),
+        score("walmrat", "Walmart"),
+        score("wamart", "Walmart"),
     ];
     assert!(
         falling.windows(2).all(|pair| pair[0] > pair[1]) && falling[5] > 0,
@@ -68,7 +68,7 @@ fn a_better_match_has_more_points() {
         ("marget", "Target"),
         ("東京", "Tokyo"),
     ] {
-        assert_eq!(fit(wanted, name), 0, "{wanted} is not {name}");
+        assert_eq!(score(wanted, name), 0, "{wanted} is not {name}");
     }
     assert!(SearchQuery::new("!!! 😀").is_none() && SearchQuery::new("").is_none());
 }

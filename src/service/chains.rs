@@ -11,7 +11,7 @@ use purser_chains::rpc::{HttpTransport, SystemClock as RpcClock, Transport};
 use purser_storage::{RowKey, Store};
 
 use super::{ServiceError, store_chains};
-use crate::config::{Config, Misfit, SettlementKind};
+use crate::config::{Config, InvalidSetting, SettlementKind};
 use crate::provider::Providers;
 use crate::provider::connect;
 use crate::provider::sandbox::all::SandboxProviders;
@@ -19,7 +19,7 @@ use crate::provider::sandbox::card_balances::deposit_watcher::DepositSource;
 use crate::provider::sandbox::rates::SandboxRates;
 use crate::settlement::chain::ChainParts;
 use crate::settlement::check::Checks;
-use crate::settlement::real::{Around, RealPorts};
+use crate::settlement::real::{RealPortDeps, RealPorts};
 use crate::settlement::sandbox::SandboxSettlement;
 use crate::settlement::sandbox::remote::ChainRpc as ActedOn;
 use crate::settlement::settings::RealChains;
@@ -28,7 +28,7 @@ use crate::settlement::settings::RealChains;
 const CONNECT: Duration = Duration::from_secs(5);
 
 /// What the sandbox simulates, for the routes of the sandbox.
-pub struct SandboxWorld {
+pub struct SandboxHandles {
     /// Its chains.
     pub chains: Arc<SandboxSettlement>,
     /// Its providers.
@@ -42,7 +42,7 @@ pub struct Opened {
     /// The sandbox's providers; in production a placeholder at every port.
     pub providers: Providers,
     /// Only in the sandbox.
-    pub sandbox: Option<SandboxWorld>,
+    pub sandbox: Option<SandboxHandles>,
     /// Only on the real chains.
     pub real: Option<Arc<RealPorts>>,
 }
@@ -51,7 +51,7 @@ pub struct Opened {
 ///
 /// # Errors
 /// Everything that is wrong, each with the name of its setting.
-pub fn keys(config: &Config) -> Result<Option<RealChains>, Misfit> {
+pub fn keys(config: &Config) -> Result<Option<RealChains>, InvalidSetting> {
     match config.settlement.kind {
         SettlementKind::Sandbox => Ok(None),
         SettlementKind::Chains => RealChains::resolve(config, &|name| std::env::var(name).ok()).map(Some),
@@ -79,7 +79,7 @@ pub(super) async fn open(
     (clock, machine): (&Arc<dyn Clock>, &Arc<dyn Clock>),
     entropy: &Arc<dyn Entropy>,
 ) -> Result<Opened, ServiceError> {
-    let misfit = |wrong: Misfit| ServiceError::Part("the settings of the chains", format!("\n{wrong}"));
+    let misfit = |wrong: InvalidSetting| ServiceError::Component("the settings of the chains", format!("\n{wrong}"));
     let real = keys(config).map_err(misfit)?;
     let names = real.as_ref().map(RealChains::names);
     store_chains::check(&**store, names.as_ref()).await?;
@@ -93,7 +93,7 @@ pub(super) async fn open(
         });
     };
     let http = crate::outbound::client().connect_timeout(CONNECT).build();
-    let http = http.map_err(|e| ServiceError::Part("the HTTP client", e.to_string()))?;
+    let http = http.map_err(|e| ServiceError::Component("the HTTP client", e.to_string()))?;
     let ports = open_real(real, &http, store, machine).await?;
     store_chains::record(&**store, names.as_ref()).await?;
     let rates = Arc::new(SandboxRates::new(config.rates.table(), clock.clone()));
@@ -117,28 +117,28 @@ async fn open_real(
     store: &Arc<dyn Store>,
     clock: &Arc<dyn Clock>,
 ) -> Result<Arc<RealPorts>, ServiceError> {
-    let misfit = |wrong: Misfit| ServiceError::Part("the chains do not fit the settings", format!("\n{wrong}"));
+    let misfit = |wrong: InvalidSetting| ServiceError::Component("the chains do not fit the settings", format!("\n{wrong}"));
     let transport: Arc<dyn Transport> = Arc::new(HttpTransport::new(http.clone()));
     let timer: Arc<dyn purser_chains::rpc::Clock> = Arc::new(RpcClock::default());
     let checks = Checks::new(&chains, &transport, &timer).map_err(misfit)?;
     let known = store_chains::is_recorded(&**store).await?;
     let unread = checks.run().await.tolerate(known).map_err(misfit)?;
-    chains.names().take_effect().map_err(|[base, solana]| {
-        ServiceError::Part(
+    chains.names().configure().map_err(|[base, solana]| {
+        ServiceError::Component(
             "the chains",
             format!("this process works on {base} and {solana} already"),
         )
     })?;
-    let around = Around {
+    let around = RealPortDeps {
         store: store.clone(),
         clock: clock.clone(),
         transport,
         timer,
         wallets: managed_wallets(&**store).await?,
-        unread,
+        unreachable: unread,
     };
     let ports = RealPorts::open(chains, around).await.map_err(misfit)?;
-    ports.check_again(checks);
+    ports.recheck(checks);
     Ok(ports)
 }
 
@@ -161,15 +161,15 @@ fn open_sandbox(
     directory: &Path,
     (clock, machine): (&Arc<dyn Clock>, &Arc<dyn Clock>),
     entropy: &dyn Entropy,
-) -> Result<SandboxWorld, ServiceError> {
-    let chains = SandboxSettlement::open(directory, config.sandbox.faucet_usdc, machine.clone(), entropy)
-        .map_err(|e| ServiceError::Part("the sandbox's chains", e.to_string()))?
-        .taking(Duration::from_millis(config.sandbox.settle_ms))
+) -> Result<SandboxHandles, ServiceError> {
+    let chains = SandboxSettlement::open(directory, config.sandbox.initial_balance_usdc, machine.clone(), entropy)
+        .map_err(|e| ServiceError::Component("the sandbox's chains", e.to_string()))?
+        .with_settlement_delay(Duration::from_millis(config.sandbox.settlement_delay_ms))
         .finalizing(Duration::from_millis(config.sandbox.final_ms))
         .with_fee_payers(config.sandbox.fee_payers);
     let chains = Arc::new(chains);
     let (acted_on, watched): (Arc<dyn ActedOn>, Arc<dyn DepositSource>) = (chains.clone(), chains.clone());
     let providers = SandboxProviders::open(directory, config, (&acted_on, &watched), clock)
-        .map_err(|(what, why)| ServiceError::Part(what, why))?;
-    Ok(SandboxWorld { chains, providers })
+        .map_err(|(what, why)| ServiceError::Component(what, why))?;
+    Ok(SandboxHandles { chains, providers })
 }

@@ -32,7 +32,7 @@ impl Payees {
     /// When one is no address of its network.
     pub(super) fn of(config: &Config, chains: &ChainParts) -> Result<Self, ServiceError> {
         let pay_to = &config.payment.pay_to;
-        let wrong = |key: &'static str| ServiceError::Part(key, "not an address of that network".into());
+        let wrong = |key: &'static str| ServiceError::Component(key, "not an address of that network".into());
         let Some(Wallet::Evm(base)) = pay_to.wallet(Network::Base) else {
             return Err(wrong("payment.pay_to.base"));
         };
@@ -59,7 +59,7 @@ impl Payees {
 pub(super) struct CheckoutParts {
     pub(super) credentials: Arc<CredentialIssuer>,
     pub(super) mpp: Arc<Mpp>,
-    pub(super) forms: PayoutFormLinks,
+    pub(super) form_links: PayoutFormLinks,
 }
 
 /// Opens the price list and everything that a paid call needs.
@@ -73,14 +73,14 @@ pub(super) async fn open(
     CheckoutParts {
         credentials,
         mpp,
-        forms,
+        form_links: forms,
     }: CheckoutParts,
 ) -> Result<Arc<Checkout>, ServiceError> {
     let config = &house.config;
-    let seconds = config.payment.max_timeout_seconds;
-    let now = house.world.clock.now();
-    let table = house.world.providers.rates.current().await;
-    let table = table.map_err(|e| ServiceError::Part("the exchange rates", e.to_string()))?;
+    let seconds = config.payment.quote_ttl_seconds;
+    let now = house.deps.clock.now();
+    let table = house.deps.providers.rates.current().await;
+    let table = table.map_err(|e| ServiceError::Component("the exchange rates", e.to_string()))?;
     let lives = QuoteLifetimes {
         quote_ms: seconds * 1000,
         exchange_ms: config.rates.max_age_seconds.saturating_mul(1000),
@@ -88,35 +88,35 @@ pub(super) async fn open(
     let prices = PriceBook::open(house.store.clone(), &config.products, &table, lives, now);
     let prices = prices
         .await
-        .map_err(|e| ServiceError::Part("the price list", e.to_string()))?;
+        .map_err(|e| ServiceError::Component("the price list", e.to_string()))?;
     let prices = Arc::new(prices);
     refresh(house, &prices);
     Ok(Arc::new(Checkout {
         engine: house.engine.clone(),
-        clock: house.world.clock.clone(),
-        wallet_clock: house.world.wall_clock.clone(),
-        clock_adjustable: house.world.sandbox_clock.is_some() && !config.providers.configured(),
+        clock: house.deps.clock.clone(),
+        wallet_clock: house.deps.wall_clock.clone(),
+        clock_adjustable: house.deps.sandbox_clock.is_some() && !config.providers.configured(),
         base: payees.base,
         solana: payees.solana,
-        contract_wallets: house.world.chains.contract_wallets.clone(),
+        contract_wallets: house.deps.chains.contract_wallets.clone(),
         mpp,
-        blockhashes: Arc::new(PerSlotBlockhash::new(house.world.chains.blockhashes.clone())),
+        blockhashes: Arc::new(PerSlotBlockhash::new(house.deps.chains.blockhashes.clone())),
         prices,
         limiter,
         calls: Arc::default(),
-        answers: ResponseWriter {
+        response_writer: ResponseWriter {
             credentials: credentials.clone(),
-            forms,
+            form_links: forms,
             public_url: house.public_url.clone(),
         },
         credentials,
-        recovery: match config.payment.recovery {
+        recovery: match config.payment.signature_recovery {
             SignatureRecovery::Secp256k1 => evm::SignatureRecovery::Libsecp256k1,
             SignatureRecovery::K256 => evm::SignatureRecovery::K256,
         },
         public_url: house.public_url.clone(),
         max_timeout_seconds: u32::try_from(seconds).unwrap_or(u32::MAX),
-        answer_timeout: Duration::from_millis(config.engine.answer_timeout_ms),
+        response_timeout: Duration::from_millis(config.engine.response_timeout_ms),
     }))
 }
 
@@ -125,10 +125,10 @@ pub(super) async fn open(
 fn refresh(house: &AppState, prices: &Arc<PriceBook>) {
     let (prices, rates, clock) = (
         Arc::downgrade(prices),
-        house.world.providers.rates.clone(),
-        house.world.clock.clone(),
+        house.deps.providers.rates.clone(),
+        house.deps.clock.clone(),
     );
-    let every = Duration::from_secs(house.config.rates.refresh_seconds.max(1));
+    let every = Duration::from_secs(house.config.rates.refresh_interval_seconds.max(1));
     tokio::spawn(async move {
         loop {
             tokio::time::sleep(every).await;

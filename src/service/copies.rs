@@ -14,8 +14,8 @@ use purser_storage::{JournalStore, Row, Store, StoreError, codec};
 use tokio::sync::Mutex;
 
 use super::DataDir;
-use super::restore::keep_end;
-use crate::http::operator::{Copies, Copy, Listed};
+use super::restore::persist_log_end;
+use crate::http::operator::{Copies, Copy, ListedTransfer};
 use crate::revocations::RevocationLog;
 use crate::settlement::chain::TransferList;
 use crate::vault::document_backup;
@@ -32,7 +32,7 @@ pub struct LiveCopies {
     transfers: Arc<dyn TransferList>,
     revocations: Arc<RevocationLog>,
     /// One at a time: each writes as much as there is.
-    turn: Mutex<()>,
+    copy_lock: Mutex<()>,
 }
 
 impl LiveCopies {
@@ -55,13 +55,13 @@ impl LiveCopies {
             scratch,
             transfers,
             revocations,
-            turn: Mutex::new(()),
+            copy_lock: Mutex::new(()),
         }
     }
 
     /// Has a copy written and taken over: its file has no name any more, and goes with its handle.
     async fn made(&self, write: impl FnOnce(&Path) -> Result<u64, String> + Send + 'static) -> Result<Copy, String> {
-        let _turn = self.turn.lock().await;
+        let _turn = self.copy_lock.lock().await;
         let scratch = self.scratch.clone();
         let made = tokio::task::spawn_blocking(move || {
             let failed = |error: std::io::Error| format!("{}: {error}", scratch.display());
@@ -87,7 +87,7 @@ impl Copies for LiveCopies {
         Box::pin(async move {
             // Before the copy: what is revoked from here on may be in it, and is behind this place in the log.
             let end = self.revocations.end();
-            keep_end(&*self.store, end).await.map_err(|error| error.to_string())?;
+            persist_log_end(&*self.store, end).await.map_err(|error| error.to_string())?;
             self.made(move |path| store.backup(path).map_err(|error| error.to_string()))
                 .await
         })
@@ -106,11 +106,11 @@ impl Copies for LiveCopies {
         })
     }
 
-    fn transfers(&self, network: Network, after: u64) -> BoxFuture<'_, Result<Vec<Listed>, String>> {
+    fn transfers(&self, network: Network, after: u64) -> BoxFuture<'_, Result<Vec<ListedTransfer>, String>> {
         Box::pin(async move {
-            let page = self.transfers.listed(network, after, PAGE).await;
+            let page = self.transfers.transfers_after(network, after, PAGE).await;
             let page = page.map_err(|error| error.to_string())?;
-            let listed = page.into_iter().map(|seen| Listed {
+            let listed = page.into_iter().map(|seen| ListedTransfer {
                 position: seen.position,
                 transaction: seen.transaction,
                 index: seen.index,
@@ -118,7 +118,7 @@ impl Copies for LiveCopies {
                 to: seen.to.address(),
                 atomic: seen.amount.atomic(),
                 at_ms: seen.at.0,
-                dropped: seen.dropped,
+                reorged: seen.reorged,
                 mark: seen.mark.map(hex::encode),
             });
             Ok(listed.collect())
@@ -153,6 +153,6 @@ pub fn documents_in(key: &[u8], row: &Row) -> Result<Vec<DocumentId>, StoreError
     if !key.starts_with(&table::entity(EntityKind::BankingApplication, &[])) {
         return Ok(Vec::new());
     }
-    let application: BankingApplication = codec::decode(&row.value).map_err(|e| StoreError::Damaged(e.to_string()))?;
+    let application: BankingApplication = codec::decode(&row.value).map_err(|e| StoreError::Corrupt(e.to_string()))?;
     Ok(application.documents.iter().map(|paper| paper.id).collect())
 }

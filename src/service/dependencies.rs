@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 use purser_actors::approval;
-use purser_actors::breaker::Rules;
-use purser_actors::engine::{EngineDeps, EngineSettings, Lost, Ports, ReconcilerDeps, RestoreWindow};
+use purser_actors::breaker::BreakerSettings;
+use purser_actors::engine::{EngineDeps, EngineSettings, LostHistory, Ports, ReconcilerDeps, RestoreWindow};
 use purser_actors::id::CardId;
 use purser_actors::kernel::outbox::RetryPolicy;
 use purser_actors::kernel::registry::ActivationLimits;
@@ -15,7 +15,7 @@ use purser_actors::money::Cents;
 use purser_actors::port::{Clock, Entropy, ReconciliationLists};
 use purser_storage::{JournalStore, OpenError, Store, StoreLimits, StoreOptions};
 
-use super::chains::{self, Opened, SandboxWorld};
+use super::chains::{self, Opened, SandboxHandles};
 use super::{DataDir, ServiceError, key_check};
 use crate::agent_wallet::paid_http_client::AgentWalletClient;
 use crate::agent_wallet::signer::SealedWalletSigner;
@@ -33,11 +33,11 @@ use crate::settlement::chain::{Blockhash, BlockhashSource, ChainParts};
 use crate::settlement::real::RealPorts;
 use crate::system::{SystemClock, SystemEntropy};
 use crate::vault::{CvvVault, DocumentStore, Vault};
-use crate::webhooks::WebhookPoster;
+use crate::webhooks::HttpWebhookSender;
 
 /// How often idle entities are looked for.
-const SWEEP_EVERY_MS: u64 = 5_000;
-const TIMERS_EVERY_MS: u64 = 500;
+const PASSIVATION_INTERVAL_MS: u64 = 5_000;
+const SCHEDULED_JOB_POLL_INTERVAL_MS: u64 = 500;
 /// How often rails, card issuer and bank in this process are asked what they have to tell.
 const PROVIDER_POLL_INTERVAL_MS: u64 = 500;
 /// What a paid call may take longer than any other: our own routes wait for the chain first.
@@ -47,23 +47,23 @@ const QUARANTINE_AFTER: u32 = 5;
 /// Tries to prepare or send a payment before it is released or counts as unknown.
 const PREPARE_ATTEMPTS: u32 = 3;
 /// Deliveries of one family that run at once.
-const DELIVERIES_MAX: usize = 20_000;
+const MAX_DELIVERIES: usize = 20_000;
 /// How often it is looked whether another process has let go of the store, and the pause between two looks.
-const LOCK_LOOKS: u32 = 20;
-const LOCK_PAUSE: Duration = Duration::from_millis(100);
+const LOCK_ATTEMPTS: u32 = 20;
+const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The store's sizes and times from the settings.
 pub fn store_limits(config: &Config) -> StoreLimits {
     let storage = &config.storage;
     StoreLimits {
         segment_bytes: storage.segment_bytes,
-        sled_cache_bytes: storage.cache_bytes,
+        sled_cache_bytes: storage.snapshot_cache_bytes,
         apply_interval_ms: storage.apply_interval_ms,
         // What lives for a second or two (an order under way, a card that is not ready) never reaches the snapshots.
-        apply_bytes: storage.lag_limit_bytes / 4,
+        apply_bytes: storage.max_lag_bytes / 4,
         retention_ms: u64::from(storage.retention_days) * 24 * 3_600_000,
         retention_bytes: storage.retention_bytes,
-        lag_limit_bytes: storage.lag_limit_bytes,
+        lag_limit_bytes: storage.max_lag_bytes,
         ..StoreLimits::sandbox()
     }
 }
@@ -85,10 +85,10 @@ pub fn open_store(config: &Config, data: &DataDir) -> Result<Arc<JournalStore>, 
 ///
 /// # Errors
 /// As [`open_store`]; another process has it all the same.
-pub async fn take_store(config: &Config, data: &DataDir) -> Result<Arc<JournalStore>, ServiceError> {
-    for _ in 1..LOCK_LOOKS {
+pub async fn open_store_with_retry(config: &Config, data: &DataDir) -> Result<Arc<JournalStore>, ServiceError> {
+    for _ in 1..LOCK_ATTEMPTS {
         match open_store(config, data) {
-            Err(ServiceError::Open(OpenError::Locked(_))) => tokio::time::sleep(LOCK_PAUSE).await,
+            Err(ServiceError::Open(OpenError::Locked(_))) => tokio::time::sleep(LOCK_RETRY_INTERVAL).await,
             opened => return opened,
         }
     }
@@ -102,7 +102,7 @@ pub struct Dependencies {
     /// Who makes what is sold: the sandbox's, but for those that the settings put elsewhere.
     pub providers: Providers,
     /// The sandbox's own, for its desk; only there.
-    pub sandbox: Option<SandboxWorld>,
+    pub sandbox: Option<SandboxHandles>,
     /// The ports of the real chains; only there.
     pub real: Option<Arc<RealPorts>>,
     /// Keeps what they upload.
@@ -116,7 +116,7 @@ pub struct Dependencies {
     /// Makes the calls that they pay for.
     pub paid_http_client: Arc<AgentWalletClient>,
     /// Posts events to endpoints.
-    pub webhook_sender: Arc<WebhookPoster>,
+    pub webhook_sender: Arc<HttpWebhookSender>,
     /// Now, for the service and its providers.
     pub clock: Arc<dyn Clock>,
     /// Now, for wallets, what they sign and the chains: nobody moves it.
@@ -149,7 +149,7 @@ pub async fn open_dependencies(
     let machine: Arc<dyn Clock> = Arc::new(SystemClock);
     let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
     let directory = data.sandbox();
-    let moved = SandboxClock::open(&directory).map_err(|e| ServiceError::Part("the sandbox's time", e.to_string()))?;
+    let moved = SandboxClock::open(&directory).map_err(|e| ServiceError::Component("the sandbox's time", e.to_string()))?;
     let moved = config.is_sandbox().then(|| Arc::new(moved));
     let clock: Arc<dyn Clock> = match &moved {
         Some(moved) => moved.clone(),
@@ -163,20 +163,20 @@ pub async fn open_dependencies(
     } = chains::open(config, (&directory, store), (&clock, &machine), &entropy).await?;
     let providers = connect::connect(&config.providers, providers)
         .await
-        .map_err(|e| ServiceError::Part("a provider", e))?;
+        .map_err(|e| ServiceError::Component("a provider", e))?;
     let vault = Arc::new(open_vault(config, data, &**store, entropy.clone()).await?);
     let wallets = SealedWalletSigner::new(vault.clone(), chains.clone(), machine.clone());
     let outbound = OutboundClient::new(config.outbound.policy(), config.outbound.limits())
-        .map_err(|e| ServiceError::Part("the HTTP client", e.to_string()))?;
+        .map_err(|e| ServiceError::Component("the HTTP client", e.to_string()))?;
     let posting = OutboundClient::new(
         config.outbound.policy(),
         config.webhooks.limits(config.outbound.limits()),
     )
-    .map_err(|e| ServiceError::Part("the HTTP client", e.to_string()))?;
-    let poster = WebhookPoster::new(posting, vault.clone(), machine.clone());
-    let calling = AgentWalletClient::new(outbound, vault.clone(), config.outbound.max_body_bytes);
+    .map_err(|e| ServiceError::Component("the HTTP client", e.to_string()))?;
+    let poster = HttpWebhookSender::new(posting, vault.clone(), machine.clone());
+    let calling = AgentWalletClient::new(outbound, vault.clone(), config.outbound.max_response_body_bytes);
     let documents = DocumentStore::open(data.documents(), vault.clone(), entropy.clone())
-        .map_err(|e| ServiceError::Part("the documents", e.to_string()))?;
+        .map_err(|e| ServiceError::Component("the documents", e.to_string()))?;
     let cvvs = key_check::open_cvvs(&data.cvv_keys(), &**store, entropy.clone(), clock.now()).await?;
     Ok(Dependencies {
         chains,
@@ -204,14 +204,14 @@ async fn open_vault(
     store: &dyn Store,
     entropy: Arc<dyn Entropy>,
 ) -> Result<Vault, ServiceError> {
-    let failed = |e: crate::vault::VaultError| ServiceError::Part("the vault", e.to_string());
-    let keys = match config.identity.secret_key_file.as_os_str().is_empty() {
+    let failed = |e: crate::vault::VaultError| ServiceError::Component("the vault", e.to_string());
+    let keys = match config.identity.vault_key_file.as_os_str().is_empty() {
         true => data.vault_keys(),
-        false => config.identity.secret_key_file.clone(),
+        false => config.identity.vault_key_file.clone(),
     };
     let sample = store.scan(&[table::VAULT], None, 1).await?.pop();
     // A file that the settings name is made by nobody but who named it: a mistyped path must not get keys of its own.
-    let may_make = sample.is_none() && config.identity.secret_key_file.as_os_str().is_empty();
+    let may_make = sample.is_none() && config.identity.vault_key_file.as_os_str().is_empty();
     let vault = Vault::from_file(&keys, may_make, entropy).map_err(failed)?;
     if let Some((key, row)) = sample
         && let Some(id) = key.last_chunk::<16>()
@@ -229,7 +229,7 @@ pub fn engine_deps(
     config: &Config,
     store: Arc<dyn Store>,
     world: &Dependencies,
-    (lost, restored): (Option<Lost>, Option<RestoreWindow>),
+    (lost, restored): (Option<LostHistory>, Option<RestoreWindow>),
 ) -> EngineDeps {
     let providers = &world.providers;
     EngineDeps {
@@ -242,16 +242,16 @@ pub fn engine_deps(
             gift_cards: Arc::new(SealingGiftCards::new(providers.gift_cards.clone(), world.vault.clone())),
             shredder: Arc::new(world.cvvs.clone()),
             identity_check: providers.identity_check.clone(),
-            card_accounts: providers.accounts.clone(),
-            rails: Arc::new(SealingPayouts::new(providers.rails.clone(), world.vault.clone())),
+            issuer_accounts: providers.accounts.clone(),
+            payout_rails: Arc::new(SealingPayouts::new(providers.payouts.clone(), world.vault.clone())),
             card_balances: providers.deposits.clone(),
-            program: Arc::new(SealingReloadableCards::new(
-                providers.program.clone(),
+            reloadable_cards: Arc::new(SealingReloadableCards::new(
+                providers.reloadable_cards.clone(),
                 world.vault.clone(),
             )),
             bridge: providers.bridge.clone(),
-            custody: world.wallets.clone(),
-            calls: world.paid_http_client.clone(),
+            wallet_signer: world.wallets.clone(),
+            paid_http: world.paid_http_client.clone(),
             webhooks: world.webhook_sender.clone(),
             bank: Arc::new(SealingBank::new(
                 providers.bank.clone(),
@@ -259,9 +259,9 @@ pub fn engine_deps(
                 world.documents.clone(),
             )),
         },
-        lost,
+        lost_history: lost,
         restored,
-        reconciling: Some(reconciler_deps(config, world)),
+        reconciler: Some(reconciler_deps(config, world)),
         settings: engine_settings(config),
     }
 }
@@ -273,7 +273,7 @@ pub fn reconciler_deps(config: &Config, world: &Dependencies) -> ReconcilerDeps 
             treasury: Some(world.chains.treasury.clone()),
             providers: world.providers.lists.clone(),
         },
-        pace: config.reconciliation.pace(),
+        settings: config.reconciliation.pace(),
     }
 }
 
@@ -287,53 +287,53 @@ pub fn engine_settings(config: &Config) -> EngineSettings {
         .all(|outside| outside.url.is_empty())
     {
         true => PROVIDER_POLL_INTERVAL_MS,
-        false => config.payouts.reports_every_seconds.saturating_mul(1_000),
+        false => config.payouts.provider_poll_interval_seconds.saturating_mul(1_000),
     };
     EngineSettings {
         limits: ActivationLimits {
-            max_active: engine.resident_max,
+            max_active: engine.max_active_entities,
             passivate_after_ms: engine.passivate_after_ms,
             restart_ms: 10,
             restart_max_ms: 1_000,
             quarantine_after: QUARANTINE_AFTER,
         },
         retry: RetryPolicy {
-            max_concurrent: DELIVERIES_MAX,
-            initial_backoff_ms: engine.backoff_first_ms,
-            max_backoff_ms: engine.backoff_last_ms,
+            max_concurrent: MAX_DELIVERIES,
+            initial_backoff_ms: engine.initial_backoff_ms,
+            max_backoff_ms: engine.max_backoff_ms,
             max_attempts: engine.max_attempts,
         },
-        in_flight_max: engine.max_in_flight,
-        in_flight_per_payer_max: engine.max_settlements_per_payer,
+        max_in_flight: engine.max_paid_calls_in_flight,
+        max_in_flight_per_payer: engine.max_paid_calls_per_payer,
         caps: config.caps.daily_caps(),
         intl_prices: config.products.intl_prepaid_card.prices(Cents::new(100)),
-        settle_timeout_ms: engine.settle_timeout_ms,
-        paid_call_timeout_ms: config.outbound.timeout_ms.saturating_add(LOCAL_CALL_EXTRA_MS),
+        settle_timeout_ms: engine.settlement_timeout_ms,
+        paid_call_timeout_ms: config.outbound.response_timeout_ms.saturating_add(LOCAL_CALL_EXTRA_MS),
         prepare_attempts: PREPARE_ATTEMPTS,
-        watch_every_ms: engine.watch_every_ms,
-        issuer_timeout_ms: engine.settle_timeout_ms,
-        payouts: config.payouts.engine_settings(engine.settle_timeout_ms, told_every_ms),
+        watch_every_ms: engine.chain_poll_interval_ms,
+        issuer_timeout_ms: engine.settlement_timeout_ms,
+        payouts: config.payouts.engine_settings(engine.settlement_timeout_ms, told_every_ms),
         webhooks: config.webhooks.engine_settings(),
-        giving: approval::Limits {
-            each_max: config.operator.alone_max_usd,
-            day_max: config.operator.alone_day_max_usd,
-            open_ms: config.operator.approval_open_hours.saturating_mul(3_600_000),
+        approvals: approval::ApprovalLimits {
+            max_per_action: config.operator.alone_max_usd,
+            max_per_day: config.operator.alone_day_max_usd,
+            validity_ms: config.operator.approval_open_hours.saturating_mul(3_600_000),
         },
-        lines: Rules {
-            failures_max: engine.line_failures,
-            try_every_ms: engine.line_try_every_seconds.saturating_mul(1_000),
+        breaker: BreakerSettings {
+            max_failures: engine.line_failures,
+            probe_interval_ms: engine.line_try_every_seconds.saturating_mul(1_000),
             // Two pauses between tries, and the time that a try takes.
-            silence_ms: engine
-                .backoff_last_ms
+            stale_after_ms: engine
+                .max_backoff_ms
                 .saturating_mul(2)
                 .saturating_add(engine.line_try_every_seconds.saturating_mul(2_000))
-                .saturating_add(engine.settle_timeout_ms),
+                .saturating_add(engine.settlement_timeout_ms),
         },
         not_offered: purser_actors::product::ProductLine::ALL.map(|line| !config.products.of(line).available),
         late_after_ms: engine.late_after_minutes.saturating_mul(60_000),
-        card_credit_patience_ms: engine.card_credit_patience_seconds.saturating_mul(1_000),
-        sweep_every_ms: SWEEP_EVERY_MS,
-        timers_every_ms: TIMERS_EVERY_MS,
+        card_credit_timeout_ms: engine.issuer_credit_timeout_seconds.saturating_mul(1_000),
+        sweep_every_ms: PASSIVATION_INTERVAL_MS,
+        timers_every_ms: SCHEDULED_JOB_POLL_INTERVAL_MS,
     }
 }
 
@@ -393,13 +393,13 @@ mod tests {
             last_valid_block_height: u64::from(hash),
             age_ms,
         };
-        *source.0.lock() = Some(new(1, Blockhash::OLDEST_MS));
+        *source.0.lock() = Some(new(1, Blockhash::MAX_AGE_MS));
         let first = recent.recent().unwrap();
         assert_eq!((first.blockhash, first.last_valid_block_height), ([1; 32], 1));
         assert!(Arc::ptr_eq(&first, &recent.recent().unwrap()), "its text is made once");
         *source.0.lock() = Some(new(2, 0));
         assert_eq!(recent.recent().unwrap().blockhash, [2; 32]);
-        *source.0.lock() = Some(new(2, Blockhash::OLDEST_MS + 1));
+        *source.0.lock() = Some(new(2, Blockhash::MAX_AGE_MS + 1));
         assert!(recent.recent().is_none());
     }
 }

@@ -12,7 +12,7 @@ use crate::http::health::Readiness;
 use crate::settlement::real::RealPorts;
 
 /// Stopping or serving, and a store that has not failed.
-pub(super) struct Health {
+pub(super) struct HealthCheck {
     engine: Engine,
     serving: Arc<AtomicBool>,
     store: Arc<JournalStore>,
@@ -20,7 +20,7 @@ pub(super) struct Health {
     chains: Option<Arc<RealPorts>>,
 }
 
-impl Health {
+impl HealthCheck {
     pub(super) fn of(
         engine: &Engine,
         serving: &Arc<AtomicBool>,
@@ -36,7 +36,7 @@ impl Health {
     }
 }
 
-impl Readiness for Health {
+impl Readiness for HealthCheck {
     fn ready(&self) -> Result<(), &'static str> {
         if self.store.has_failed() {
             return Err("storage");
@@ -52,12 +52,12 @@ impl Readiness for Health {
     }
 
     fn not_sold(&self) -> Vec<&'static str> {
-        let closed = ProductLine::ALL.into_iter().filter(|line| !self.engine.is_open(*line));
+        let closed = ProductLine::ALL.into_iter().filter(|line| !self.engine.is_line_open(*line));
         closed.map(ProductLine::name).collect()
     }
 
     fn networks_down(&self) -> Vec<(&'static str, Cow<'static, str>)> {
-        let down = self.chains.as_ref().map(|ports| ports.not_taking_payments());
+        let down = self.chains.as_ref().map(|ports| ports.blocked_networks());
         let named = down.unwrap_or_default().into_iter();
         named.map(|(network, why)| (network.name(), why)).collect()
     }

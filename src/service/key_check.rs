@@ -18,7 +18,7 @@ const PAGE: usize = 1_000;
 /// Every sealed record names its key; one that is not on the ring stops the start, whosever record it is. What was said for a
 /// spend lies in pieces, of which the first names it.
 pub(super) async fn check_all_keys(vault: &Vault, store: &dyn Store) -> Result<(), ServiceError> {
-    let failed = |e: VaultError| ServiceError::Part("the vault", e.to_string());
+    let failed = |e: VaultError| ServiceError::Component("the vault", e.to_string());
     let ring = vault.keys();
     // Pieces are large.
     for (table, page) in [(table::VAULT, PAGE), (table::HTTP_RECORD, PAGE / 20)] {
@@ -53,7 +53,7 @@ pub(super) async fn open_cvvs(
     entropy: Arc<dyn Entropy>,
     now: Timestamp,
 ) -> Result<CvvVault, ServiceError> {
-    let failed = |e: VaultError| ServiceError::Part("the keys of CVVs", format!("{}: {e}", keys.display()));
+    let failed = |e: VaultError| ServiceError::Component("the keys of CVVs", format!("{}: {e}", keys.display()));
     let cvvs = CvvVault::open(keys, entropy).map_err(failed)?;
     let (mut after, mut used) = (None, 0);
     loop {

@@ -15,7 +15,7 @@ use crate::http::callable::CallableState;
 use crate::http::rate_limit::RateLimiter;
 use crate::http::{
     agent_wallet, banking, card_refresh, cards, gift_card_orders, gift_cards, intl_orders, merchants, payouts,
-    recipients, redeem, reloadable_cards, steering, top_ups,
+    recipients, redeem, reloadable_cards, card_actions, top_ups,
 };
 
 /// The rooms together.
@@ -50,7 +50,7 @@ impl ProductRoutes {
 
     /// What goes on with cards after they are made: their news, and the balance that reloadable ones spend.
     fn add_card_routes(self, house: &AppState, checkout: &Arc<Checkout>) -> Self {
-        let (config, world) = (&house.config, &house.world);
+        let (config, world) = (&house.config, &house.deps);
         let refresh = card_refresh::CardRefreshState {
             engine: house.engine.clone(),
             max_body_bytes: config.server.max_body_bytes,
@@ -69,7 +69,7 @@ impl ProductRoutes {
             public_url: house.public_url.clone(),
             max_body_bytes: config.server.max_body_bytes,
             body_timeout: config.server.body_timeout(),
-            payment_token_reads_earlier: config.identity.payment_token_reads_cards,
+            payment_token_reads_earlier: config.identity.payment_token_can_read_cards,
         };
         let reloadables = Arc::new(reloadables);
         self.add(
@@ -82,7 +82,7 @@ impl ProductRoutes {
             reloadable_cards::ApiDoc::openapi(),
             &[],
         )
-        .add(steering::router(reloadables), steering::ApiDoc::openapi(), &[])
+        .add(card_actions::router(reloadables), card_actions::ApiDoc::openapi(), &[])
         .add(
             top_ups::router(Arc::new(top_ups)),
             top_ups::ApiDoc::openapi(),
@@ -92,15 +92,15 @@ impl ProductRoutes {
 
     /// Payouts, whom they go to, and the page of who gets one.
     fn add_payout_routes(self, house: &AppState, checkout: &Arc<Checkout>) -> Self {
-        let (config, world) = (&house.config, &house.world);
+        let (config, world) = (&house.config, &house.deps);
         let payouts = payouts::PayoutState {
             checkout: checkout.clone(),
             push_to_card: config.products.push_to_card.clone(),
             bank_payment: config.products.bank_payment.clone(),
             app_payment: config.products.app_payment.clone(),
             engine: house.engine.clone(),
-            forms: checkout.answers.forms.clone(),
-            payment_token_reads_earlier: config.identity.payment_token_reads_cards,
+            form_links: checkout.response_writer.form_links.clone(),
+            payment_token_reads_earlier: config.identity.payment_token_can_read_cards,
         };
         let recipients = recipients::RecipientState {
             engine: house.engine.clone(),
@@ -109,9 +109,9 @@ impl ProductRoutes {
         };
         let redeem = redeem::RedeemState {
             engine: house.engine.clone(),
-            forms: checkout.answers.forms.clone(),
+            form_links: checkout.response_writer.form_links.clone(),
             vault: world.vault.clone(),
-            rails: world.providers.rails.clone(),
+            payouts: world.providers.payouts.clone(),
             product: config.products.push_to_card.clone(),
             clock: world.clock.clone(),
             body_timeout: config.server.body_timeout(),
@@ -132,23 +132,23 @@ impl ProductRoutes {
 
 /// The managed wallet's callable functions.
 fn agent_wallets(house: &AppState) -> agent_wallet::AgentWalletState {
-    let (config, world) = (&house.config, &house.world);
+    let (config, world) = (&house.config, &house.deps);
     let pay_to = &config.payment.pay_to;
     // What comes before and after the wait takes its time too.
-    let rest = config.outbound.timeout_ms.saturating_add(5_000);
+    let rest = config.outbound.response_timeout_ms.saturating_add(5_000);
     let patience = config.server.request_timeout_ms.saturating_sub(rest);
     agent_wallet::AgentWalletState {
         callables: callables(house),
         wallets: world.wallets.clone(),
-        calling: world.paid_http_client.clone(),
+        paid_http_client: world.paid_http_client.clone(),
         vault: world.vault.clone(),
         clock: world.clock.clone(),
         entropy: world.entropy.clone(),
         limits: config.agent_wallet.default_caps(),
-        ceiling: RateLimiter::new(&config.agent_wallet.rate_limit(&config.limits)),
+        rate_limiter: RateLimiter::new(&config.agent_wallet.rate_limit(&config.limits)),
         own_addresses: OwnAddresses::of(Network::ALL.into_iter().filter_map(|n| pay_to.wallet(n))),
         public_url: house.public_url.clone(),
-        patience: Duration::from_millis(patience),
+        response_timeout: Duration::from_millis(patience),
     }
 }
 
@@ -166,28 +166,28 @@ fn bank(house: &AppState, checkout: &Checkout) -> banking::BankingState {
     let config = &house.config;
     banking::BankingState {
         callables: callables(house),
-        countries: config.service.countries.clone(),
+        countries: config.availability.countries.clone(),
         product: config.products.bank_payment.clone(),
         prices: checkout.prices.clone(),
-        vault: house.world.vault.clone(),
-        documents: house.world.documents.clone(),
-        clock: house.world.clock.clone(),
-        entropy: house.world.entropy.clone(),
+        vault: house.deps.vault.clone(),
+        documents: house.deps.documents.clone(),
+        clock: house.deps.clock.clone(),
+        entropy: house.deps.entropy.clone(),
     }
 }
 
 /// Opens every room.
 pub(super) fn open(house: &AppState, checkout: &Arc<Checkout>) -> ProductRoutes {
-    let (config, world) = (&house.config, &house.world);
+    let (config, world) = (&house.config, &house.deps);
     let usa = cards::CardState {
         checkout: checkout.clone(),
         product: config.products.usa_prepaid_card.clone(),
         engine: house.engine.clone(),
         vault: world.vault.clone(),
         cvvs: world.cvvs.clone(),
-        program: world.providers.program.clone(),
+        reloadable_cards: world.providers.reloadable_cards.clone(),
         issuer: world.providers.issuer.clone(),
-        payment_token_reads_earlier: config.identity.payment_token_reads_cards,
+        payment_token_reads_earlier: config.identity.payment_token_can_read_cards,
     };
     let international = intl_orders::IntlOrderState {
         checkout: checkout.clone(),
@@ -195,19 +195,19 @@ pub(super) fn open(house: &AppState, checkout: &Arc<Checkout>) -> ProductRoutes 
         engine: house.engine.clone(),
         max_body_bytes: config.server.max_body_bytes,
         body_timeout: config.server.body_timeout(),
-        payment_token_reads_earlier: config.identity.payment_token_reads_cards,
+        payment_token_reads_earlier: config.identity.payment_token_can_read_cards,
     };
     let gifts = gift_cards::GiftCardSearchState {
         catalog: world.providers.gift_cards.clone(),
         countries: config.products.gift_card.countries.clone(),
-        most: config.products.gift_card.fee_rate,
-        patience: Duration::from_millis(config.engine.settle_timeout_ms),
+        max_fee_rate: config.products.gift_card.fee_rate,
+        catalog_timeout: Duration::from_millis(config.engine.settlement_timeout_ms),
     };
     let gift_orders = gift_card_orders::GiftCardOrderState {
         checkout: checkout.clone(),
         product: config.products.gift_card.clone(),
         catalog: world.providers.gift_cards.clone(),
-        patience: Duration::from_millis(config.engine.settle_timeout_ms),
+        catalog_timeout: Duration::from_millis(config.engine.settlement_timeout_ms),
     };
     let empty = ProductRoutes {
         routes: Router::new(),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use purser_actors::engine::{Engine, Lost, RestoreWindow};
+use purser_actors::engine::{Engine, LostHistory, RestoreWindow};
 use purser_actors::id::{Network, Wallet};
 use purser_actors::kernel::event_record::rfc3339;
 use purser_actors::kernel::table;
@@ -16,15 +16,15 @@ use tokio::sync::oneshot;
 use super::dependencies::Dependencies;
 use super::{DataDir, ServiceError};
 use crate::config::Config;
-use crate::revocations::{self, Entry, Place, RevocationLog};
-use crate::settlement::chain::{ChainParts, Listed};
+use crate::revocations::{self, Entry, LogPosition, RevocationLog};
+use crate::settlement::chain::{ChainParts, ListedTransfer};
 use crate::system::SystemClock;
 use crate::verify::{ChainList, ChainTransfer};
 
 /// What the engine must know of a restore. Clocks differ a little, and what the lost history had signed can land for a
 /// while: the span is that much wider at both ends.
 pub fn restore_window(config: &Config, mark: Option<RestoreMarker>, ahead_ms: u64) -> Option<RestoreWindow> {
-    let quiet_ms = config.engine.restored_quiet_seconds.saturating_mul(1_000);
+    let quiet_ms = config.engine.restore_pause_seconds.saturating_mul(1_000);
     mark.map(|mark| RestoreWindow {
         since: Timestamp(mark.backed_up_at_ms.saturating_sub(quiet_ms)),
         // By the service's time, which may be ahead of the chains'.
@@ -35,9 +35,9 @@ pub fn restore_window(config: &Config, mark: Option<RestoreMarker>, ahead_ms: u6
 
 /// The time of which a restore has lost the history, by the chains' clocks: what landed in it and is in no book may have bought
 /// something. Nothing that was signed before the restore can land once the quiet time is over.
-pub fn lost(config: &Config, mark: Option<RestoreMarker>) -> Option<Lost> {
-    let quiet_ms = config.engine.restored_quiet_seconds.saturating_mul(1_000);
-    mark.map(|mark| Lost {
+pub fn lost(config: &Config, mark: Option<RestoreMarker>) -> Option<LostHistory> {
+    let quiet_ms = config.engine.restore_pause_seconds.saturating_mul(1_000);
+    mark.map(|mark| LostHistory {
         since: Timestamp(mark.backed_up_at_ms),
         restored: Timestamp(mark.restored_at_ms),
         until: Timestamp(mark.restored_at_ms).plus_ms(quiet_ms),
@@ -55,37 +55,37 @@ async fn name_of(store: &dyn Store) -> Result<Option<String>, ServiceError> {
     Ok(row.map(|row| String::from_utf8_lossy(&row.value).into_owned()))
 }
 
-async fn end_of(store: &dyn Store) -> Result<Option<Place>, ServiceError> {
+async fn end_of(store: &dyn Store) -> Result<Option<LogPosition>, ServiceError> {
     let row = store.read(&table::meta(END)).await?;
-    Ok(row.and_then(|row| Place::from_bytes(&row.value)))
+    Ok(row.and_then(|row| LogPosition::from_bytes(&row.value)))
 }
 
 /// Keeps in the store where its log of revocations ends now, so that a backup tells which logs go on from it.
 ///
 /// # Errors
 /// When the store fails.
-pub async fn keep_end(store: &dyn Store, end: Place) -> Result<(), ServiceError> {
+pub async fn persist_log_end(store: &dyn Store, end: LogPosition) -> Result<(), ServiceError> {
     put(store, table::meta(END), end.to_bytes().to_vec()).await
 }
 
 /// What a log says of the time behind a restored store.
 #[derive(Clone, Copy, Debug)]
-pub enum Known<'a> {
+pub enum LogCoverage<'a> {
     /// It goes on from where the store's own log ended: what came behind that, and nothing before it was lost.
-    All(&'a [Entry]),
+    Complete(&'a [Entry]),
     /// It does not, or there is none: what is in it may be only a part.
-    Part(&'a [Entry]),
+    Partial(&'a [Entry]),
 }
 
 /// What a log says of the time behind this store.
 ///
 /// # Errors
 /// When the store fails.
-pub async fn known<'a>(store: &dyn Store, found: &'a revocations::Read) -> Result<Known<'a>, ServiceError> {
+pub async fn log_coverage<'a>(store: &dyn Store, found: &'a revocations::LogContents) -> Result<LogCoverage<'a>, ServiceError> {
     let (name, end) = (name_of(store).await?, end_of(store).await?);
     let own = name.is_some_and(|name| found.store() == Some(&*name));
-    let behind = end.filter(|_| own).and_then(|end| found.behind(end));
-    Ok(behind.map_or(Known::Part(&found.entries), Known::All))
+    let behind = end.filter(|_| own).and_then(|end| found.entries_after(end));
+    Ok(behind.map_or(LogCoverage::Partial(&found.entries), LogCoverage::Complete))
 }
 
 /// Opens the log of revocations, begins one where there is none that the store goes on with, and after a restore ends again what it
@@ -100,7 +100,7 @@ pub async fn revocations(
     data: &DataDir,
     entropy: &dyn Entropy,
 ) -> Result<(Arc<RevocationLog>, Timestamp), ServiceError> {
-    let failed = |e: revocations::LogError| ServiceError::Part("the log of revocations", e.to_string());
+    let failed = |e: revocations::LogError| ServiceError::Component("the log of revocations", e.to_string());
     let path = data.revocations();
     let found = revocations::read(&path).map_err(failed)?;
     let name = name_of(store).await?;
@@ -108,18 +108,18 @@ pub async fn revocations(
         && name != other
     {
         let error = format!("{} is of another store", path.display());
-        return Err(ServiceError::Part("the log of revocations", error));
+        return Err(ServiceError::Component("the log of revocations", error));
     }
-    let known = known(store, &found).await?;
+    let known = log_coverage(store, &found).await?;
     let begun = match mark {
         Some(mark) => {
-            say_held(engine, mark).await?;
-            begin(engine, mark, known).await?
+            log_paused_withdrawals(engine, mark).await?;
+            reapply_revocations(engine, mark, known).await?
         }
         None => Timestamp(0),
     };
     // A store that has not kept a place yet is new, or was never restored, and trusts the log beside it.
-    let goes_on = matches!(known, Known::All(_)) || (mark.is_none() && end_of(store).await?.is_none());
+    let goes_on = matches!(known, LogCoverage::Complete(_)) || (mark.is_none() && end_of(store).await?.is_none());
     let now = SystemClock.now().0;
     let log = match (goes_on, found.store()) {
         (true, _) | (false, None) => {
@@ -128,21 +128,21 @@ pub async fn revocations(
             }
             let name = match name.as_deref().or(found.store()) {
                 Some(name) => name.to_owned(),
-                None => revocations::new_name(entropy),
+                None => revocations::generate_store_name(entropy),
             };
             put(store, table::meta(NAME), name.clone().into_bytes()).await?;
             RevocationLog::open(&path, &found, &name, now).map_err(failed)?
         }
         (false, Some(name)) => {
-            let aside = revocations::set_aside(&path, now).map_err(failed)?;
+            let aside = revocations::move_aside(&path, now).map_err(failed)?;
             tracing::error!(
                 aside = %aside.display(),
                 "the log of revocations is not the one that this store goes on with: it was set aside, and another begins"
             );
-            RevocationLog::open(&path, &revocations::Read::default(), name, now).map_err(failed)?
+            RevocationLog::open(&path, &revocations::LogContents::default(), name, now).map_err(failed)?
         }
     };
-    keep_end(store, log.end()).await?;
+    persist_log_end(store, log.end()).await?;
     if let Some(since) = engine.suspended_since() {
         tracing::warn!(
             since = %rfc3339(since),
@@ -153,8 +153,8 @@ pub async fn revocations(
 }
 
 /// Tells the log, at the first start after a restore, what waits because of it and for how long.
-async fn say_held(engine: &Engine, mark: RestoreMarker) -> Result<(), ServiceError> {
-    if engine.has_begun(Timestamp(mark.restored_at_ms)).await? {
+async fn log_paused_withdrawals(engine: &Engine, mark: RestoreMarker) -> Result<(), ServiceError> {
+    if engine.has_started(Timestamp(mark.restored_at_ms)).await? {
         return Ok(());
     }
     let backed_up = rfc3339(Timestamp(mark.backed_up_at_ms));
@@ -175,34 +175,34 @@ async fn say_held(engine: &Engine, mark: RestoreMarker) -> Result<(), ServiceErr
 ///
 /// # Errors
 /// When the log names nothing, or the store fails.
-pub async fn begin(engine: &Engine, mark: RestoreMarker, log: Known<'_>) -> Result<Timestamp, ServiceError> {
+pub async fn reapply_revocations(engine: &Engine, mark: RestoreMarker, log: LogCoverage<'_>) -> Result<Timestamp, ServiceError> {
     let restored = Timestamp(mark.restored_at_ms);
     match log {
-        Known::All(_) if engine.has_begun(restored).await? => {}
-        Known::All(_) | Known::Part(_) => replay(engine, log).await?,
+        LogCoverage::Complete(_) if engine.has_started(restored).await? => {}
+        LogCoverage::Complete(_) | LogCoverage::Partial(_) => replay(engine, log).await?,
     }
-    let all = matches!(log, Known::All(_));
-    Ok(engine.begin_restored(restored, all).await?)
+    let all = matches!(log, LogCoverage::Complete(_));
+    Ok(engine.start_restored(restored, all).await?)
 }
 
 /// Ends again what was ended, and leaves each account as it was last left. A log that is only a part thaws nothing: the account may
 /// have been frozen again since.
-async fn replay(engine: &Engine, log: Known<'_>) -> Result<(), ServiceError> {
-    let (Known::All(entries) | Known::Part(entries)) = log;
-    let thaws = matches!(log, Known::All(_));
+async fn replay(engine: &Engine, log: LogCoverage<'_>) -> Result<(), ServiceError> {
+    let (LogCoverage::Complete(entries) | LogCoverage::Partial(entries)) = log;
+    let thaws = matches!(log, LogCoverage::Complete(_));
     let mut accounts = BTreeMap::new();
-    let wrong = |what: &str| ServiceError::Part("the log of revocations", format!("{what} is no name of anything"));
+    let wrong = |what: &str| ServiceError::Component("the log of revocations", format!("{what} is no name of anything"));
     for entry in entries {
         match entry {
             Entry::Session(id) => engine.end_session(id.parse().map_err(|_| wrong(id))?).await?,
-            Entry::ApiKey(_) if mutants::is_enabled(Mutant::KeyRevived) => {}
+            Entry::ApiKey(_) if mutants::is_enabled(Mutant::RevokedKeyAccepted) => {}
             Entry::ApiKey(id) => engine.end_api_key(id.parse().map_err(|_| wrong(id))?).await?,
             Entry::OperatorToken(hash) => {
                 let mut bytes = [0; 32];
                 hex::decode_to_slice(hash, &mut bytes).map_err(|_| wrong(hash))?;
                 engine.end_token(&bytes).await?;
             }
-            Entry::Frozen { .. } if mutants::is_enabled(Mutant::FreezeForgotten) => {}
+            Entry::Frozen { .. } if mutants::is_enabled(Mutant::FreezeNotReplayed) => {}
             Entry::Frozen { account, message } => drop(accounts.insert(account, Some(message.clone()))),
             Entry::Unfrozen { account } => drop(accounts.insert(account, None)),
         }
@@ -211,7 +211,7 @@ async fn replay(engine: &Engine, log: Known<'_>) -> Result<(), ServiceError> {
     for (account, message) in accounts {
         let wallet: Wallet = account.parse().map_err(|_| wrong(account))?;
         let set = engine.set_frozen(wallet, message, None).await;
-        set.map_err(|denied| ServiceError::Part("the log of revocations", format!("{wallet}: {denied:?}")))?;
+        set.map_err(|denied| ServiceError::Component("the log of revocations", format!("{wallet}: {denied:?}")))?;
     }
     if !entries.is_empty() {
         tracing::info!(entries = entries.len(), "what the log of revocations names is so again");
@@ -233,7 +233,7 @@ pub(super) async fn put(store: &dyn Store, key: RowKey, value: Vec<u8>) -> Resul
     let committed = committed.await.unwrap_or(Err(CommitError::Stopped));
     committed
         .map(drop)
-        .map_err(|e| ServiceError::Part("the store's name", e.to_string()))
+        .map_err(|e| ServiceError::Component("the store's name", e.to_string()))
 }
 
 /// Transfers read at once.
@@ -244,14 +244,14 @@ const LIST_ATTEMPTS: u32 = 120;
 const LIST_RETRY: Duration = Duration::from_millis(500);
 
 /// The first page of a chain's list.
-async fn first_page(chains: &ChainParts, network: Network) -> Result<Vec<Listed>, PortError> {
+async fn first_page(chains: &ChainParts, network: Network) -> Result<Vec<ListedTransfer>, PortError> {
     for _ in 1..LIST_ATTEMPTS {
-        match chains.transfers.listed(network, 0, PAGE).await {
+        match chains.transfers.transfers_after(network, 0, PAGE).await {
             Err(error) if error.kind == ErrorKind::Temporary => tokio::time::sleep(LIST_RETRY).await,
             page => return page,
         }
     }
-    chains.transfers.listed(network, 0, PAGE).await
+    chains.transfers.transfers_after(network, 0, PAGE).await
 }
 
 /// What the chains say was paid, and stayed. Waits for a chain that cannot be read yet, for a minute at most.
@@ -267,18 +267,18 @@ pub async fn outgoing_since(world: &Dependencies) -> Result<ChainList, ServiceEr
         loop {
             let page = match after {
                 0 => first_page(chains, network).await,
-                _ => chains.transfers.listed(network, after, PAGE).await,
+                _ => chains.transfers.transfers_after(network, after, PAGE).await,
             };
-            let page = page.map_err(|e| ServiceError::Part("the chains' lists of transfers", e.to_string()))?;
+            let page = page.map_err(|e| ServiceError::Component("the chains' lists of transfers", e.to_string()))?;
             let Some(last) = page.last() else { break };
             after = last.position;
-            for seen in page.into_iter().filter(|t| !t.dropped) {
+            for seen in page.into_iter().filter(|t| !t.reorged) {
                 let list = if seen.from == ours {
-                    &mut all.left
+                    &mut all.sent
                 } else if seen.to == ours {
                     &mut all.received
                 } else {
-                    &mut all.elsewhere
+                    &mut all.external
                 };
                 list.push(ChainTransfer {
                     transaction: seen.transaction,

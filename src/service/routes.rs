@@ -53,7 +53,7 @@ use crate::stream::{Hub, StreamContext};
 /// Routes beside the shop's that HEAD must not reach: they make or hand out something.
 const HEAD_NOT_ALLOWED: &[&str] = &["/auth", "/get-auth-link", "/get-kyc-link", "/signup-status"];
 /// Verified tokens kept in memory.
-const TOKENS_REMEMBERED: usize = 100_000;
+const MAX_CACHED_TOKENS: usize = 100_000;
 
 /// Everything the routes are built from.
 pub(super) struct AppState {
@@ -63,12 +63,12 @@ pub(super) struct AppState {
     pub(super) journal: Arc<JournalStore>,
     pub(super) engine: Engine,
     pub(super) hub: Arc<Hub>,
-    pub(super) world: Dependencies,
+    pub(super) deps: Dependencies,
     pub(super) public_url: String,
     /// What no restore may bring back.
     pub(super) revocations: Arc<RevocationLog>,
     /// Nonces of before this are not ours any more: they may have been used in a history that a restore has lost.
-    pub(super) begun: Timestamp,
+    pub(super) nonces_valid_from: Timestamp,
 }
 
 /// Who may come in, and what they come in with.
@@ -76,13 +76,13 @@ struct AuthContext {
     origin: Origin,
     credentials: Arc<CredentialIssuer>,
     cookies: SessionCookies,
-    doorkeeper: Arc<TokenAuthenticator>,
+    authenticator: Arc<TokenAuthenticator>,
     nonces: Nonces,
     mpp: Arc<Mpp>,
-    forms: PayoutFormLinks,
+    form_links: PayoutFormLinks,
     api_keys: ApiKeyCodec,
     signups: SignupCodec,
-    arrivals: Arc<SignupWaiters>,
+    signup_waiters: Arc<SignupWaiters>,
 }
 
 /// The two sides of the edge.
@@ -101,22 +101,22 @@ pub(super) async fn build(house: AppState, readiness: Arc<dyn Readiness>) -> Res
     let config = &house.config;
     let entrance = auth_context(&house).await?;
     // First who may listen, then who listens: a revocation reaches the doorkeeper before its event reaches anybody.
-    house.store.subscribe(entrance.doorkeeper.clone());
+    house.store.subscribe(entrance.authenticator.clone());
     house.store.subscribe(house.hub.clone());
 
     let limiter = Arc::new(RateLimiter::new(&config.limits));
-    let payees = Payees::of(config, &house.world.chains)?;
+    let payees = Payees::of(config, &house.deps.chains)?;
     let sign_in = sign_in_routes(&house, &entrance, &payees);
     let till = checkout_setup::CheckoutParts {
         credentials: entrance.credentials.clone(),
         mpp: entrance.mpp.clone(),
-        forms: entrance.forms.clone(),
+        form_links: entrance.form_links.clone(),
     };
     let checkout = checkout_setup::open(&house, payees, limiter.clone(), till).await?;
     let metrics = metrics(&house, &limiter, &checkout);
     let shop = product_routes::open(&house, &checkout);
     let rooms = api_docs(config, shop.documents);
-    let json = |e: serde_json::Error| ServiceError::Part("a document", e.to_string());
+    let json = |e: serde_json::Error| ServiceError::Component("a document", e.to_string());
     let document = openapi::document(config, &house.public_url, rooms).map_err(json)?;
     let types = purser_actors::engine::event_types();
     // The address is not prose.
@@ -124,7 +124,7 @@ pub(super) async fn build(house: AppState, readiness: Arc<dyn Readiness>) -> Res
     let documents = DiscoveryDocuments::of(&document, &house.public_url, &types);
     let mut routes = Router::new()
         .merge(pricing::router(config, rates(&house, checkout.prices.clone()), sold(&house)).map_err(json)?)
-        .merge(version::router(&docs_version, config.is_sandbox(), &config.versions.retiring).map_err(json)?)
+        .merge(version::router(&docs_version, config.is_sandbox(), &config.versions.deprecated_routes).map_err(json)?)
         .merge(health::router(readiness))
         .merge(openapi::router(&document))
         .merge(discovery::router(documents))
@@ -134,8 +134,8 @@ pub(super) async fn build(house: AppState, readiness: Arc<dyn Readiness>) -> Res
         .merge(account_routes(&house))
         .merge(withdrawal_routes(&house))
         .merge(webhooks::routes(&house))
-        .merge(event_routes(&house, &entrance.doorkeeper));
-    if let Some(own) = &house.world.sandbox {
+        .merge(event_routes(&house, &entrance.authenticator));
+    if let Some(own) = &house.deps.sandbox {
         routes = routes.merge(sandbox::router(&house, own));
     }
     // For every route that takes an idempotency key.
@@ -144,13 +144,13 @@ pub(super) async fn build(house: AppState, readiness: Arc<dyn Readiness>) -> Res
         routes,
         head_not_allowed: [shop.head_not_allowed.as_slice(), HEAD_NOT_ALLOWED].concat(),
         callables: callable::FUNCTION_NAMES.to_vec(),
-        body_limit_overrides: vec![("/uploadBankingDocument", banking::UPLOAD_MAX)],
+        body_limit_overrides: vec![("/uploadBankingDocument", banking::MAX_UPLOAD_BYTES)],
         timeout_overrides: vec![("/signup-status", config.signup.poll() + config.server.request_timeout())],
-        authenticator: entrance.doorkeeper,
+        authenticator: entrance.authenticator,
         limiter,
-        meter: metrics.requests.clone(),
-        clock: house.world.clock.clone(),
-        entropy: house.world.entropy.clone(),
+        request_metrics: metrics.requests.clone(),
+        clock: house.deps.clock.clone(),
+        entropy: house.deps.entropy.clone(),
         docs_version,
         cors: true,
     };
@@ -184,18 +184,18 @@ fn api_docs(config: &Config, mut rooms: Vec<utoipa::openapi::OpenApi>) -> Vec<ut
 
 fn sold(house: &AppState) -> pricing::Sold {
     let engine = house.engine.clone();
-    Arc::new(move |line| engine.is_open(line))
+    Arc::new(move |line| engine.is_line_open(line))
 }
 
 fn rates(house: &AppState, prices: Arc<PriceBook>) -> pricing::FeeRateLookup {
-    let clock = house.world.clock.clone();
+    let clock = house.deps.clock.clone();
     Arc::new(move |line| prices.fee_rate(line, clock.now()))
 }
 
 async fn auth_context(house: &AppState) -> Result<AuthContext, ServiceError> {
     let config = &house.config.identity;
     let origin =
-        Origin::parse(&house.public_url).map_err(|e| ServiceError::Part("server.public_url", e.to_string()))?;
+        Origin::parse(&house.public_url).map_err(|e| ServiceError::Component("server.public_url", e.to_string()))?;
     let keys = identity_keys(house)?;
     let derived = IdentityKeys::derive(&keys);
     let issuer = if config.issuer.is_empty() {
@@ -203,20 +203,20 @@ async fn auth_context(house: &AppState) -> Result<AuthContext, ServiceError> {
     } else {
         &config.issuer
     };
-    let tokens = Arc::new(IdTokens::new(&keys, issuer, &config.audience, TOKENS_REMEMBERED));
+    let tokens = Arc::new(IdTokens::new(&keys, issuer, &config.audience, MAX_CACHED_TOKENS));
     let credentials = Arc::new(CredentialIssuer {
         tokens: tokens.clone(),
         refresh: RefreshTokenCodec::new(&derived.refresh),
-        clock: house.world.clock.clone(),
-        entropy: house.world.entropy.clone(),
-        session_life_ms: config.refresh_token_seconds.saturating_mul(1000),
+        clock: house.deps.clock.clone(),
+        entropy: house.deps.entropy.clone(),
+        session_ttl_ms: config.refresh_token_idle_seconds.saturating_mul(1000),
     });
     let cookies = SessionCookies::new(&derived.cookie, &origin);
-    let arrivals = SignupWaiters::new(house.config.signup.waiting_max);
+    let arrivals = SignupWaiters::new(house.config.signup.max_waiting_agents);
     let doorkeeper = TokenAuthenticator::new(
         tokens,
         cookies.clone(),
-        house.world.clock.clone(),
+        house.deps.clock.clone(),
         house.engine.clone(),
         (house.hub.clone(), arrivals.clone()),
         house.revocations.clone(),
@@ -224,17 +224,17 @@ async fn auth_context(house: &AppState) -> Result<AuthContext, ServiceError> {
     .await?;
     let (current, previous) = derived.challenge.clone();
     // Challenges of earlier processes are counted from elsewhere.
-    let first = (house.world.entropy.random() >> 64) as u64;
+    let first = (house.deps.entropy.random() >> 64) as u64;
     Ok(AuthContext {
-        forms: PayoutFormLinks::new(&derived.form, &house.public_url),
+        form_links: PayoutFormLinks::new(&derived.form, &house.public_url),
         api_keys: ApiKeyCodec::new(&derived.api_key),
         signups: SignupCodec::new(&derived.signup, &origin),
-        arrivals,
+        signup_waiters: arrivals,
         mpp: Arc::new(Mpp::new(origin.host(), current, previous, first)),
         credentials,
         cookies,
-        doorkeeper: Arc::new(doorkeeper),
-        nonces: Nonces::new(&derived.nonce, &origin).not_before(house.begun),
+        authenticator: Arc::new(doorkeeper),
+        nonces: Nonces::new(&derived.nonce, &origin).not_before(house.nonces_valid_from),
         origin,
     })
 }
@@ -245,10 +245,10 @@ fn sign_in_routes(house: &AppState, entrance: &AuthContext, payees: &Payees) -> 
     sign_in::router(Arc::new(sign_in::SignInState {
         engine: house.engine.clone(),
         challenges: SignInChallenges::new(origin, &terms, nonces.clone()),
-        checker: ProofVerifier::new(origin.clone(), nonces.clone()),
+        verifier: ProofVerifier::new(origin.clone(), nonces.clone()),
         credentials: entrance.credentials.clone(),
-        clock: house.world.clock.clone(),
-        entropy: house.world.entropy.clone(),
+        clock: house.deps.clock.clone(),
+        entropy: house.deps.entropy.clone(),
         max_body_bytes: house.config.server.max_body_bytes,
         body_timeout: house.config.server.body_timeout(),
     }))
@@ -257,7 +257,7 @@ fn sign_in_routes(house: &AppState, entrance: &AuthContext, payees: &Payees) -> 
 fn account_routes(house: &AppState) -> Router {
     let engine = &house.engine;
     account::router(Arc::new(account::AccountState { engine: engine.clone() })).merge(payments::router(Arc::new(
-        payments::Payments { engine: engine.clone() },
+        payments::PaymentsState { engine: engine.clone() },
     )))
 }
 
@@ -265,8 +265,8 @@ fn withdrawal_routes(house: &AppState) -> Router {
     let pay_to = &house.config.payment.pay_to;
     let withdrawals = Arc::new(withdrawals::WithdrawalState {
         engine: house.engine.clone(),
-        balances: house.world.providers.balances.clone(),
-        entropy: house.world.entropy.clone(),
+        balances: house.deps.providers.balances.clone(),
+        entropy: house.deps.entropy.clone(),
         treasuries: Network::ALL.into_iter().filter_map(|n| pay_to.wallet(n)).collect(),
         public_url: house.public_url.clone(),
         max_body_bytes: house.config.server.max_body_bytes,
@@ -282,7 +282,7 @@ fn event_routes(house: &AppState, doorkeeper: &Arc<TokenAuthenticator>) -> Route
             store: house.store.clone(),
             authenticator: doorkeeper.clone(),
             gate: doorkeeper.clone(),
-            clock: house.world.clock.clone(),
+            clock: house.deps.clock.clone(),
             config: house.config.stream.clone(),
         }),
         origin: house.public_url.as_str().into(),
@@ -302,20 +302,20 @@ fn metrics(house: &AppState, limiter: &Arc<RateLimiter>, checkout: &Checkout) ->
         } else {
             "production"
         },
-        chains: house.world.real.clone(),
-        clock: house.world.clock.clone(),
+        chains: house.deps.real.clone(),
+        clock: house.deps.clock.clone(),
     }
 }
 
 fn identity_keys(house: &AppState) -> Result<IdentityKeyRing, ServiceError> {
     let config = &house.config;
     let keys = if config.identity.signing_key_file.as_os_str().is_empty() {
-        let now = house.world.clock.now();
-        key_file::load_or_create(&house.data.identity_keys(), now, &*house.world.entropy)
+        let now = house.deps.clock.now();
+        key_file::load_or_create(&house.data.identity_keys(), now, &*house.deps.entropy)
     } else {
         key_file::load(&config.identity.signing_key_file)
     };
-    keys.map_err(|e| ServiceError::Part("the identity keys", e.to_string()))
+    keys.map_err(|e| ServiceError::Component("the identity keys", e.to_string()))
 }
 
 fn challenge_terms(config: &Config, payees: &Payees) -> ChallengeTerms {
@@ -332,6 +332,6 @@ fn challenge_terms(config: &Config, payees: &Payees) -> ChallengeTerms {
             // Of no effect: nothing is paid by signing in.
             fee_payer: payees.solana.fee_payer().as_ref().map(base58).unwrap_or_default(),
         },
-        max_timeout_seconds: u32::try_from(config.payment.max_timeout_seconds).unwrap_or(u32::MAX),
+        max_timeout_seconds: u32::try_from(config.payment.quote_ttl_seconds).unwrap_or(u32::MAX),
     }
 }

@@ -33,7 +33,7 @@ pub(super) async fn check(store: &dyn Store, real: Option<&Chains>) -> Result<()
     let why = format!(
         "belongs to {stored}, and the settings are for {configured}: name the settings of that service with --config, or another directory"
     );
-    Err(ServiceError::Part("data_dir", why))
+    Err(ServiceError::Component("data_dir", why))
 }
 
 /// Whether an earlier start has checked the real chains of this store.

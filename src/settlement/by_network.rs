@@ -5,12 +5,12 @@ use std::sync::Arc;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, BoxFuture, ChainMovement, ChainStanding, ChainStatus, Decline, Finality, ListCursor, ListPage,
+    Authorization, BoxFuture, ChainMovement, ChainTransactionStatus, ChainStatus, Decline, Finality, ListCursor, ListPage,
     OutgoingTransfer, OutgoingTransferRequest, PortError, Preparation, PreparedTransaction, Settlement, SubmitResult,
     Timestamp, TreasuryList,
 };
 
-use super::chain::{ChainTime, Holdings, Listed, TransferList};
+use super::chain::{ChainTime, Holdings, ListedTransfer, TransferList};
 
 /// The chain of one network. Callers pass only wallets and payments of that network.
 pub trait Chain: Settlement + TreasuryList + Holdings + ChainTime + TransferList {}
@@ -18,15 +18,15 @@ pub trait Chain: Settlement + TreasuryList + Holdings + ChainTime + TransferList
 impl<T: Settlement + TreasuryList + Holdings + ChainTime + TransferList> Chain for T {}
 
 /// Both networks, each behind its own port.
-pub struct ByNetwork {
+pub struct SettlementByNetwork {
     /// Base.
     pub base: Arc<dyn Chain>,
     /// Solana.
     pub solana: Arc<dyn Chain>,
 }
 
-impl ByNetwork {
-    fn on(&self, network: Network) -> &dyn Chain {
+impl SettlementByNetwork {
+    fn for_network(&self, network: Network) -> &dyn Chain {
         match network {
             Network::Base => &*self.base,
             Network::Solana => &*self.solana,
@@ -34,17 +34,17 @@ impl ByNetwork {
     }
 }
 
-impl Settlement for ByNetwork {
+impl Settlement for SettlementByNetwork {
     fn sign<'a>(&'a self, transfer: &'a OutgoingTransferRequest) -> BoxFuture<'a, Result<Authorization, PortError>> {
-        self.on(transfer.to.network()).sign(transfer)
+        self.for_network(transfer.to.network()).sign(transfer)
     }
 
     fn precheck<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Option<Decline>> {
-        self.on(authorization.network()).precheck(authorization)
+        self.for_network(authorization.network()).precheck(authorization)
     }
 
     fn prepare<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Result<Preparation, PortError>> {
-        self.on(authorization.network()).prepare(authorization)
+        self.for_network(authorization.network()).prepare(authorization)
     }
 
     fn submit<'a>(
@@ -52,7 +52,7 @@ impl Settlement for ByNetwork {
         authorization: &'a Authorization,
         prepared: &'a PreparedTransaction,
     ) -> BoxFuture<'a, Result<SubmitResult, PortError>> {
-        self.on(authorization.network()).submit(authorization, prepared)
+        self.for_network(authorization.network()).submit(authorization, prepared)
     }
 
     fn lookup<'a>(
@@ -60,25 +60,25 @@ impl Settlement for ByNetwork {
         authorization: &'a Authorization,
         prepared: Option<&'a PreparedTransaction>,
     ) -> BoxFuture<'a, Result<ChainStatus, PortError>> {
-        self.on(authorization.network()).lookup(authorization, prepared)
+        self.for_network(authorization.network()).lookup(authorization, prepared)
     }
 
-    fn standing<'a>(
+    fn transaction_status<'a>(
         &'a self,
         authorization: &'a Authorization,
         prepared: Option<&'a PreparedTransaction>,
         transaction: &'a str,
-    ) -> BoxFuture<'a, Result<ChainStanding, PortError>> {
-        self.on(authorization.network())
-            .standing(authorization, prepared, transaction)
+    ) -> BoxFuture<'a, Result<ChainTransactionStatus, PortError>> {
+        self.for_network(authorization.network())
+            .transaction_status(authorization, prepared, transaction)
     }
 
     fn can_receive<'a>(&'a self, to: &'a Wallet) -> BoxFuture<'a, Result<bool, PortError>> {
-        self.on(to.network()).can_receive(to)
+        self.for_network(to.network()).can_receive(to)
     }
 
-    fn treasury_holds(&self, network: Network) -> BoxFuture<'_, Result<Usdc, PortError>> {
-        self.on(network).treasury_holds(network)
+    fn final_treasury_balance(&self, network: Network) -> BoxFuture<'_, Result<Usdc, PortError>> {
+        self.for_network(network).final_treasury_balance(network)
     }
 
     fn sent_by<'a>(
@@ -86,31 +86,31 @@ impl Settlement for ByNetwork {
         from: &'a Wallet,
         since: Timestamp,
     ) -> BoxFuture<'a, Result<Vec<OutgoingTransfer>, PortError>> {
-        self.on(from.network()).sent_by(from, since)
+        self.for_network(from.network()).sent_by(from, since)
     }
 
-    fn departures(
+    fn outgoing_transfers(
         &self,
         since: Timestamp,
         until: Timestamp,
     ) -> BoxFuture<'_, Result<Vec<OutgoingTransfer>, PortError>> {
         Box::pin(async move {
-            let mut all = self.base.departures(since, until).await?;
-            all.extend(self.solana.departures(since, until).await?);
+            let mut all = self.base.outgoing_transfers(since, until).await?;
+            all.extend(self.solana.outgoing_transfers(since, until).await?);
             all.sort_by_key(|departure| departure.at);
             Ok(all)
         })
     }
 }
 
-impl TreasuryList for ByNetwork {
+impl TreasuryList for SettlementByNetwork {
     fn movements<'a>(
         &'a self,
         network: Network,
         after: Option<&'a ListCursor>,
         limit: usize,
     ) -> BoxFuture<'a, Result<ListPage<ChainMovement>, PortError>> {
-        self.on(network).movements(network, after, limit)
+        self.for_network(network).movements(network, after, limit)
     }
 
     fn in_transaction<'a>(
@@ -118,16 +118,16 @@ impl TreasuryList for ByNetwork {
         network: Network,
         transaction: &'a str,
     ) -> BoxFuture<'a, Result<Vec<ChainMovement>, PortError>> {
-        self.on(network).in_transaction(network, transaction)
+        self.for_network(network).in_transaction(network, transaction)
     }
 
-    fn authorized<'a>(
+    fn find_by_authorization<'a>(
         &'a self,
         network: Network,
         payer: Option<&'a Wallet>,
         mark: &'a [u8; 32],
     ) -> BoxFuture<'a, Result<Option<ChainMovement>, PortError>> {
-        self.on(network).authorized(network, payer, mark)
+        self.for_network(network).find_by_authorization(network, payer, mark)
     }
 
     fn movement_finality<'a>(
@@ -135,24 +135,24 @@ impl TreasuryList for ByNetwork {
         network: Network,
         moved: &'a ChainMovement,
     ) -> BoxFuture<'a, Result<Finality, PortError>> {
-        self.on(network).movement_finality(network, moved)
+        self.for_network(network).movement_finality(network, moved)
     }
 }
 
-impl Holdings for ByNetwork {
+impl Holdings for SettlementByNetwork {
     fn holds<'a>(&'a self, wallet: &'a Wallet) -> BoxFuture<'a, Result<Usdc, PortError>> {
-        self.on(wallet.network()).holds(wallet)
+        self.for_network(wallet.network()).holds(wallet)
     }
 }
 
-impl ChainTime for ByNetwork {
+impl ChainTime for SettlementByNetwork {
     fn now_on(&self, network: Network) -> Result<Timestamp, PortError> {
-        self.on(network).now_on(network)
+        self.for_network(network).now_on(network)
     }
 }
 
-impl TransferList for ByNetwork {
-    fn listed(&self, network: Network, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<Listed>, PortError>> {
-        self.on(network).listed(network, after, limit)
+impl TransferList for SettlementByNetwork {
+    fn transfers_after(&self, network: Network, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<ListedTransfer>, PortError>> {
+        self.for_network(network).transfers_after(network, after, limit)
     }
 }

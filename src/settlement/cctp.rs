@@ -26,10 +26,10 @@ use zeroize::Zeroizing;
 use super::evm::{BaseSettlement, BridgeMessage, SentMessage};
 use super::settings::evm_address;
 use super::solana::{SolanaSettlement, read_burn};
-use super::tally::CountedOnce;
+use super::precheck_counters::UniqueCounter;
 
 /// When a burn that is not attested is asked for again.
-const ASK_AGAIN: Duration = Duration::from_secs(2);
+const ATTESTATION_RETRY: Duration = Duration::from_secs(2);
 /// Added to Iris's fee rate in percent: it may rise between the burn and its attestation. What is not taken arrives.
 const FEE_BUFFER_PERCENT: u8 = 20;
 
@@ -53,8 +53,8 @@ pub struct CctpBridge {
     entropy: Arc<dyn Entropy>,
     timer: Arc<dyn Clock>,
     /// Iris is not asked before this time of the timer: a caller above its limit is blocked for longer each time.
-    quiet_until_ms: AtomicU64,
-    burns: Arc<CountedOnce>,
+    rate_limited_until_ms: AtomicU64,
+    burns: Arc<UniqueCounter>,
 }
 
 fn error(kind: ErrorKind, operation: &'static str, message: impl ToString) -> PortError {
@@ -74,7 +74,7 @@ fn permanent(operation: &'static str, message: impl ToString) -> PortError {
 }
 
 /// The transaction of a burn as the Solana port takes it.
-fn on_solana(
+fn burn_transaction(
     operation: &'static str,
     burn: &SignedBurn,
 ) -> Result<(Authorization, PreparedTransaction, SentBurn), PortError> {
@@ -102,29 +102,29 @@ impl CctpBridge {
             iris,
             entropy,
             timer,
-            quiet_until_ms: AtomicU64::new(0),
+            rate_limited_until_ms: AtomicU64::new(0),
             burns: Arc::default(),
         }
     }
 
     /// Burns that were found to be final, since the start.
-    pub fn burns(&self) -> Arc<CountedOnce> {
+    pub fn burns(&self) -> Arc<UniqueCounter> {
         self.burns.clone()
     }
 
     /// How long Iris is not to be asked.
-    fn quiet_ms(&self) -> u64 {
-        let until = self.quiet_until_ms.load(Ordering::Acquire);
+    fn rate_limit_left_ms(&self) -> u64 {
+        let until = self.rate_limited_until_ms.load(Ordering::Acquire);
         until.saturating_sub(self.timer.now_ms())
     }
 
     /// What an answer of Iris means; a 429 keeps every further request from being sent for as long as it says.
-    fn heard<T>(&self, operation: &'static str, answer: Result<T, IrisError>) -> Result<T, PortError> {
+    fn map_iris_response<T>(&self, operation: &'static str, answer: Result<T, IrisError>) -> Result<T, PortError> {
         answer.map_err(|failure| {
             if let IrisError::RateLimited { retry_after } = failure {
                 let ms = u64::try_from(retry_after.as_millis()).unwrap_or(u64::MAX);
                 let until = self.timer.now_ms().saturating_add(ms);
-                self.quiet_until_ms.fetch_max(until, Ordering::AcqRel);
+                self.rate_limited_until_ms.fetch_max(until, Ordering::AcqRel);
                 tracing::warn!(seconds = retry_after.as_secs(), "iris: rate limited");
             }
             let kind = match failure.is_temporary() {
@@ -136,8 +136,8 @@ impl CctpBridge {
     }
 
     /// Fails as long as Iris is not to be asked.
-    fn may_ask(&self, operation: &'static str) -> Result<(), PortError> {
-        match self.quiet_ms() {
+    fn check_rate_limit(&self, operation: &'static str) -> Result<(), PortError> {
+        match self.rate_limit_left_ms() {
             0 => Ok(()),
             ms => Err(temporary(operation, format!("iris: rate limited for another {ms} ms"))),
         }
@@ -146,8 +146,8 @@ impl CctpBridge {
     /// Amount and fee limit of a burn of which at least this much arrives, by today's fee.
     async fn amounts(&self, arrives: Usdc) -> Result<BurnAmounts, PortError> {
         const SIGN: &str = "sign burn";
-        self.may_ask(SIGN)?;
-        let fees = self.heard(SIGN, self.iris.fees().await)?;
+        self.check_rate_limit(SIGN)?;
+        let fees = self.map_iris_response(SIGN, self.iris.fees().await)?;
         let threshold = self.settings.min_finality_threshold;
         let fee = fees.iter().find(|fee| fee.finality_threshold == threshold);
         let rate = fee.map(|fee| fee.rate);
@@ -164,7 +164,7 @@ impl CctpBridge {
         const SIGN: &str = "sign burn";
         // Only where it can be minted.
         self.base.gate().if_open(SIGN)?;
-        let BurnAmounts { amount, max_fee } = self.amounts(crossing.arrives).await?;
+        let BurnAmounts { amount, max_fee } = self.amounts(crossing.delivered_amount).await?;
         let order = BurnOrder {
             owner: self.solana.treasury(),
             mint: self.solana.mint(),
@@ -191,11 +191,11 @@ impl CctpBridge {
     }
 
     async fn send(&self, burn: &SignedBurn) -> Result<SubmitResult, PortError> {
-        let (authorization, prepared, _) = on_solana("burn", burn)?;
+        let (authorization, prepared, _) = burn_transaction("burn", burn)?;
         match self.solana.submit(&authorization, &prepared).await {
             // A reorganisation could still remove it, and it would be sent again: only what is final is burned.
             Ok(SubmitResult::Settled {
-                finality: Finality::Seen,
+                finality: Finality::Confirmed,
                 ..
             }) => Err(error(ErrorKind::Unknown, "burn", "the burn is seen and not final yet")),
             // It has run out. Another one may be signed.
@@ -205,24 +205,24 @@ impl CctpBridge {
             })),
             answer => {
                 if let Ok(SubmitResult::Settled { .. }) = answer {
-                    self.burns.happened(&burn.transaction);
+                    self.burns.record(&burn.transaction);
                 }
                 answer
             }
         }
     }
 
-    async fn find(&self, burn: &SignedBurn) -> Result<ChainStatus, PortError> {
-        let (authorization, prepared, _) = on_solana("find burn", burn)?;
+    async fn burn_status(&self, burn: &SignedBurn) -> Result<ChainStatus, PortError> {
+        let (authorization, prepared, _) = burn_transaction("find burn", burn)?;
         let found = self.solana.lookup(&authorization, Some(&prepared)).await?;
         Ok(match found {
-            ChainStatus::Landed {
-                finality: Finality::Seen,
+            ChainStatus::Confirmed {
+                finality: Finality::Confirmed,
                 ..
             } => ChainStatus::Pending,
             found => {
-                if let ChainStatus::Landed { .. } = found {
-                    self.burns.happened(&burn.transaction);
+                if let ChainStatus::Confirmed { .. } = found {
+                    self.burns.record(&burn.transaction);
                 }
                 found
             }
@@ -236,17 +236,17 @@ impl CctpBridge {
         let pending = |wait: Duration| AttestationStatus::Pending {
             retry_after_ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).max(1),
         };
-        let quiet_ms = self.quiet_ms();
+        let quiet_ms = self.rate_limit_left_ms();
         if quiet_ms > 0 {
             return Ok(pending(Duration::from_millis(quiet_ms)));
         }
         let listed = match self.iris.messages(&id).await {
             Err(IrisError::RateLimited { retry_after }) => {
                 let limited = IrisError::RateLimited { retry_after };
-                drop(self.heard::<()>(ATTESTATION, Err(limited)));
+                drop(self.map_iris_response::<()>(ATTESTATION, Err(limited)));
                 return Ok(pending(retry_after));
             }
-            answer => self.heard(ATTESTATION, answer)?,
+            answer => self.map_iris_response(ATTESTATION, answer)?,
         };
         let found = iris::attestation_where(listed, |message| self.check(burn, message));
         // Nothing may be minted on it: somebody must look.
@@ -255,7 +255,7 @@ impl CctpBridge {
                 if let Some(reason) = delay_reason {
                     tracing::warn!(burn = burn.transaction, reason, "iris: the attestation is delayed");
                 }
-                Ok(pending(ASK_AGAIN))
+                Ok(pending(ATTESTATION_RETRY))
             }
             iris::Attestation::Expired { nonce } => Ok(AttestationStatus::Expired { nonce }),
             iris::Attestation::Complete { message, .. } if self.is_expired(&message) => {
@@ -273,7 +273,7 @@ impl CctpBridge {
                     .evm_recipient()
                     .ok_or_else(|| permanent(ATTESTATION, "the attested receiver is no address on Base"))?,
                 is_usdc: message.burn_token == self.solana.mint(),
-                arrives: Usdc::from_atomic(message.arrives()),
+                delivered_amount: Usdc::from_atomic(message.arrives()),
             })),
         }
     }
@@ -301,16 +301,16 @@ impl CctpBridge {
     }
 
     /// The call of a mint, after the message was checked to be one that our transmitter takes.
-    fn call_of(&self, attested: &AttestedMessage) -> Result<SignedMint, PortError> {
+    fn mint_call(&self, attested: &AttestedMessage) -> Result<SignedMint, PortError> {
         const SIGN: &str = "sign mint";
-        self.message_of(SIGN, &attested.message)?;
+        self.parse_message(SIGN, &attested.message)?;
         Ok(SignedMint {
             bytes: receive_message(&attested.message, &attested.attestation),
             transaction: String::new(),
         })
     }
 
-    fn message_of(&self, operation: &'static str, bytes: &[u8]) -> Result<BurnMessage, PortError> {
+    fn parse_message(&self, operation: &'static str, bytes: &[u8]) -> Result<BurnMessage, PortError> {
         let message = BurnMessage::parse(bytes).map_err(|e| permanent(operation, e))?;
         let recipient = purser_chains::cctp::message::evm_word(&self.settings.deployment.token_messenger);
         match message.destination_domain == DOMAIN_BASE && message.recipient == recipient {
@@ -323,7 +323,7 @@ impl CctpBridge {
         const MINT: &str = "mint";
         let read = read_receive_message(&mint.bytes);
         let (message, _) = read.ok_or_else(|| permanent(MINT, "not a mint that can be read"))?;
-        let message = self.message_of(MINT, &message)?;
+        let message = self.parse_message(MINT, &message)?;
         let message = BridgeMessage {
             contract: evm_address(self.settings.deployment.message_transmitter),
             nonce: message.nonce.into(),
@@ -331,19 +331,19 @@ impl CctpBridge {
             amount: Usdc::from_atomic(message.arrives()),
         };
         Ok(match self.base.send_message(&message).await? {
-            SentMessage::Taken { transaction } => MintResult::Minted { transaction },
-            SentMessage::Before => MintResult::NonceUsed,
+            SentMessage::Received { transaction } => MintResult::Minted { transaction },
+            SentMessage::AlreadyReceived => MintResult::NonceUsed,
             SentMessage::Declined(decline) => MintResult::Declined(decline),
         })
     }
 
-    async fn found(&self, attested: &AttestedMessage) -> Result<ChainStatus, PortError> {
+    async fn mint_status(&self, attested: &AttestedMessage) -> Result<ChainStatus, PortError> {
         let contract = evm_address(self.settings.deployment.message_transmitter);
         let nonce = attested.nonce.into();
-        let taken = self.base.find_message(contract, nonce, attested.arrives).await?;
+        let taken = self.base.find_message(contract, nonce, attested.delivered_amount).await?;
         Ok(match taken {
             // A reorganisation could still take it back.
-            Some(taken) if taken.finality == Finality::Final => ChainStatus::Landed {
+            Some(taken) if taken.finality == Finality::Final => ChainStatus::Confirmed {
                 transaction: taken.transaction,
                 finality: Finality::Final,
             },
@@ -363,7 +363,7 @@ impl Bridge for CctpBridge {
     }
 
     fn find_burn<'a>(&'a self, burn: &'a SignedBurn) -> BoxFuture<'a, Result<ChainStatus, PortError>> {
-        Box::pin(self.find(burn))
+        Box::pin(self.burn_status(burn))
     }
 
     fn attestation<'a>(&'a self, burn: &'a SignedBurn) -> BoxFuture<'a, Result<AttestationStatus, PortError>> {
@@ -373,13 +373,13 @@ impl Bridge for CctpBridge {
     fn reattest<'a>(&'a self, nonce: &'a [u8; 32]) -> BoxFuture<'a, Result<(), PortError>> {
         const AGAIN: &str = "attest again";
         Box::pin(async move {
-            self.may_ask(AGAIN)?;
-            self.heard(AGAIN, self.iris.reattest(nonce).await)
+            self.check_rate_limit(AGAIN)?;
+            self.map_iris_response(AGAIN, self.iris.reattest(nonce).await)
         })
     }
 
     fn sign_mint<'a>(&'a self, attested: &'a AttestedMessage) -> BoxFuture<'a, Result<SignedMint, PortError>> {
-        Box::pin(std::future::ready(self.call_of(attested)))
+        Box::pin(std::future::ready(self.mint_call(attested)))
     }
 
     fn mint<'a>(&'a self, mint: &'a SignedMint) -> BoxFuture<'a, Result<MintResult, PortError>> {
@@ -387,6 +387,6 @@ impl Bridge for CctpBridge {
     }
 
     fn find_mint<'a>(&'a self, attested: &'a AttestedMessage) -> BoxFuture<'a, Result<ChainStatus, PortError>> {
-        Box::pin(self.found(attested))
+        Box::pin(self.mint_status(attested))
     }
 }

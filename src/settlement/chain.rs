@@ -32,11 +32,11 @@ pub struct Blockhash {
 
 impl Blockhash {
     /// Maximum age of a blockhash that is handed out: more than half of its life is left.
-    pub const OLDEST_MS: u64 = 25_000;
+    pub const MAX_AGE_MS: u64 = 25_000;
 
     /// Whether a payment that is signed with it now has time to land.
     pub const fn is_fresh(&self) -> bool {
-        self.age_ms <= Self::OLDEST_MS
+        self.age_ms <= Self::MAX_AGE_MS
     }
 }
 
@@ -57,7 +57,7 @@ pub trait ChainTime: Send + Sync {
 
 /// A transfer of USDC as a chain lists it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listed {
+pub struct ListedTransfer {
     /// Its position in the list, from 1: the cursor for the next page. It never changes.
     pub position: u64,
     /// The transaction.
@@ -73,7 +73,7 @@ pub struct Listed {
     /// When, by the chain's clock.
     pub at: Timestamp,
     /// A reorganisation removed it again.
-    pub dropped: bool,
+    pub reorged: bool,
     /// By what the chain shows what was signed for it, where the list knows that: see [`purser_actors::port::Movement::mark`].
     pub mark: Option<[u8; 32]>,
 }
@@ -84,7 +84,7 @@ pub trait TransferList: Send + Sync {
     ///
     /// # Errors
     /// `Temporary` when the list cannot be read.
-    fn listed(&self, network: Network, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<Listed>, PortError>>;
+    fn transfers_after(&self, network: Network, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<ListedTransfer>, PortError>>;
 }
 
 /// The chain's verification of a signature that the payer's key has not made.
@@ -93,9 +93,9 @@ pub enum Acceptance {
     /// The payer is a contract and accepts it (ERC-1271), or is deployed with this payment (ERC-6492). Its balance may be too low.
     Accepted,
     /// The payer is a contract and does not accept it.
-    Refused,
+    NotAccepted,
     /// The payer is no contract: only its key can sign.
-    NoContract,
+    NotAContract,
     /// The chain rejects the payment before it asks the contract.
     Declined(Decline),
 }
@@ -124,7 +124,7 @@ pub trait FeePayers: Send + Sync {
 /// Wallets of ours beside the treasury: managed wallets.
 pub trait OwnWallets: Send + Sync {
     /// Keeps this wallet's transfers from the next block on. Those that are open when the chains are opened are kept from then.
-    fn keep(&self, wallet: &Wallet);
+    fn track(&self, wallet: &Wallet);
 }
 
 /// Both chains as the service uses them.

@@ -1,7 +1,7 @@
 //! Checks of the real chains at start: they are the chains of the settings, and the keys that pay for transactions have funds.
 //! Every error names its setting. A chain that did not answer at the start is checked again (`again`) before it is used.
 
-mod again;
+mod retry;
 mod bridge;
 mod findings;
 mod solana;
@@ -17,14 +17,14 @@ use rust_decimal::Decimal;
 use serde_json::{Value, json};
 
 use super::facilitator::{FacilitatorCheck, Presented};
-use super::settings::{BaseParts, RealChains, evm_address};
-use crate::config::{ConfigError, Misfit};
+use super::settings::{BaseConfig, RealChains, evm_address};
+use crate::config::{ConfigError, InvalidSetting};
 use crate::payment::BaseChain;
 use crate::payment::evm::checksummed;
 
-pub use self::again::{MISFIT_AGAIN, UNREAD_AGAIN, until_it_fits};
-pub use self::bridge::{OnBase, OnSolana};
-pub use self::findings::{Findings, Found, Unread};
+pub use self::retry::{MISMATCH_RETRY, UNREACHABLE_RETRY, retry_until_valid};
+pub use self::bridge::{BaseBridgeCheck, SolanaBridgeCheck};
+pub use self::findings::{Findings, StartupFindings, UnreachableChains};
 pub use self::solana::SolanaCheck;
 
 /// First four bytes of keccak256("DOMAIN_SEPARATOR()").
@@ -62,7 +62,7 @@ impl Checks {
     ///
     /// # Errors
     /// An endpoint's limit that makes no pool.
-    pub fn new(chains: &RealChains, transport: &Arc<dyn Transport>, clock: &Arc<dyn Clock>) -> Result<Self, Misfit> {
+    pub fn new(chains: &RealChains, transport: &Arc<dyn Transport>, clock: &Arc<dyn Clock>) -> Result<Self, InvalidSetting> {
         let pool = |key: &'static str, endpoints: &[EndpointSettings]| {
             if endpoints.len() == 1 {
                 tracing::warn!(
@@ -72,7 +72,7 @@ impl Checks {
             }
             let pool = RpcPool::new(endpoints.to_vec(), transport.clone(), clock.clone());
             pool.map(Arc::new)
-                .map_err(|error: SettingsError| Misfit(vec![rejected(key, error.to_string())]))
+                .map_err(|error: SettingsError| InvalidSetting(vec![rejected(key, error.to_string())]))
         };
         let (base, solana) = (
             pool("chains.base.endpoints", &chains.base.endpoints)?,
@@ -95,20 +95,20 @@ impl Checks {
         if chains.bridge.used {
             checks
                 .base
-                .push(Box::new(OnBase::new(chains.bridge.cctp.deployment, base)));
-            checks.solana.push(Box::new(OnSolana::new(solana)));
+                .push(Box::new(BaseBridgeCheck::new(chains.bridge.cctp.deployment, base)));
+            checks.solana.push(Box::new(SolanaBridgeCheck::new(solana)));
         }
         Ok(checks)
     }
 
     /// Runs all of them at once.
-    pub async fn run(&self) -> Found {
+    pub async fn run(&self) -> StartupFindings {
         let (base, solana, facilitators) = tokio::join!(
             check_all(&self.base),
             check_all(&self.solana),
             check_all(&self.facilitators)
         );
-        Found {
+        StartupFindings {
             base,
             solana,
             facilitators,
@@ -121,21 +121,21 @@ pub struct BaseCheck {
     chain: BaseChain,
     /// Of the gas keys, in the order of the settings.
     gas_keys: Vec<Address>,
-    by_others: bool,
+    is_facilitated: bool,
     gas_floor: U256,
     node: BaseNode,
     pool: Arc<RpcPool>,
 }
 
 fn rejected(key: impl Into<String>, reason: impl Into<String>) -> ConfigError {
-    ConfigError::Refused {
+    ConfigError::Rejected {
         key: key.into().into(),
         reason: reason.into(),
     }
 }
 
 /// A key that cannot pay is wrong where nobody else does.
-fn poor(by_others: bool, key: String, why: String) -> Option<ConfigError> {
+fn underfunded(by_others: bool, key: String, why: String) -> Option<ConfigError> {
     if by_others {
         tracing::warn!(setting = key, why, "facilitators settle until this key has more");
     }
@@ -155,14 +155,14 @@ fn compare<T>(
             Ok(answer) => {
                 let why = wrong_of(&answer);
                 found
-                    .wrong
+                    .mismatches
                     .extend(why.map(|why| rejected(format!("{key}[{n}].url"), format!("{host} {why}"))));
             }
             Err(error) => silent.push(format!("{host}: {error}")),
         }
     }
     if silent.len() == all {
-        return Findings::unread(key, format!("none answers: {}", silent.join("; ")));
+        return Findings::from_unreachable(key, format!("none answers: {}", silent.join("; ")));
     }
     for endpoint in silent {
         tracing::warn!(
@@ -175,25 +175,25 @@ fn compare<T>(
 }
 
 /// Which chain each endpoint of a setting is of.
-async fn ask_all<T>(
+async fn query_each_endpoint<T>(
     setting: &str,
     pool: &RpcPool,
     method: &str,
     read: impl Fn(Value) -> Result<T, String>,
     wrong_of: impl Fn(&T) -> Option<String>,
 ) -> Findings {
-    let replies = pool.ask_each(method, json!([])).await.into_iter();
+    let replies = pool.call_each(method, json!([])).await.into_iter();
     let answers = replies.map(|answer| (answer.host, answer.result.map_err(|e| e.to_string()).and_then(&read)));
     compare(setting, answers.collect(), wrong_of)
 }
 
 impl BaseCheck {
     /// Over these endpoints.
-    pub fn new(parts: &BaseParts, pool: Arc<RpcPool>) -> Self {
+    pub fn new(parts: &BaseConfig, pool: Arc<RpcPool>) -> Self {
         Self {
             chain: parts.chain,
             gas_keys: parts.gas_keys.iter().map(|key| key.address()).collect(),
-            by_others: !parts.facilitators.is_empty(),
+            is_facilitated: !parts.facilitators.is_empty(),
             gas_floor: parts.gas_floor,
             node: BaseNode::new(pool.clone()),
             pool,
@@ -203,7 +203,7 @@ impl BaseCheck {
     async fn chain_ids(&self) -> Findings {
         let ours = self.chain.token.chain_id;
         let read = |value: Value| quantity(&value);
-        ask_all(ENDPOINTS, &self.pool, "eth_chainId", read, |id| {
+        query_each_endpoint(ENDPOINTS, &self.pool, "eth_chainId", read, |id| {
             (*id != ours).then(|| format!("is of chain {id}, and chains.base means chain {ours}"))
         })
         .await
@@ -211,13 +211,13 @@ impl BaseCheck {
 
     /// All endpoints have the block that the one furthest behind takes for final: two chains may have one id.
     async fn one_history(&self) -> Findings {
-        let block = |tag: Value| self.pool.ask_each("eth_getBlockByNumber", json!([tag, false]));
+        let block = |tag: Value| self.pool.call_each("eth_getBlockByNumber", json!([tag, false]));
         let finals = block(json!("finalized")).await;
         let heights = finals
             .iter()
             .filter_map(|answer| quantity(answer.result.as_ref().ok()?.get("number")?).ok());
         let Some(height) = heights.min() else {
-            return Findings::unread(ENDPOINTS, "none says which block is final");
+            return Findings::from_unreachable(ENDPOINTS, "none says which block is final");
         };
         let replies = block(json!(format!("{height:#x}"))).await.into_iter();
         let hash = |answer: Result<Value, RpcError>| match answer {
@@ -229,7 +229,7 @@ impl BaseCheck {
         };
         let answers: Vec<_> = replies.map(|answer| (answer.host, hash(answer.result))).collect();
         let Some(first) = answers.iter().find_map(|(_, hash)| hash.clone().ok()) else {
-            return Findings::unread(ENDPOINTS, format!("none has block {height}"));
+            return Findings::from_unreachable(ENDPOINTS, format!("none has block {height}"));
         };
         compare(ENDPOINTS, answers, |hash| {
             (*hash != first)
@@ -241,7 +241,7 @@ impl BaseCheck {
         let usdc = evm_address(self.chain.token.asset);
         let code = match self.node.have_code(&[usdc, MULTICALL3]).await {
             Ok(code) => code,
-            Err(error) => return Findings::unread(ENDPOINTS, error.to_string()),
+            Err(error) => return Findings::from_unreachable(ENDPOINTS, error.to_string()),
         };
         let mut wrong = Vec::new();
         // Without gas keys a facilitator sends the transactions: no batches are sent.
@@ -255,7 +255,7 @@ impl BaseCheck {
                 "chains.base.usdc",
                 format!("{address} has no code on this chain"),
             ));
-            return Findings::wrong(wrong);
+            return Findings::from_mismatches(wrong);
         }
         let request = CallRequest {
             from: usdc,
@@ -266,7 +266,7 @@ impl BaseCheck {
         match self.node.call(&request, BlockTag::Latest).await {
             Ok(separator) if separator.as_ref() == self.chain.token.domain() => {}
             Err(CallError::Node(error)) => {
-                return Findings::wrong(wrong).and(Findings::unread(ENDPOINTS, error.to_string()));
+                return Findings::from_mismatches(wrong).and(Findings::from_unreachable(ENDPOINTS, error.to_string()));
             }
             _ => {
                 let token = &self.chain.token;
@@ -277,7 +277,7 @@ impl BaseCheck {
                 wrong.push(rejected("chains.base.usdc_name", why));
             }
         }
-        Findings::wrong(wrong)
+        Findings::from_mismatches(wrong)
     }
 
     async fn gas(&self) -> Findings {
@@ -288,12 +288,12 @@ impl BaseCheck {
                 Ok(has) if has < self.gas_floor => {
                     let (has, floor) = (ether(has), ether(self.gas_floor));
                     let why = format!("{address} has {has} ETH, and chains.base.gas_floor_eth is {floor}");
-                    found.wrong.extend(poor(self.by_others, key, why));
+                    found.mismatches.extend(underfunded(self.is_facilitated, key, why));
                 }
                 Ok(_) => {}
                 Err(error) => {
                     let why = format!("the balance of {address} cannot be read: {error}");
-                    found = found.and(Findings::unread(key, why));
+                    found = found.and(Findings::from_unreachable(key, why));
                 }
             }
         }

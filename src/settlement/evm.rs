@@ -7,13 +7,13 @@
 mod checking;
 mod core;
 mod cross_check;
-mod desk;
+mod check_queue;
 mod facilitated;
 mod follower;
 mod gas_key;
 mod job;
-mod kept;
-mod listing;
+mod movement_filter;
+mod reconciliation;
 mod loads;
 mod losses;
 mod minting;
@@ -23,7 +23,7 @@ mod prechecking;
 mod proving;
 mod replacing;
 mod rollback;
-mod room;
+mod payer_funds;
 mod rows;
 pub mod settings;
 mod supervisor;
@@ -40,25 +40,25 @@ use purser_chains::rpc::EndpointStatus;
 use ractor::{ActorRef, ActorStatus};
 
 use self::core::Core;
-use self::desk::Desk;
+use self::check_queue::CheckQueue;
 use super::gate::Gate;
-use super::tally::PrecheckFigures;
+use super::precheck_counters::PrecheckStats;
 
 pub use self::core::Counters;
-pub use self::listing::Kept;
-pub use self::minting::{BridgeMessage, SentMessage, Taken};
+pub use self::reconciliation::StoredTransfer;
+pub use self::minting::{BridgeMessage, SentMessage, ReceivedMessage};
 pub use self::opening::OpenError;
-pub use self::rollback::{NotRolledBack, RolledBack};
-pub use self::settings::{BadSetting, BaseSettings, FinalityStep, TokenSettings};
+pub use self::rollback::{RollBackError, RollBackResult};
+pub use self::settings::{SettingError, BaseSettings, FinalityStep, TokenSettings};
 
 /// Why no payments are taken while no gas key knows its next nonce.
-const IN_DOUBT: &str = "endpoints show fewer transactions of the gas keys than were final; if that lasts for half a minute, the counts \
+const NONCE_CONFLICT: &str = "endpoints show fewer transactions of the gas keys than were final; if that lasts for half a minute, the counts \
                         before are taken back";
 
 /// The settlement port for Base. What it had begun goes on when it is opened again on the same store.
 pub struct BaseSettlement {
     core: Arc<Core>,
-    desk: Arc<Desk>,
+    check_queue: Arc<CheckQueue>,
     supervisor: ActorRef<supervisor::Replace>,
 }
 
@@ -70,7 +70,7 @@ impl BaseSettlement {
 
     /// Wallets beside the treasury whose transfers are to be kept, from the next block on: managed wallets that are opened while
     /// the port is. Those of before are in [`BaseSettings::wallets`].
-    pub fn keep(&self, wallets: impl IntoIterator<Item = Address>) {
+    pub fn track_wallets(&self, wallets: impl IntoIterator<Item = Address>) {
         for wallet in wallets {
             self.core.wallets.insert(wallet);
         }
@@ -104,13 +104,13 @@ impl BaseSettlement {
 
     /// Whether new payments are taken: everything was read that the chain had a moment ago, payments become final, and a gas key knows
     /// its next nonce, unless others send.
-    pub fn is_taking_payments(&self) -> bool {
-        self.why_not_sent().is_none()
+    pub fn accepts_payments(&self) -> bool {
+        self.send_blocked_reason().is_none()
     }
 
-    fn why_not_sent(&self) -> Option<Cow<'static, str>> {
-        let why = self.core.is_standing_still();
-        why.or_else(|| self.core.no_nonce().map(Cow::Borrowed))
+    fn send_blocked_reason(&self) -> Option<Cow<'static, str>> {
+        let why = self.core.stall_reason();
+        why.or_else(|| self.core.missing_nonce_reason().map(Cow::Borrowed))
     }
 
     /// Whether there are gas keys and none of them knows its next nonce yet.
@@ -122,7 +122,7 @@ impl BaseSettlement {
     ///
     /// # Errors
     /// As there.
-    pub async fn would_roll_back(&self) -> Result<RolledBack, NotRolledBack> {
+    pub async fn preview_roll_back(&self) -> Result<RollBackResult, RollBackError> {
         self.core.roll_back(false).await
     }
 
@@ -131,19 +131,19 @@ impl BaseSettlement {
     ///
     /// # Errors
     /// [`NotRolledBack`]; nothing has changed then.
-    pub async fn roll_back(&self) -> Result<RolledBack, NotRolledBack> {
+    pub async fn roll_back(&self) -> Result<RollBackResult, RollBackError> {
         self.core.roll_back(true).await
     }
 
     /// Why no new payment is taken, if none is: as [`BaseSettlement::is_taking_payments`], or no gas key can pay for transactions, or knows
     /// its next nonce, and nobody else sends them.
-    pub fn why_no_payments(&self) -> Option<Cow<'static, str>> {
-        let by_others = self.core.settings.by_others;
+    pub fn payments_blocked_reason(&self) -> Option<Cow<'static, str>> {
+        let by_others = self.core.settings.is_facilitated;
         let empty = !by_others && self.core.are_all_empty();
-        let doubtful = !by_others && self.core.are_all_in_doubt();
-        self.why_not_sent()
+        let doubtful = !by_others && self.core.have_all_nonce_conflicts();
+        self.send_blocked_reason()
             .or(empty.then_some(Cow::Borrowed("no gas key has gas: send it ether")))
-            .or(doubtful.then_some(Cow::Borrowed(IN_DOUBT)))
+            .or(doubtful.then_some(Cow::Borrowed(NONCE_CONFLICT)))
     }
 
     /// Whether the chain was checked; see [`BaseSettlement::reopen`].
@@ -188,8 +188,8 @@ impl BaseSettlement {
     }
 
     /// Checks before claims since the port was opened.
-    pub fn prechecks(&self) -> PrecheckFigures {
-        self.core.prechecks.counted.figures()
+    pub fn prechecks(&self) -> PrecheckStats {
+        self.core.prechecks.counters.stats()
     }
 
     /// Of the newest block that was read.
@@ -197,7 +197,7 @@ impl BaseSettlement {
     /// # Errors
     /// `Temporary` before the first.
     pub fn now(&self) -> Result<Timestamp, PortError> {
-        self.time_read("now")
+        self.tip_time("now")
     }
 
     /// Ends its actors and waits until none of them can write any more.

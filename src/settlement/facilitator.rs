@@ -4,7 +4,7 @@
 //! `client` speaks the protocol (x402 version 2: `/supported`, `/verify`, `/settle`), `answer` says what a response means,
 //! [`List`] holds a network's facilitators in the operator's order, and [`Facilitated`] is the settlement port over all of it.
 
-mod answer;
+mod response;
 mod cdp;
 mod check;
 mod client;
@@ -16,18 +16,18 @@ mod reasons;
 mod rows;
 mod settings;
 mod submitting;
-mod tally;
+mod counters;
 mod wire;
 
-pub use self::cdp::{CdpKey, NoKey};
+pub use self::cdp::{CdpKey, InvalidKey};
 pub use self::check::FacilitatorCheck;
-pub use self::list::List;
-pub use self::port::{Facilitated, Waiting};
-pub use self::reader::{ChainReader, Look};
+pub use self::list::FacilitatorList;
+pub use self::port::{FacilitatedSettlement, SubmitIntervals};
+pub use self::reader::{ChainReader, LookupDepth};
 pub use self::settings::{Auth, FacilitatorSettings};
-pub use self::tally::{FacilitatorFigures, RequestFigure};
+pub use self::counters::{FacilitatorStats, RequestCount};
 pub use self::wire::Chain as Presented;
-pub(super) use self::wire::{on_base, on_solana};
+pub(super) use self::wire::{base_body, solana_body};
 
 #[cfg(test)]
 mod tests;

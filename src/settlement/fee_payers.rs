@@ -16,7 +16,7 @@ pub struct FeePayerLoads {
 
 /// A transaction of a fee payer that is in flight until this is dropped.
 #[derive(Debug)]
-pub struct Sending<'a>(Option<&'a AtomicUsize>);
+pub struct InFlightGuard<'a>(Option<&'a AtomicUsize>);
 
 impl FeePayerLoads {
     /// With at least one key, the preferred first.
@@ -27,17 +27,17 @@ impl FeePayerLoads {
     }
 
     /// Counts a transaction of this key; of a key that is not ours nothing.
-    pub fn sending(&self, key: Option<&Pubkey>) -> Sending<'_> {
+    pub fn track_in_flight(&self, key: Option<&Pubkey>) -> InFlightGuard<'_> {
         let index = key.and_then(|key| self.keys.iter().position(|own| own == key));
         let count = index.and_then(|index| self.in_flight.get(index));
         if let Some(count) = count {
             count.fetch_add(1, Ordering::Relaxed);
         }
-        Sending(count)
+        InFlightGuard(count)
     }
 }
 
-impl Drop for Sending<'_> {
+impl Drop for InFlightGuard<'_> {
     fn drop(&mut self) {
         if let Some(count) = self.0 {
             count.fetch_sub(1, Ordering::Relaxed);
@@ -67,12 +67,12 @@ mod tests {
         let (one, two) = ([1; 32], [2; 32]);
         let loads = FeePayerLoads::new(one, &[two]);
         assert_eq!((&*loads.all(), loads.choose()), (&[one, two][..], Some(one)));
-        let first = loads.sending(Some(&one));
+        let first = loads.track_in_flight(Some(&one));
         assert_eq!(loads.choose(), Some(two));
-        let second = loads.sending(Some(&two));
-        let third = loads.sending(Some(&two));
+        let second = loads.track_in_flight(Some(&two));
+        let third = loads.track_in_flight(Some(&two));
         assert_eq!(loads.choose(), Some(one));
-        let strangers = (loads.sending(Some(&[3; 32])), loads.sending(None));
+        let strangers = (loads.track_in_flight(Some(&[3; 32])), loads.track_in_flight(None));
         drop((second, third));
         assert_eq!(loads.choose(), Some(two));
         drop((first, strangers));

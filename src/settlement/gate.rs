@@ -11,15 +11,15 @@ use purser_actors::port::{ErrorKind, PortError};
 use purser_chains::rpc::{BoxFuture, EndpointUrl, Response, Transport, TransportError};
 
 /// The reason of a gate that begins closed.
-pub const UNREAD: &str = "its endpoints have not answered since the start: the chain is used once it was found to be the one of the \
+pub const UNREACHABLE: &str = "its endpoints have not answered since the start: the chain is used once it was found to be the one of the \
                           settings";
 
 /// One chain's.
 #[derive(Debug, Default)]
 pub struct Gate {
     /// Why it is closed, if it is.
-    why: Mutex<Option<Cow<'static, str>>>,
-    misfits: AtomicU64,
+    closed_reason: Mutex<Option<Cow<'static, str>>>,
+    mismatches: AtomicU64,
 }
 
 impl Gate {
@@ -31,24 +31,24 @@ impl Gate {
     /// The chain was not checked: none of its endpoints answered.
     pub fn closed() -> Arc<Self> {
         let gate = Self::default();
-        *gate.why.lock() = Some(UNREAD.into());
+        *gate.closed_reason.lock() = Some(UNREACHABLE.into());
         Arc::new(gate)
     }
 
     /// Why the chain is not used, if it is not.
-    pub fn why_closed(&self) -> Option<Cow<'static, str>> {
-        self.why.lock().clone()
+    pub fn closed_reason(&self) -> Option<Cow<'static, str>> {
+        self.closed_reason.lock().clone()
     }
 
     /// Whether the chain is used.
     pub fn is_open(&self) -> bool {
-        self.why.lock().is_none()
+        self.closed_reason.lock().is_none()
     }
 
     /// # Errors
     /// `Temporary` while it is closed.
     pub fn if_open(&self, operation: &'static str) -> Result<(), PortError> {
-        match self.why_closed() {
+        match self.closed_reason() {
             None => Ok(()),
             Some(why) => Err(PortError {
                 kind: ErrorKind::Temporary,
@@ -60,20 +60,20 @@ impl Gate {
 
     /// The chain fits the settings. A gate does not close again.
     pub fn open(&self) {
-        *self.why.lock() = None;
+        *self.closed_reason.lock() = None;
     }
 
     /// No endpoint answers.
-    pub fn is_unread(&self) {
-        *self.why.lock() = Some(UNREAD.into());
+    pub fn mark_unreachable(&self) {
+        *self.closed_reason.lock() = Some(UNREACHABLE.into());
     }
 
     /// The chain does not fit the settings. Whether that is news.
-    pub fn misfits(&self, why: String) -> bool {
-        let mut closed = self.why.lock();
+    pub fn record_mismatch(&self, why: String) -> bool {
+        let mut closed = self.closed_reason.lock();
         let is_new = closed.as_deref() != Some(why.as_str());
         if is_new {
-            self.misfits.fetch_add(1, Ordering::Relaxed);
+            self.mismatches.fetch_add(1, Ordering::Relaxed);
             *closed = Some(why.into());
         }
         is_new
@@ -81,7 +81,7 @@ impl Gate {
 
     /// How often the chain was found not to fit in another way than before.
     pub fn alarms(&self) -> u64 {
-        self.misfits.load(Ordering::Relaxed)
+        self.mismatches.load(Ordering::Relaxed)
     }
 
     /// This transport, while the gate is open.

@@ -7,16 +7,16 @@ use sha2::{Digest as _, Sha256};
 use super::chain::{BlockhashSource, ChainParts, ChainTime, FeePayers};
 use crate::payment::chains::Chains;
 use crate::payment::solana::address::Pubkey;
-use crate::payment::solana::own_transfer;
+use crate::payment::solana::parse_own_transfer;
 use crate::payment::terms::Token;
 use crate::wallet::TestWallet;
 use crate::wallet::solana::Transfer as Draft;
 
 /// How long a transfer on Base may land after it was signed, in seconds.
-pub const LIFE_S: u64 = 300;
+pub const VALIDITY_S: u64 = 300;
 
 /// What a signature needs to know of the chains.
-pub struct Circumstances<'a> {
+pub struct SigningContext<'a> {
     /// The token on Base.
     pub token: Token,
     /// The chains' time.
@@ -27,7 +27,7 @@ pub struct Circumstances<'a> {
     pub fee_payers: &'a dyn FeePayers,
 }
 
-impl<'a> From<&'a ChainParts> for Circumstances<'a> {
+impl<'a> From<&'a ChainParts> for SigningContext<'a> {
     fn from(chains: &'a ChainParts) -> Self {
         Self {
             token: chains.names.base.token,
@@ -46,18 +46,18 @@ impl<'a> From<&'a ChainParts> for Circumstances<'a> {
 pub fn sign_transfer(
     wallet: &TestWallet,
     transfer: &OutgoingTransferRequest,
-    chains: &Circumstances<'_>,
+    chains: &SigningContext<'_>,
 ) -> Result<Authorization, PortError> {
     match transfer.to {
         Wallet::Evm(to) => {
             let now = chains.time.now_on(Network::Base)?;
-            Ok(on_base(wallet, transfer, to, now, &chains.token))
+            Ok(base_authorization(wallet, transfer, to, now, &chains.token))
         }
         Wallet::Solana(to) => {
             let recent = chains.blockhashes.newest().filter(super::chain::Blockhash::is_fresh);
             let recent = recent.ok_or_else(|| no_blockhash("sign"))?;
             let fee_payer = chains.fee_payers.choose().ok_or_else(no_fee_payer)?;
-            on_solana(wallet, transfer, to, recent.hash, fee_payer)
+            solana_authorization(wallet, transfer, to, recent.hash, fee_payer)
         }
     }
 }
@@ -81,7 +81,7 @@ fn no_fee_payer() -> PortError {
 
 /// An EIP-3009 authorization of the wallet. Its nonce follows from the key, so however often it is signed, the chain
 /// takes one.
-fn on_base(
+fn base_authorization(
     wallet: &TestWallet,
     transfer: &OutgoingTransferRequest,
     to: [u8; 20],
@@ -96,7 +96,7 @@ fn on_base(
         to,
         value: transfer.amount,
         valid_after: 0,
-        valid_before: now.seconds().saturating_add(LIFE_S),
+        valid_before: now.seconds().saturating_add(VALIDITY_S),
         nonce: nonce.finalize().into(),
         signature: [0; 65].into(),
     };
@@ -105,7 +105,7 @@ fn on_base(
 }
 
 /// A transaction of the wallet with a recent block hash; the memo is the transfer's key.
-fn on_solana(
+fn solana_authorization(
     wallet: &TestWallet,
     transfer: &OutgoingTransferRequest,
     to: [u8; 32],
@@ -116,7 +116,7 @@ fn on_solana(
     let draft = Draft {
         fee_payer,
         pay_to: to,
-        mint: Chains::in_effect().solana.mint,
+        mint: Chains::configured().solana.mint,
         amount: transfer.amount.atomic(),
         blockhash,
         memo: &memo,
@@ -125,7 +125,7 @@ fn on_solana(
         .draft_transfer(&draft)
         .ok_or_else(|| permanent("the address has no token account"))?;
     let wire = wallet.sign_draft(&draft);
-    let signed = own_transfer(&wire).ok_or_else(|| permanent("the draft is not read as a transfer"))?;
+    let signed = parse_own_transfer(&wire).ok_or_else(|| permanent("the draft is not read as a transfer"))?;
     Ok(Authorization::Solana(signed))
 }
 
@@ -186,7 +186,7 @@ mod tests {
 
     fn signed(fixed: &FixedChains, to: Wallet) -> Result<Authorization, PortError> {
         let wallet = TestWallet::from_bytes(&[1; 32], &[2; 32]).unwrap();
-        let chains = Circumstances {
+        let chains = SigningContext {
             token: Token::USDC,
             time: fixed,
             blockhashes: fixed,
@@ -203,7 +203,7 @@ mod tests {
         let Ok(Authorization::Evm(base)) = signed(&fixed, Wallet::Evm([3; 20])) else {
             panic!("not signed");
         };
-        assert_eq!((base.valid_before, base.value.atomic()), (1_000 + LIFE_S, 5_000_000));
+        assert_eq!((base.valid_before, base.value.atomic()), (1_000 + VALIDITY_S, 5_000_000));
         let Ok(Authorization::Solana(solana)) = signed(&fixed, Wallet::Solana([4; 32])) else {
             panic!("not signed");
         };
@@ -216,7 +216,7 @@ mod tests {
     #[test]
     fn without_time_or_a_fresh_blockhash_nothing_is_signed() {
         let old = Blockhash {
-            age_ms: Blockhash::OLDEST_MS + 1,
+            age_ms: Blockhash::MAX_AGE_MS + 1,
             ..FRESH
         };
         for (fixed, to) in [

@@ -1,8 +1,8 @@
 //! The settlement ports of Base and Solana: opened from the settings, before the engine, and closed behind it.
 
 mod adapters;
-pub mod figures;
-mod taking;
+pub mod stats;
+mod availability;
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -16,34 +16,34 @@ use purser_chains::rpc::{self, Transport};
 use purser_chains::solana::Pubkey;
 use purser_storage::Store;
 
-use self::adapters::OwnAndOthers;
-use super::by_network::{ByNetwork, Chain};
+use self::adapters::CombinedFeePayers;
+use super::by_network::{SettlementByNetwork, Chain};
 use super::cctp::CctpBridge;
 use super::chain::{BlockhashSource as _, ChainParts, OwnWallets};
-use super::check::Unread;
-use super::evm::{BaseSettings, BaseSettlement, FinalityStep, NotRolledBack, RolledBack, TokenSettings};
-use super::facilitator::{ChainReader, Facilitated, FacilitatorSettings, List, Presented, Waiting};
+use super::check::UnreachableChains;
+use super::evm::{BaseSettings, BaseSettlement, FinalityStep, RollBackError, RollBackResult, TokenSettings};
+use super::facilitator::{ChainReader, FacilitatedSettlement, FacilitatorSettings, FacilitatorList, Presented, SubmitIntervals};
 use super::gate::Gate;
-use super::settings::{BaseParts, BridgeParts, RealChains, SolanaParts, evm_address};
-use super::solana::{Depth, FinalityByAmount, SolanaSettings, SolanaSettlement, Surroundings, Workers};
+use super::settings::{BaseConfig, BridgeConfig, RealChains, SolanaConfig, evm_address};
+use super::solana::{Depth, FinalityByAmount, SolanaSettings, SolanaSettlement, SolanaDeps, Workers};
 use super::supervised::Supervised;
-use super::tally::CountedOnce;
+use super::precheck_counters::UniqueCounter;
 use crate::config::chains::Depth as AnyDepth;
-use crate::config::{ConfigError, Misfit};
-use crate::http::operator::ChainDesk;
+use crate::config::{ConfigError, InvalidSetting};
+use crate::http::operator::ChainControl;
 use crate::payment::Chains;
 
 /// How long the start waits until both chains were read once.
-const FIRST_READ: Duration = Duration::from_secs(10);
+const FIRST_READ_TIMEOUT: Duration = Duration::from_secs(10);
 /// How often each endpoint is asked how far it is: one that is behind is used last.
-const HEIGHTS: Duration = Duration::from_secs(5);
+const HEIGHT_POLL_INTERVAL: Duration = Duration::from_secs(5);
 /// How long the start waits after that until a gas key knows its next nonce.
-const FIRST_NONCE: Duration = Duration::from_secs(2);
+const FIRST_NONCE_TIMEOUT: Duration = Duration::from_secs(2);
 /// Between two looks.
-const LOOK: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// What the ports need beside their settings.
-pub struct Around {
+pub struct RealPortDeps {
     /// The engine's store: the ports' rows are in it.
     pub store: Arc<dyn Store>,
     /// The wall clock.
@@ -55,7 +55,7 @@ pub struct Around {
     /// Managed wallets, whose transfers are kept from the first block that is read.
     pub wallets: Vec<Wallet>,
     /// Chains that could not be checked: their ports open from their rows alone.
-    pub unread: Unread,
+    pub unreachable: UnreachableChains,
 }
 
 /// Both ports, running until [`RealPorts::close`].
@@ -63,26 +63,26 @@ pub struct RealPorts {
     base: Arc<BaseSettlement>,
     solana: Arc<SolanaSettlement>,
     clock: Arc<dyn Clock>,
-    on_base: Option<Arc<List>>,
-    on_solana: Option<Arc<List>>,
+    base_facilitators: Option<Arc<FacilitatorList>>,
+    solana_facilitators: Option<Arc<FacilitatorList>>,
     background: Mutex<Vec<Supervised>>,
     workers: Mutex<Option<Workers>>,
     heights: tokio::task::AbortHandle,
     names: Chains,
-    bridge: BridgeParts,
-    burns: OnceLock<Arc<CountedOnce>>,
+    bridge: BridgeConfig,
+    burns: OnceLock<Arc<UniqueCounter>>,
     timer: Arc<dyn rpc::Clock>,
 }
 
 fn rejected(key: &'static str, reason: impl std::fmt::Display) -> ConfigError {
-    ConfigError::Refused {
+    ConfigError::Rejected {
         key: key.into(),
         reason: reason.to_string(),
     }
 }
 
-fn one(key: &'static str, reason: impl std::fmt::Display) -> Misfit {
-    Misfit(vec![rejected(key, reason)])
+fn one(key: &'static str, reason: impl std::fmt::Display) -> InvalidSetting {
+    InvalidSetting(vec![rejected(key, reason)])
 }
 
 fn gate(is_unread: bool) -> Arc<Gate> {
@@ -93,7 +93,7 @@ fn gate(is_unread: bool) -> Arc<Gate> {
 }
 
 /// Each network needs somebody to pay for transactions.
-fn unpaid(chains: &RealChains) -> Result<(), Misfit> {
+fn unpaid(chains: &RealChains) -> Result<(), InvalidSetting> {
     const NOBODY: &str = "set at least one key or one facilitator to pay for transactions";
     let (base, solana) = (&chains.base, &chains.solana);
     let wrong = [
@@ -110,7 +110,7 @@ fn unpaid(chains: &RealChains) -> Result<(), Misfit> {
     let wrong: Vec<ConfigError> = wrong.map(|(key, _)| rejected(key, NOBODY)).collect();
     match wrong.is_empty() {
         true => Ok(()),
-        false => Err(Misfit(wrong)),
+        false => Err(InvalidSetting(wrong)),
     }
 }
 
@@ -118,13 +118,13 @@ fn unpaid(chains: &RealChains) -> Result<(), Misfit> {
 async fn facilitators(
     chain: Presented,
     settings: &[FacilitatorSettings],
-    around: &Around,
-) -> Result<Option<Arc<List>>, Misfit> {
+    around: &RealPortDeps,
+) -> Result<Option<Arc<FacilitatorList>>, InvalidSetting> {
     if settings.is_empty() {
         return Ok(None);
     }
     let clocks = (around.clock.clone(), around.timer.clone());
-    let list = List::open(chain, settings.to_vec(), around.store.clone(), clocks).await;
+    let list = FacilitatorList::open(chain, settings.to_vec(), around.store.clone(), clocks).await;
     let key = match chain {
         Presented::Base(_) => "chains.base.facilitators",
         Presented::Solana(_) => "chains.solana.facilitators",
@@ -132,7 +132,7 @@ async fn facilitators(
     list.map(Some).map_err(|error| one(key, error))
 }
 
-fn base_settings(parts: BaseParts, wallets: &[Wallet]) -> BaseSettings {
+fn base_settings(parts: BaseConfig, wallets: &[Wallet]) -> BaseSettings {
     let token = parts.chain.token;
     let settings = BaseSettings::new(
         token.chain_id,
@@ -147,17 +147,17 @@ fn base_settings(parts: BaseParts, wallets: &[Wallet]) -> BaseSettings {
     );
     let step = |(up_to, finality)| FinalityStep { up_to, finality };
     BaseSettings {
-        by_others: !parts.facilitators.is_empty(),
+        is_facilitated: !parts.facilitators.is_empty(),
         gas_floor: parts.gas_floor,
         fees: parts.fees,
         finality: parts.finality.into_iter().map(step).collect(),
-        wallets: wallets.iter().filter_map(on_base).collect(),
+        wallets: wallets.iter().filter_map(base_address).collect(),
         erc6492_factories: parts.erc6492_factories,
         ..settings
     }
 }
 
-fn on_base(wallet: &Wallet) -> Option<Address> {
+fn base_address(wallet: &Wallet) -> Option<Address> {
     match wallet {
         Wallet::Evm(address) => Some(evm_address(*address)),
         Wallet::Solana(_) => None,
@@ -171,9 +171,9 @@ const fn solana_address(wallet: &Wallet) -> Option<Pubkey> {
     }
 }
 
-fn solana_settings(parts: SolanaParts) -> SolanaSettings {
+fn solana_settings(parts: SolanaConfig) -> SolanaSettings {
     let mut settings = SolanaSettings::new(parts.chain.mint, parts.treasury);
-    settings.by_others = !parts.facilitators.is_empty();
+    settings.is_facilitated = !parts.facilitators.is_empty();
     settings.fee_payers = parts.fee_payers;
     settings.endpoints = parts.endpoints;
     settings.payer_limits.floor_lamports = parts.fee_payer_floor;
@@ -195,7 +195,7 @@ impl RealPorts {
     ///
     /// # Errors
     /// What does not fit, by the name of its setting. Nothing was sent then.
-    pub async fn open(chains: RealChains, around: Around) -> Result<Arc<Self>, Misfit> {
+    pub async fn open(chains: RealChains, around: RealPortDeps) -> Result<Arc<Self>, InvalidSetting> {
         unpaid(&chains)?;
         let names = chains.names();
         let RealChains { base, solana, bridge } = chains;
@@ -203,8 +203,8 @@ impl RealPorts {
         let on_solana = facilitators(Presented::Solana(solana.chain), &solana.facilitators, &around).await?;
         let clock = around.clock.clone();
         let timer = around.timer.clone();
-        let unread = around.unread;
-        let surroundings = Surroundings {
+        let unread = around.unreachable;
+        let surroundings = SolanaDeps {
             store: around.store.clone(),
             clock: around.clock,
             transport: around.transport.clone(),
@@ -217,7 +217,7 @@ impl RealPorts {
             .wallets
             .iter()
             .filter_map(solana_address)
-            .for_each(|wallet| solana.keep_wallet(wallet));
+            .for_each(|wallet| solana.track_wallet(wallet));
         let settings = base_settings(base, &around.wallets);
         let (store, transport, timer_of_base) = (around.store, around.transport, around.timer);
         let base = match unread.base {
@@ -230,8 +230,8 @@ impl RealPorts {
         let lists = on_base.iter().chain(&on_solana);
         // The first challenge on Solana names a fee payer of theirs.
         let refreshing = lists.clone().map(|list| list.refresh());
-        let _ = tokio::time::timeout(FIRST_READ, futures_util::future::join_all(refreshing)).await;
-        let tend = |list: Arc<List>| {
+        let _ = tokio::time::timeout(FIRST_READ_TIMEOUT, futures_util::future::join_all(refreshing)).await;
+        let tend = |list: Arc<FacilitatorList>| {
             Supervised::start("reads the facilitators' /supported", move || {
                 let list = list.clone();
                 async move { list.tend().await }
@@ -243,8 +243,8 @@ impl RealPorts {
             base,
             solana,
             clock,
-            on_base,
-            on_solana,
+            base_facilitators: on_base,
+            solana_facilitators: on_solana,
             background: Mutex::new(background),
             workers: Mutex::new(Some(workers)),
             names,
@@ -252,53 +252,53 @@ impl RealPorts {
             burns: OnceLock::new(),
             timer,
         };
-        if tokio::time::timeout(FIRST_READ, ports.first_read(unread))
+        if tokio::time::timeout(FIRST_READ_TIMEOUT, ports.wait_for_first_read(unread))
             .await
             .is_err()
         {
             tracing::warn!("the chains could not be read yet; what needs them fails until they can");
         }
         // Without a second endpoint they wait for longer.
-        let _ = tokio::time::timeout(FIRST_NONCE, ports.first_nonce(unread)).await;
+        let _ = tokio::time::timeout(FIRST_NONCE_TIMEOUT, ports.wait_for_first_nonce(unread)).await;
         let ports = Arc::new(ports);
-        ports.tell_changes();
+        ports.log_changes();
         Ok(ports)
     }
 
     /// Until each chain's time and a blockhash are known, of those that answer, and Solana is followed: before that no payment is
     /// taken there.
-    async fn first_read(&self, unread: Unread) {
+    async fn wait_for_first_read(&self, unread: UnreachableChains) {
         let on_base = || unread.base || self.base.now().is_ok();
-        let on_solana = || unread.solana || (self.solana.newest().is_some() && self.solana.has_begun());
+        let on_solana = || unread.solana || (self.solana.newest().is_some() && self.solana.has_started());
         while !(on_base() && on_solana()) {
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 
     /// Until a gas key can send.
-    async fn first_nonce(&self, unread: Unread) {
+    async fn wait_for_first_nonce(&self, unread: UnreachableChains) {
         while !unread.base && self.base.are_keys_waiting() {
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 
     /// A chain's own port, with its facilitators before it if it has any.
-    fn settling<C: ChainReader + 'static>(&self, chain: Arc<C>, list: Option<Arc<List>>) -> Arc<dyn Chain> {
+    fn settling<C: ChainReader + 'static>(&self, chain: Arc<C>, list: Option<Arc<FacilitatorList>>) -> Arc<dyn Chain> {
         match list {
             None => chain,
-            Some(list) => Arc::new(Facilitated::new(chain, list, self.clock.clone(), Waiting::default())),
+            Some(list) => Arc::new(FacilitatedSettlement::new(chain, list, self.clock.clone(), SubmitIntervals::default())),
         }
     }
 
     /// Both chains as the service uses them.
     pub fn parts(self: &Arc<Self>) -> ChainParts {
-        let both = Arc::new(ByNetwork {
-            base: self.settling(self.base.clone(), self.on_base.clone()),
-            solana: self.settling(self.solana.clone(), self.on_solana.clone()),
+        let both = Arc::new(SettlementByNetwork {
+            base: self.settling(self.base.clone(), self.base_facilitators.clone()),
+            solana: self.settling(self.solana.clone(), self.solana_facilitators.clone()),
         });
-        let fee_payers = OwnAndOthers {
+        let fee_payers = CombinedFeePayers {
             own: self.solana.clone(),
-            facilitators: self.on_solana.clone(),
+            facilitators: self.solana_facilitators.clone(),
         };
         ChainParts {
             settlement: both.clone(),
@@ -320,8 +320,8 @@ impl RealPorts {
     ///
     /// # Errors
     /// When the URL of Iris takes no path.
-    pub fn bridge(&self, http: reqwest::Client, entropy: Arc<dyn Entropy>) -> Result<CctpBridge, Misfit> {
-        let BridgeParts {
+    pub fn bridge(&self, http: reqwest::Client, entropy: Arc<dyn Entropy>) -> Result<CctpBridge, InvalidSetting> {
+        let BridgeConfig {
             cctp, iris, timeout, ..
         } = &self.bridge;
         let iris = Iris::new(http, iris, *timeout);
@@ -347,7 +347,7 @@ impl RealPorts {
 
 fn observe_heights(base: Arc<BaseSettlement>, solana: Arc<SolanaSettlement>) -> tokio::task::AbortHandle {
     let task = tokio::spawn(async move {
-        let mut every = tokio::time::interval(HEIGHTS);
+        let mut every = tokio::time::interval(HEIGHT_POLL_INTERVAL);
         every.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             every.tick().await;
@@ -363,14 +363,14 @@ impl Drop for RealPorts {
     }
 }
 
-impl ChainDesk for RealPorts {
-    fn roll_back(&self, network: Network, is_wanted: bool) -> BoxFuture<'_, Result<RolledBack, NotRolledBack>> {
+impl ChainControl for RealPorts {
+    fn roll_back(&self, network: Network, is_wanted: bool) -> BoxFuture<'_, Result<RollBackResult, RollBackError>> {
         Box::pin(async move {
             match (network, is_wanted) {
                 (Network::Base, true) => self.base.roll_back().await,
-                (Network::Base, false) => self.base.would_roll_back().await,
+                (Network::Base, false) => self.base.preview_roll_back().await,
                 // Its rows are of finalized slots alone, and no later slot is held against them.
-                (Network::Solana, _) => Err(NotRolledBack::Unneeded),
+                (Network::Solana, _) => Err(RollBackError::NotNeeded),
             }
         })
     }
@@ -378,10 +378,10 @@ impl ChainDesk for RealPorts {
 
 impl OwnWallets for RealPorts {
     /// On Solana what left a wallet is read from the chain when it is asked for.
-    fn keep(&self, wallet: &Wallet) {
-        self.base.keep(on_base(wallet));
+    fn track(&self, wallet: &Wallet) {
+        self.base.track_wallets(base_address(wallet));
         if let Some(wallet) = solana_address(wallet) {
-            self.solana.keep_wallet(wallet);
+            self.solana.track_wallet(wallet);
         }
     }
 }

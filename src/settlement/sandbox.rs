@@ -28,7 +28,7 @@ use parking_lot::Mutex;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, BoxFuture, ChainStanding, ChainStatus, Clock, Decline, Entropy, ErrorKind, EvmAuthorization,
+    Authorization, BoxFuture, ChainTransactionStatus, ChainStatus, Clock, Decline, Entropy, ErrorKind, EvmAuthorization,
     OutgoingTransfer, OutgoingTransferRequest, PortError, Preparation, PreparedTransaction, Settlement, SolanaTransfer,
     SubmitResult, Timestamp,
 };
@@ -36,7 +36,7 @@ use purser_actors::port::{
 use self::chain::{ChainState, SandboxChain, TransferIntent, TransferTarget, Validity};
 pub use self::inspect::{SandboxChainSummary, SandboxTransfer};
 use self::ledger::{ReplayKey, decline};
-pub use self::outgoing::LONGEST_SIGNED_S;
+pub use self::outgoing::MAX_SIGNED_VALIDITY_S;
 use self::wire::Transaction;
 use crate::payment::terms::Token;
 use crate::sandbox::keys::{fee_payers, signer_of, treasury};
@@ -87,7 +87,7 @@ impl SandboxSettlement {
 
     /// Takes so long over each settlement, as a real chain takes its time.
     #[must_use]
-    pub const fn taking(mut self, settle: Duration) -> Self {
+    pub const fn with_settlement_delay(mut self, settle: Duration) -> Self {
         self.settle = settle;
         self
     }
@@ -131,8 +131,8 @@ impl SandboxSettlement {
             Authorization::Solana(_) => solana_intent(&prepared.bytes),
         };
         let _sending = match authorization {
-            Authorization::Evm(_) => self.fee_payers.sending(None),
-            Authorization::Solana(transfer) => self.fee_payers.sending(fee_payer_of(&transfer.transaction).as_ref()),
+            Authorization::Evm(_) => self.fee_payers.track_in_flight(None),
+            Authorization::Solana(transfer) => self.fee_payers.track_in_flight(fee_payer_of(&transfer.transaction).as_ref()),
         };
         tokio::time::sleep(self.settle).await;
         match intent {
@@ -141,24 +141,24 @@ impl SandboxSettlement {
         }
     }
 
-    async fn look_up(&self, authorization: &Authorization) -> Result<ChainStatus, PortError> {
+    async fn lookup_authorization(&self, authorization: &Authorization) -> Result<ChainStatus, PortError> {
         let chain = self.chain(authorization.network());
         chain.check_reachable("lookup", &authorization.payer())?;
         let found = match authorization {
-            Authorization::Evm(evm) => chain.read(|state, now| look_up_evm(state, now, evm)).await,
-            Authorization::Solana(transfer) => chain.read(|state, now| look_up_solana(state, now, transfer)).await,
+            Authorization::Evm(evm) => chain.read(|state, now| lookup_evm(state, now, evm)).await,
+            Authorization::Solana(transfer) => chain.read(|state, now| lookup_solana(state, now, transfer)).await,
         };
         found.map_err(|error| temporary("lookup", &error.to_string()))
     }
 
-    async fn stands(&self, authorization: &Authorization, transaction: &str) -> Result<ChainStanding, PortError> {
+    async fn find_transaction_status(&self, authorization: &Authorization, transaction: &str) -> Result<ChainTransactionStatus, PortError> {
         let chain = self.chain(authorization.network());
         chain.check_reachable("standing", &authorization.payer())?;
         let key = key_of(authorization);
         let found = chain
             .read(|state, now| match state.ledger.find(&key) {
                 Some(landed) if landed.transaction == transaction => state.finality(now, &landed).into(),
-                _ => ChainStanding::Gone,
+                _ => ChainTransactionStatus::NotFound,
             })
             .await;
         found.map_err(|error| temporary("standing", &error.to_string()))
@@ -172,7 +172,7 @@ impl Settlement for SandboxSettlement {
 
     fn precheck<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Option<Decline>> {
         let chain = self.chain(authorization.network());
-        let lacking = chain.is_known_to_lack(&key_of(authorization), authorization.value());
+        let lacking = chain.is_known_insufficient(&key_of(authorization), authorization.value());
         Box::pin(std::future::ready(lacking.then(ledger::insufficient)))
     }
 
@@ -207,7 +207,7 @@ impl Settlement for SandboxSettlement {
         })
     }
 
-    fn treasury_holds(&self, network: Network) -> BoxFuture<'_, Result<Usdc, PortError>> {
+    fn final_treasury_balance(&self, network: Network) -> BoxFuture<'_, Result<Usdc, PortError>> {
         Box::pin(async move {
             let holds = self.balance(&treasury(network)).await;
             holds.map_err(|error| temporary("treasury holds", &error.to_string()))
@@ -220,12 +220,12 @@ impl Settlement for SandboxSettlement {
         since: Timestamp,
     ) -> BoxFuture<'a, Result<Vec<OutgoingTransfer>, PortError>> {
         Box::pin(async move {
-            let sent = self.left(*from, since, Timestamp(u64::MAX)).await;
+            let sent = self.outgoing_from(*from, since, Timestamp(u64::MAX)).await;
             sent.map_err(|error| temporary("sent by", &error.to_string()))
         })
     }
 
-    fn departures(
+    fn outgoing_transfers(
         &self,
         since: Timestamp,
         until: Timestamp,
@@ -233,7 +233,7 @@ impl Settlement for SandboxSettlement {
         Box::pin(async move {
             let mut all = Vec::new();
             for network in Network::ALL {
-                let left = self.left(treasury(network), since, until).await;
+                let left = self.outgoing_from(treasury(network), since, until).await;
                 all.extend(left.map_err(|error| temporary("departures", &error.to_string()))?);
             }
             all.sort_by_key(|departure| departure.at);
@@ -246,16 +246,16 @@ impl Settlement for SandboxSettlement {
         authorization: &'a Authorization,
         _: Option<&'a PreparedTransaction>,
     ) -> BoxFuture<'a, Result<ChainStatus, PortError>> {
-        Box::pin(self.look_up(authorization))
+        Box::pin(self.lookup_authorization(authorization))
     }
 
-    fn standing<'a>(
+    fn transaction_status<'a>(
         &'a self,
         authorization: &'a Authorization,
         _: Option<&'a PreparedTransaction>,
         transaction: &'a str,
-    ) -> BoxFuture<'a, Result<ChainStanding, PortError>> {
-        Box::pin(self.stands(authorization, transaction))
+    ) -> BoxFuture<'a, Result<ChainTransactionStatus, PortError>> {
+        Box::pin(self.find_transaction_status(authorization, transaction))
     }
 }
 
@@ -344,29 +344,29 @@ fn co_sign(transfer: &SolanaTransfer, ours: &[[u8; 32]]) -> Result<PreparedTrans
     })
 }
 
-fn look_up_evm(state: &ChainState, now: Timestamp, authorization: &EvmAuthorization) -> ChainStatus {
+fn lookup_evm(state: &ChainState, now: Timestamp, authorization: &EvmAuthorization) -> ChainStatus {
     let key = evm::key(authorization);
     match state.ledger.find(&key) {
         Some(landed) if landed.to == Wallet::Evm(authorization.to) && landed.amount == authorization.value => {
-            ChainStatus::Landed {
+            ChainStatus::Confirmed {
                 finality: state.finality(now, &landed),
                 transaction: landed.transaction,
             }
         }
         // The nonce went to another transfer: this one cannot come any more, unless that one is dropped.
-        Some(_) if !state.ledger.may_drop(&key) => ChainStatus::Impossible,
+        Some(_) if !state.ledger.may_reorg(&key) => ChainStatus::Impossible,
         _ if now.seconds() >= authorization.valid_before => ChainStatus::Impossible,
         _ => ChainStatus::Pending,
     }
 }
 
-fn look_up_solana(state: &ChainState, now: Timestamp, transfer: &SolanaTransfer) -> ChainStatus {
+fn lookup_solana(state: &ChainState, now: Timestamp, transfer: &SolanaTransfer) -> ChainStatus {
     let key = ReplayKey {
         payer: Wallet::Solana(transfer.payer),
         nonce: transfer.message_hash,
     };
     match state.ledger.find(&key) {
-        Some(landed) => ChainStatus::Landed {
+        Some(landed) => ChainStatus::Confirmed {
             finality: state.finality(now, &landed),
             transaction: landed.transaction,
         },

@@ -20,13 +20,13 @@ use purser_chains::solana::keypair::Keypair;
 
 use super::facilitator::FacilitatorSettings;
 use crate::config::chains::{BaseNetwork, Depth, Endpoint, FinalityStep, SolanaNetwork};
-use crate::config::{Config, ConfigError, Misfit};
+use crate::config::{Config, ConfigError, InvalidSetting};
 use crate::payment::evm::parse_address;
 use crate::payment::solana::address::{Pubkey, parse as parse_pubkey};
 use crate::payment::{BaseChain, Chains, SolanaChain, Token};
-use crate::sandbox::keys::refuse_outside_sandbox;
+use crate::sandbox::keys::reject_outside_sandbox;
 
-pub use self::bridge::BridgeParts;
+pub use self::bridge::BridgeConfig;
 pub use self::keys::parse_evm_key;
 
 /// Least priority fee on Base: 0.001 gwei, in wei.
@@ -34,7 +34,7 @@ const MIN_PRIORITY_FEE: u128 = 1_000_000;
 
 /// Base, as its port is opened.
 #[derive(Debug)]
-pub struct BaseParts {
+pub struct BaseConfig {
     /// Chain id and token.
     pub chain: BaseChain,
     /// In the order of preference, at least one.
@@ -57,7 +57,7 @@ pub struct BaseParts {
 
 /// Solana, as its port is opened.
 #[derive(Debug)]
-pub struct SolanaParts {
+pub struct SolanaConfig {
     /// Genesis hash and token.
     pub chain: SolanaChain,
     /// In the order of preference, at least one.
@@ -82,11 +82,11 @@ pub struct SolanaParts {
 #[derive(Debug)]
 pub struct RealChains {
     /// Base.
-    pub base: BaseParts,
+    pub base: BaseConfig,
     /// Solana.
-    pub solana: SolanaParts,
+    pub solana: SolanaConfig,
     /// Between them.
-    pub bridge: BridgeParts,
+    pub bridge: BridgeConfig,
 }
 
 impl RealChains {
@@ -94,15 +94,15 @@ impl RealChains {
     ///
     /// # Errors
     /// Everything that is wrong, each with the name of its setting. No text quotes a secret.
-    pub fn resolve(config: &Config, variable: &dyn Fn(&str) -> Option<String>) -> Result<Self, Misfit> {
+    pub fn resolve(config: &Config, variable: &dyn Fn(&str) -> Option<String>) -> Result<Self, InvalidSetting> {
         let mut reader = Reader {
             variable,
-            wrong: Vec::new(),
+            errors: Vec::new(),
         };
         let (base, solana, bridge) = (reader.base(config), reader.solana(config), reader.bridge(config));
-        match (base, solana, bridge, reader.wrong.is_empty()) {
+        match (base, solana, bridge, reader.errors.is_empty()) {
             (Some(base), Some(solana), Some(bridge), true) => Ok(Self { base, solana, bridge }),
-            _ => Err(Misfit(reader.wrong)),
+            _ => Err(InvalidSetting(reader.errors)),
         }
     }
 
@@ -119,35 +119,35 @@ impl RealChains {
 ///
 /// # Errors
 /// Everything that is wrong with them.
-pub fn names(config: &Config) -> Result<Chains, Misfit> {
+pub fn names(config: &Config) -> Result<Chains, InvalidSetting> {
     let mut reader = Reader {
         variable: &|_| None,
-        wrong: Vec::new(),
+        errors: Vec::new(),
     };
     match (
         reader.base_chain(config),
         reader.solana_chain(config),
-        reader.wrong.is_empty(),
+        reader.errors.is_empty(),
     ) {
         (Some(base), Some(solana), true) => Ok(Chains { base, solana }),
-        _ => Err(Misfit(reader.wrong)),
+        _ => Err(InvalidSetting(reader.errors)),
     }
 }
 
 struct Reader<'a> {
     variable: &'a dyn Fn(&str) -> Option<String>,
-    wrong: Vec<ConfigError>,
+    errors: Vec<ConfigError>,
 }
 
 impl Reader<'_> {
     fn reject(&mut self, key: impl Into<String>, reason: impl Display) {
-        self.wrong.push(ConfigError::Refused {
+        self.errors.push(ConfigError::Rejected {
             key: key.into().into(),
             reason: reason.to_string(),
         });
     }
 
-    fn base(&mut self, config: &Config) -> Option<BaseParts> {
+    fn base(&mut self, config: &Config) -> Option<BaseConfig> {
         let settings = &config.chains.base;
         let chain = self.base_chain(config);
         let endpoints = self.endpoints("chains.base.endpoints", &settings.endpoints);
@@ -171,12 +171,12 @@ impl Reader<'_> {
         }
         let facilitators = self.facilitators("chains.base.facilitators", &settings.facilitators);
         let treasury = treasury?;
-        self.is_paid(
+        self.check_treasury_signer(
             "chains.base.treasury_key",
             config,
             Wallet::Evm(treasury.address().into()),
         );
-        Some(BaseParts {
+        Some(BaseConfig {
             chain: chain?,
             endpoints,
             treasury,
@@ -198,7 +198,7 @@ impl Reader<'_> {
         })
     }
 
-    fn solana(&mut self, config: &Config) -> Option<SolanaParts> {
+    fn solana(&mut self, config: &Config) -> Option<SolanaConfig> {
         let settings = &config.chains.solana;
         let chain = self.solana_chain(config);
         let endpoints = self.endpoints("chains.solana.endpoints", &settings.endpoints);
@@ -210,7 +210,7 @@ impl Reader<'_> {
                 continue;
             };
             let address = Wallet::Solana(own.address()).address();
-            let published = refuse_outside_sandbox(false, [(key.as_str(), address.as_str())]);
+            let published = reject_outside_sandbox(false, [(key.as_str(), address.as_str())]);
             if let Err(error) = published {
                 self.reject(key, error);
             } else if treasury
@@ -226,8 +226,8 @@ impl Reader<'_> {
         }
         let facilitators = self.facilitators("chains.solana.facilitators", &settings.facilitators);
         let treasury = treasury?;
-        self.is_paid("chains.solana.treasury_key", config, Wallet::Solana(treasury.address()));
-        Some(SolanaParts {
+        self.check_treasury_signer("chains.solana.treasury_key", config, Wallet::Solana(treasury.address()));
+        Some(SolanaConfig {
             chain: chain?,
             endpoints,
             treasury,
@@ -241,7 +241,7 @@ impl Reader<'_> {
     }
 
     /// A withdrawal is signed by whom payments go to.
-    fn is_paid(&mut self, key: &str, config: &Config, signer: Wallet) {
+    fn check_treasury_signer(&mut self, key: &str, config: &Config, signer: Wallet) {
         let pay_to = config.payment.pay_to.wallet(signer.network());
         if pay_to != Some(signer) {
             let network = signer.network().name();

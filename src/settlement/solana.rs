@@ -12,9 +12,9 @@ mod cross_check;
 mod decline;
 mod drive;
 mod facilitated;
-mod flight;
+mod in_flight;
 mod follow;
-mod followed;
+mod treasury_history;
 mod lists;
 mod lookup;
 mod outgoing;
@@ -46,9 +46,9 @@ use purser_storage::Store;
 
 pub use self::burning::{EventAccount, read_burn};
 use self::cross_check::Progress;
-use self::flight::Flights;
-use self::follow::Following;
-use self::followed::Followed;
+use self::in_flight::InFlightTransactions;
+use self::follow::FollowerState;
+use self::treasury_history::TreasuryHistory;
 pub use self::rows::RowError;
 use self::rows::Rows;
 use self::search::Searches;
@@ -58,7 +58,7 @@ pub use self::workers::Workers;
 use super::gate::Gate;
 
 /// What the port needs beside its settings.
-pub struct Surroundings {
+pub struct SolanaDeps {
     /// The engine's store: the port's rows are in the table [`purser_actors::kernel::table::SOLANA`].
     pub store: Arc<dyn Store>,
     /// The wall clock.
@@ -99,7 +99,7 @@ pub struct SolanaSettlement {
     fee_payers: Vec<Keypair>,
     fee_payer_addresses: Vec<Pubkey>,
     /// Of facilitators, as payments have named them: what they have signed can be a payment to us.
-    others_fee_payers: DashSet<Pubkey>,
+    facilitator_fee_payers: DashSet<Pubkey>,
     floor_lamports: u64,
     account_rent_cap: u64,
     withdrawal_unit_price: u64,
@@ -113,10 +113,10 @@ pub struct SolanaSettlement {
     rows: Rows,
     payers: Mutex<Payers>,
     losses: Mutex<LostFees>,
-    flights: Mutex<Flights>,
+    in_flight: Mutex<InFlightTransactions>,
     tip: Mutex<Tip>,
-    following: tokio::sync::Mutex<Following>,
-    followed: Mutex<Followed>,
+    follower: tokio::sync::Mutex<FollowerState>,
+    treasury_history: Mutex<TreasuryHistory>,
     progress: Mutex<Progress>,
     searches: Mutex<Searches>,
     prechecks: prechecking::Prechecks,
@@ -130,7 +130,7 @@ pub struct SolanaSettlement {
 #[derive(Debug, Default)]
 struct Alarms {
     contradictions: AtomicU64,
-    unread: AtomicU64,
+    unreadable: AtomicU64,
     follower_failures: AtomicU64,
 }
 
@@ -150,7 +150,7 @@ pub struct SolanaStatus {
     /// Proofs that turned out wrong since the start.
     pub contradictions: u64,
     /// Transactions of the treasury that could not be read since the start.
-    pub unread: u64,
+    pub unreadable: u64,
     /// Readings of the treasury's transactions that failed since the start.
     pub follower_failures: u64,
 }
@@ -160,10 +160,10 @@ impl SolanaSettlement {
     ///
     /// # Errors
     /// See [`OpenError`].
-    pub async fn open(settings: SolanaSettings, around: Surroundings) -> Result<Arc<Self>, OpenError> {
+    pub async fn open(settings: SolanaSettings, around: SolanaDeps) -> Result<Arc<Self>, OpenError> {
         let addresses: Vec<Pubkey> = settings.fee_payers.iter().map(Keypair::address).collect();
         let treasury = settings.treasury.address();
-        if addresses.is_empty() && !settings.by_others {
+        if addresses.is_empty() && !settings.is_facilitated {
             return Err(OpenError::NoFeePayer);
         }
         if addresses.contains(&treasury) {
@@ -178,16 +178,16 @@ impl SolanaSettlement {
         let node = Node::new(Arc::new(pool));
         let rows = Rows(around.store);
         let mut payers = Payers::new(&addresses, settings.payer_limits);
-        let mut flights = Flights::new(node.endpoints(), settings.pace.pacing);
+        let mut flights = InFlightTransactions::new(node.endpoints(), settings.pace.pacing);
         for (id, open) in rows.open().await? {
             // A fee payer that is not configured any more pays all the same; there is nothing to reserve then.
             let reservation = payers.resume(&open.fee_payer, open.fees()).ok();
-            flights.begin(id, open, true, reservation);
+            flights.start(id, open, true, reservation);
         }
-        let followed = Followed::read(&rows).await?;
+        let followed = TreasuryHistory::load(&rows).await?;
         // One endpoint's word is no progress where two are needed.
         let crossed = rows.cross_checked().await?.filter(|_| node.endpoints() > 1);
-        let progress = Progress::begin(around.timer.now_ms(), crossed.unwrap_or(0));
+        let progress = Progress::start(around.timer.now_ms(), crossed.unwrap_or(0));
         let mut losses = LostFees::new(settings.loss_limits);
         let counts_ms = settings
             .loss_limits
@@ -199,7 +199,7 @@ impl SolanaSettlement {
         }
         let others_fee_payers = rows.fee_payers().await?.into_iter().collect();
         Ok(Arc::new(Self {
-            others_fee_payers,
+            facilitator_fee_payers: others_fee_payers,
             mint: settings.mint,
             treasury: settings.treasury,
             treasury_account,
@@ -219,10 +219,10 @@ impl SolanaSettlement {
             rows,
             payers: Mutex::new(payers),
             losses: Mutex::new(losses),
-            flights: Mutex::new(flights),
+            in_flight: Mutex::new(flights),
             tip: Mutex::default(),
-            following: tokio::sync::Mutex::default(),
-            followed: Mutex::new(followed),
+            follower: tokio::sync::Mutex::default(),
+            treasury_history: Mutex::new(followed),
             progress: Mutex::new(progress),
             searches: Mutex::default(),
             prechecks: prechecking::Prechecks::default(),
@@ -249,15 +249,15 @@ impl SolanaSettlement {
     /// For metrics.
     pub fn status(&self) -> SolanaStatus {
         use std::sync::atomic::Ordering::Relaxed;
-        let flights = self.flights.lock();
+        let flights = self.in_flight.lock();
         SolanaStatus {
             fee_payers: self.payers.lock().status(),
             in_flight: flights.len(),
             unproven: flights.unproven(),
             slot: self.tip.lock().slot(),
-            covered_slot: self.followed.lock().covered_slot(),
+            covered_slot: self.treasury_history.lock().covered_slot(),
             contradictions: self.alarms.contradictions.load(Relaxed),
-            unread: self.alarms.unread.load(Relaxed),
+            unreadable: self.alarms.unreadable.load(Relaxed),
             follower_failures: self.alarms.follower_failures.load(Relaxed),
         }
     }

@@ -27,9 +27,9 @@ struct SubscriberBuffer {
 struct Subscriber {
     id: u64,
     /// The names under which it may be revoked.
-    families: [Option<SessionId>; 2],
-    live: Mutex<SubscriberBuffer>,
-    wake: Notify,
+    revocation_ids: [Option<SessionId>; 2],
+    buffer: Mutex<SubscriberBuffer>,
+    notify: Notify,
     revoked: AtomicBool,
     /// The newest event that was queued here, or would have been.
     newest: AtomicU64,
@@ -39,13 +39,13 @@ struct Subscriber {
 
 /// Whether a stream is to end because its account is frozen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Freeze {
+pub enum FreezeState {
     /// No.
     None,
     /// Yes, and the event that says so is on its way here.
-    Coming,
+    EventPending,
     /// Yes, and the event has been here.
-    Here,
+    EventDelivered,
 }
 
 /// What waits for a subscriber.
@@ -64,12 +64,12 @@ pub enum BufferContents {
 pub struct Hub {
     by_subject: DashMap<Vec<u8>, Vec<Arc<Subscriber>>>,
     /// Connections, with or without a credential.
-    seats: AtomicUsize,
+    connections_per_subject: AtomicUsize,
     /// Subscriptions.
     subscribed: AtomicUsize,
     next_id: AtomicU64,
     overflows: AtomicU64,
-    talkative: AtomicU64,
+    rate_limited: AtomicU64,
     buffer_bytes: usize,
     max_connections: usize,
     max_per_account: usize,
@@ -93,11 +93,11 @@ impl Hub {
     pub fn new(config: &crate::config::Stream) -> Arc<Self> {
         Arc::new(Self {
             by_subject: DashMap::new(),
-            seats: AtomicUsize::new(0),
+            connections_per_subject: AtomicUsize::new(0),
             subscribed: AtomicUsize::new(0),
             next_id: AtomicU64::new(1),
             overflows: AtomicU64::new(0),
-            talkative: AtomicU64::new(0),
+            rate_limited: AtomicU64::new(0),
             buffer_bytes: config.buffer_bytes,
             max_connections: config.max_connections,
             max_per_account: config.max_per_account,
@@ -113,7 +113,7 @@ impl Hub {
     /// [`Full::Service`] at the limit.
     pub fn acquire_slot(self: &Arc<Self>) -> Result<ConnectionSlot, SubscribeError> {
         let seat = ConnectionSlot(self.clone());
-        if self.seats.fetch_add(1, Ordering::AcqRel) >= self.max_connections {
+        if self.connections_per_subject.fetch_add(1, Ordering::AcqRel) >= self.max_connections {
             Err(SubscribeError::Service)
         } else {
             Ok(seat)
@@ -131,9 +131,9 @@ impl Hub {
     ) -> Result<Subscription, SubscribeError> {
         let subscriber = Arc::new(Subscriber {
             id: self.next_id.fetch_add(1, Ordering::Relaxed),
-            families,
-            live: Mutex::default(),
-            wake: Notify::new(),
+            revocation_ids: families,
+            buffer: Mutex::default(),
+            notify: Notify::new(),
             revoked: AtomicBool::new(false),
             newest: AtomicU64::new(0),
             frozen_at: AtomicU64::new(0),
@@ -159,9 +159,9 @@ impl Hub {
         let Some(subscribers) = self.by_subject.get(&wallet.key()[..]) else {
             return;
         };
-        for subscriber in subscribers.iter().filter(|s| s.families.contains(&Some(session))) {
+        for subscriber in subscribers.iter().filter(|s| s.revocation_ids.contains(&Some(session))) {
             subscriber.revoked.store(true, Ordering::Release);
-            subscriber.wake.notify_one();
+            subscriber.notify.notify_one();
         }
     }
 
@@ -172,7 +172,7 @@ impl Hub {
         };
         for subscriber in subscribers.iter() {
             subscriber.frozen_at.store(event, Ordering::Release);
-            subscriber.wake.notify_one();
+            subscriber.notify.notify_one();
         }
     }
 
@@ -189,13 +189,13 @@ impl Hub {
         self.stopping.store(true, Ordering::Release);
         self.stopped.notify_waiters();
         for entry in &self.by_subject {
-            entry.value().iter().for_each(|s| s.wake.notify_one());
+            entry.value().iter().for_each(|s| s.notify.notify_one());
         }
     }
 
     /// Connections open now.
     pub fn connections(&self) -> usize {
-        self.seats.load(Ordering::Acquire)
+        self.connections_per_subject.load(Ordering::Acquire)
     }
 
     /// Queues that were thrown away since the start: their subscribers read the store again.
@@ -204,12 +204,12 @@ impl Hub {
     }
 
     pub(super) fn record_rate_limited(&self) {
-        self.talkative.fetch_add(1, Ordering::Relaxed);
+        self.rate_limited.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Clients that were closed since the start because they sent too many messages.
     pub fn rate_limited(&self) -> u64 {
-        self.talkative.load(Ordering::Relaxed)
+        self.rate_limited.load(Ordering::Relaxed)
     }
 
     /// Subscriptions now.
@@ -223,7 +223,7 @@ pub struct ConnectionSlot(Arc<Hub>);
 
 impl Drop for ConnectionSlot {
     fn drop(&mut self) {
-        self.0.seats.fetch_sub(1, Ordering::AcqRel);
+        self.0.connections_per_subject.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
@@ -254,7 +254,7 @@ enum PushResult {
 
 impl Subscriber {
     fn push(&self, event: &StoredEvent, limit: usize) -> PushResult {
-        let mut live = self.live.lock();
+        let mut live = self.buffer.lock();
         let mut pushed = PushResult::Buffered;
         if !live.lagged {
             live.bytes += event.payload.len() + size_of::<StoredEvent>();
@@ -272,7 +272,7 @@ impl Subscriber {
         self.newest.store(event.seq, Ordering::Release);
         drop(live);
         if !mutants::is_enabled(Mutant::SubscriberNotWoken) {
-            self.wake.notify_one();
+            self.notify.notify_one();
         }
         pushed
     }
@@ -293,7 +293,7 @@ impl Subscription {
 
     /// What has come since the last call.
     pub fn take(&self) -> BufferContents {
-        let live = std::mem::take(&mut *self.subscriber.live.lock());
+        let live = std::mem::take(&mut *self.subscriber.buffer.lock());
         match live {
             SubscriberBuffer { lagged: true, .. } => BufferContents::Lagged,
             SubscriberBuffer { queue, .. } if queue.is_empty() => BufferContents::Nothing,
@@ -311,7 +311,7 @@ impl Subscription {
 
     /// Until something has come, the session was revoked or the service stops. May wake early.
     pub async fn notified(&self) {
-        self.subscriber.wake.notified().await;
+        self.subscriber.notify.notified().await;
     }
 
     /// Whether the session was revoked.
@@ -321,11 +321,11 @@ impl Subscription {
 
     /// Whether the account is frozen. Asked before [`Subscription::take`]: after [`Freeze::Here`] nothing more comes once the
     /// feed has caught up.
-    pub fn freeze(&self) -> Freeze {
+    pub fn freeze(&self) -> FreezeState {
         match self.subscriber.frozen_at.load(Ordering::Acquire) {
-            0 => Freeze::None,
-            event if self.subscriber.newest.load(Ordering::Acquire) >= event => Freeze::Here,
-            _ => Freeze::Coming,
+            0 => FreezeState::None,
+            event if self.subscriber.newest.load(Ordering::Acquire) >= event => FreezeState::EventDelivered,
+            _ => FreezeState::EventPending,
         }
     }
 

@@ -14,7 +14,7 @@ use tokio::time::{Instant, timeout};
 
 use super::close;
 use super::frame::{ClientMessage, EventFilter, ProtocolError, event_frame, ping_frame};
-use super::hub::{ConnectionSlot, Freeze, Hub, Subscription};
+use super::hub::{ConnectionSlot, FreezeState, Hub, Subscription};
 use super::subscriber_feed::{self, SubscriberFeed};
 use crate::config;
 use crate::http::auth::{AccountStatus, AuthClaims, Authenticator};
@@ -74,7 +74,7 @@ pub fn upgrade(
             };
             let end = match serve(&mut client, &state, access).await {
                 ControlFlow::Break(end) => end,
-                ControlFlow::Continue(()) => StreamEnd::Gone,
+                ControlFlow::Continue(()) => StreamEnd::Disconnected,
             };
             let grace = Duration::from_millis(state.config.close_grace_ms);
             client.close(end, grace).await;
@@ -84,7 +84,7 @@ pub fn upgrade(
 /// Why a stream ends.
 enum StreamEnd {
     /// The connection is of no more use: the client vanished.
-    Gone,
+    Disconnected,
     /// The client closes, and is answered with its own code.
     Closed,
     /// We close, with a code and a reason of at most 123 bytes.
@@ -111,7 +111,7 @@ impl Client {
     /// Hands over a frame; it leaves with the next flush at the latest.
     async fn feed(&mut self, text: String, seq: Cursor) -> ControlFlow<StreamEnd> {
         let fed = timeout(self.send_timeout, self.socket.feed(Message::text(text))).await;
-        self.judge(fed)?;
+        self.check_send(fed)?;
         self.handed = seq;
         ControlFlow::Continue(())
     }
@@ -119,7 +119,7 @@ impl Client {
     /// Until everything handed over is on its way, or the client is found too slow.
     async fn flush(&mut self) -> ControlFlow<StreamEnd> {
         let flushed = timeout(self.send_timeout, self.socket.flush()).await;
-        self.judge(flushed)
+        self.check_send(flushed)
     }
 
     /// Sends a frame that is no event.
@@ -128,10 +128,10 @@ impl Client {
         self.flush().await
     }
 
-    fn judge(&self, result: Result<Result<(), axum::Error>, Elapsed>) -> ControlFlow<StreamEnd> {
+    fn check_send(&self, result: Result<Result<(), axum::Error>, Elapsed>) -> ControlFlow<StreamEnd> {
         match result {
             Ok(Ok(())) => ControlFlow::Continue(()),
-            Ok(Err(_)) => ControlFlow::Break(StreamEnd::Gone),
+            Ok(Err(_)) => ControlFlow::Break(StreamEnd::Disconnected),
             Err(_) => {
                 let reason = format!("{{\"cursor\":{}}}", self.handed);
                 ControlFlow::Break(StreamEnd::Close(close::TOO_SLOW, reason))
@@ -143,7 +143,7 @@ impl Client {
     async fn close(mut self, end: StreamEnd, grace: Duration) {
         let goodbye = async {
             match end {
-                StreamEnd::Gone => return,
+                StreamEnd::Disconnected => return,
                 // The answer was made ready when the client's frame was read, and leaves with this.
                 StreamEnd::Closed => {
                     if self.socket.flush().await.is_err() {
@@ -171,7 +171,7 @@ async fn serve(client: &mut Client, state: &StreamContext, access: ClientAccess)
         ClientAccess::Granted(claims, subscription) => (claims, subscription),
         ClientAccess::FirstMessage => {
             let claims = first_message(client, state).await?;
-            match state.hub.subscribe(claims.wallet, claims.families()) {
+            match state.hub.subscribe(claims.wallet, claims.revocation_ids()) {
                 Ok(subscription) => (claims, subscription),
                 Err(full) => return ControlFlow::Break(close_with(close::TOO_MANY, &full.to_string())),
             }
@@ -189,7 +189,7 @@ async fn serve(client: &mut Client, state: &StreamContext, access: ClientAccess)
         feed,
         subscribed: false,
         minute: 0,
-        heard: 0,
+        messages_received: 0,
         frozen_since: None,
     }
     .run(client, state, &claims)
@@ -210,7 +210,7 @@ async fn first_message(client: &mut Client, state: &StreamContext) -> ControlFlo
     let within = Duration::from_millis(state.config.auth_timeout_ms);
     let message = match timeout(within, client.socket.next()).await {
         Err(_) => return refused("no token in time"),
-        Ok(None) => return ControlFlow::Break(StreamEnd::Gone),
+        Ok(None) => return ControlFlow::Break(StreamEnd::Disconnected),
         Ok(Some(Err(_))) => return ControlFlow::Break(broken()),
         Ok(Some(Ok(Message::Close(_)))) => return ControlFlow::Break(StreamEnd::Closed),
         Ok(Some(Ok(message))) => message,
@@ -233,7 +233,7 @@ struct Session {
     /// The minute of the wall clock that `heard` is about.
     minute: u64,
     /// Messages heard in it.
-    heard: u32,
+    messages_received: u32,
     /// When it was seen that the account is frozen.
     frozen_since: Option<Instant>,
 }
@@ -266,7 +266,7 @@ impl Session {
                     Ok(None) => {
                         client.handed = self.feed.cursor();
                         client.flush().await?;
-                        if freeze == Freeze::Here {
+                        if freeze == FreezeState::EventDelivered {
                             return frozen();
                         }
                     }
@@ -278,7 +278,7 @@ impl Session {
                 () = self.feed.subscription().notified() => {}
                 message = client.socket.next() => self.read_message(client, state, message).await?,
                 () = &mut expiry => return expired(),
-                () = tokio::time::sleep(grace), if freeze == Freeze::Coming => {}
+                () = tokio::time::sleep(grace), if freeze == FreezeState::EventPending => {}
                 _ = ping.tick() => {
                     let cursor = self.subscribed.then(|| self.feed.cursor());
                     client.send(ping_frame(cursor)).await?;
@@ -301,9 +301,9 @@ impl Session {
 
     /// A frozen account's stream ends when its client has received that event, or after the grace time: a client that reads old events as
     /// slowly as it is allowed to does not stay connected.
-    fn frozen(&mut self, grace: Duration) -> ControlFlow<StreamEnd, Freeze> {
+    fn frozen(&mut self, grace: Duration) -> ControlFlow<StreamEnd, FreezeState> {
         let freeze = self.feed.subscription().freeze();
-        if freeze == Freeze::None {
+        if freeze == FreezeState::None {
             return ControlFlow::Continue(freeze);
         }
         let since = *self.frozen_since.get_or_insert_with(Instant::now);
@@ -317,10 +317,10 @@ impl Session {
     fn count(&mut self, state: &StreamContext) -> ControlFlow<StreamEnd> {
         let minute = state.clock.now().seconds() / 60;
         if minute != self.minute {
-            (self.minute, self.heard) = (minute, 0);
+            (self.minute, self.messages_received) = (minute, 0);
         }
-        self.heard = self.heard.saturating_add(1);
-        if self.heard > state.config.messages_per_minute {
+        self.messages_received = self.messages_received.saturating_add(1);
+        if self.messages_received > state.config.messages_per_minute {
             state.hub.record_rate_limited();
             return ControlFlow::Break(close_with(close::TOO_MANY, "too many messages"));
         }
@@ -334,7 +334,7 @@ impl Session {
         message: Option<Result<Message, axum::Error>>,
     ) -> ControlFlow<StreamEnd> {
         let frame = match message {
-            None => return ControlFlow::Break(StreamEnd::Gone),
+            None => return ControlFlow::Break(StreamEnd::Disconnected),
             Some(Err(_)) => return ControlFlow::Break(broken()),
             Some(Ok(Message::Close(_))) => return ControlFlow::Break(StreamEnd::Closed),
             Some(Ok(message)) => {
@@ -395,7 +395,7 @@ impl Session {
 fn of_store(error: &StoreError) -> StreamEnd {
     match error {
         StoreError::Expired { oldest } => StreamEnd::Close(close::EXPIRED_CURSOR, format!("{{\"oldest\":{oldest}}}")),
-        StoreError::Io(_) | StoreError::Damaged(_) => {
+        StoreError::Io(_) | StoreError::Corrupt(_) => {
             tracing::error!(%error, "a stream could not read the store");
             close_with(close::INTERNAL, "events cannot be read")
         }

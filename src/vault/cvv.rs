@@ -66,7 +66,7 @@ impl CvvVault {
         let payload = Payload { msg: digits, aad: &aad };
         let sealed = cipher(&key).encrypt(&XNonce::from(nonce), payload);
         let sealed = sealed.map_err(|_| VaultError::Sealed("cipher"))?;
-        self.keep(&self.file(&id[..KEY_ID]), &key)?;
+        self.persist(&self.file(&id[..KEY_ID]), &key)?;
         record.extend_from_slice(&nonce);
         record.extend_from_slice(&sealed);
         Ok(record)
@@ -141,7 +141,7 @@ impl CvvVault {
         self.0.keys.join(hex::encode(id))
     }
 
-    fn keep(&self, path: &Path, key: &[u8; KEY]) -> Result<(), VaultError> {
+    fn persist(&self, path: &Path, key: &[u8; KEY]) -> Result<(), VaultError> {
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
         file.write_all(key)?;
         file.sync_all()?;

@@ -19,7 +19,7 @@ const BEGIN: &[u8] = b"purser documents 1\n";
 const DOCUMENT: u8 = 1;
 const END: u8 = 0;
 /// A sealed document is a little more than 10 MB.
-const LARGEST: u64 = 16 * 1024 * 1024;
+const MAX_DOCUMENT_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Where the documents of the backup in this file lie.
 pub fn documents_path(backup: &Path) -> PathBuf {
@@ -133,7 +133,7 @@ fn each(file: &Path, mut found: impl FnMut(DocumentId, &[u8]) -> io::Result<()>)
         input.read_exact(&mut id)?;
         input.read_exact(&mut number)?;
         let (id, length) = (DocumentId(u128::from_be_bytes(id)), u64::from_be_bytes(number));
-        if kind != [DOCUMENT] || length > LARGEST {
+        if kind != [DOCUMENT] || length > MAX_DOCUMENT_BYTES {
             return Err(damaged());
         }
         let mut sealed = vec![0; usize::try_from(length).map_err(|_| damaged())?];

@@ -47,7 +47,7 @@ impl DocumentStore {
     ///
     /// # Errors
     /// When the disk fails.
-    pub async fn keep(&self, id: DocumentId, plain: Vec<u8>) -> Result<Vec<u8>, VaultError> {
+    pub async fn persist(&self, id: DocumentId, plain: Vec<u8>) -> Result<Vec<u8>, VaultError> {
         let random = VaultRng(self.entropy.clone());
         let (key, nonce) = (random.bytes(), random.bytes());
         let (cipher, nonce) = (XChaCha20Poly1305::new((&*key).into()), &nonce[..NONCE]);
@@ -129,8 +129,8 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let documents = open(root.path());
         let (id, other) = (DocumentId(1), DocumentId(2));
-        let key = documents.keep(id, b"where I live".to_vec()).await.unwrap();
-        let foreign = documents.keep(other, b"where you live".to_vec()).await.unwrap();
+        let key = documents.persist(id, b"where I live".to_vec()).await.unwrap();
+        let foreign = documents.persist(other, b"where you live".to_vec()).await.unwrap();
         let documents = open(root.path());
         assert_eq!(**documents.read(id, &key).await.unwrap(), *b"where I live");
         let path = documents.path(id);

@@ -14,21 +14,21 @@ use purser_storage::codec::{self, DecodeError};
 use purser_storage::{Row, Store, StoreError};
 
 use super::banking::BankingSnapshot;
-use super::onchain::{OnChain, is_exact};
+use super::onchain::{UnmatchedTransfers, is_exact};
 use super::{ChainTransfer, StoreContents, VerifyReport, each_row};
 
 /// Of all accounts.
 #[derive(Default)]
 pub(crate) struct AgentWallets {
     pub(crate) wallets: BTreeMap<Wallet, AgentWallet>,
-    spends: BTreeMap<WalletPaymentId, WalletPayment>,
+    payments: BTreeMap<WalletPaymentId, WalletPayment>,
     /// Whose each address is, by its row.
     addresses: BTreeMap<Wallet, Wallet>,
 }
 
 impl AgentWallets {
-    pub(super) fn spend(&self, id: WalletPaymentId) -> Option<&WalletPayment> {
-        self.spends.get(&id)
+    pub(super) fn payment(&self, id: WalletPaymentId) -> Option<&WalletPayment> {
+        self.payments.get(&id)
     }
 }
 
@@ -52,15 +52,15 @@ impl AgentWallets {
                 let name = wallet.owner.address();
                 self.wallets.insert(wallet.owner, wallet);
                 let status = "active";
-                BankingSnapshot::of(name, revision, status)
+                BankingSnapshot::new(name, revision, status)
             }));
         }
         if kind == EntityKind::WalletPayment as u8 {
             return Some(codec::decode(&row.value).map(|spend: WalletPayment| {
                 let id = WalletPaymentId(<[u8; 16]>::try_from(id).map(u128::from_be_bytes).unwrap_or(0));
                 let (name, status) = (id.to_string(), name_of(&spend.status));
-                self.spends.insert(id, spend);
-                BankingSnapshot::of(name, revision, status)
+                self.payments.insert(id, spend);
+                BankingSnapshot::new(name, revision, status)
             }));
         }
         None
@@ -71,7 +71,7 @@ impl AgentWallets {
         each_row(store, &[table::ADDRESS], |key, row| {
             match (Wallet::from_key(&key[1..]), Wallet::from_key(&row.value)) {
                 (Some(address), Some(owner)) => drop(self.addresses.insert(address, owner)),
-                _ => report.find("agent_wallet.row_damaged", hex::encode(key), "not two wallets"),
+                _ => report.report("agent_wallet.row_damaged", hex::encode(key), "not two wallets"),
             }
         })
         .await
@@ -81,18 +81,18 @@ impl AgentWallets {
 /// The addresses of every wallet, and of nothing else, are its owner's; whose a payment is follows from who sent it, and no
 /// session is a managed wallet's.
 fn check_addresses(contents: &StoreContents, report: &mut VerifyReport) {
-    let AgentWallets { wallets, addresses, .. } = &contents.agents;
+    let AgentWallets { wallets, addresses, .. } = &contents.agent_wallets;
     let mut expected = BTreeMap::new();
     for wallet in wallets.values() {
         for address in Network::ALL.map(|network| wallet.addresses.on(network)) {
             if expected.insert(address, wallet.owner).is_some() {
-                report.find("agent_wallet.address", address, "two wallets have it");
+                report.report("agent_wallet.address", address, "two wallets have it");
             }
         }
     }
     for (address, owner) in &expected {
         if addresses.get(address) != Some(owner) {
-            report.find(
+            report.report(
                 "agent_wallet.address",
                 address,
                 format!("no row says that it is {owner}'s"),
@@ -100,7 +100,7 @@ fn check_addresses(contents: &StoreContents, report: &mut VerifyReport) {
         }
     }
     for address in addresses.keys().filter(|address| !expected.contains_key(address)) {
-        report.find("agent_wallet.address", address, "a row names it, and no wallet has it");
+        report.report("agent_wallet.address", address, "a row names it, and no wallet has it");
     }
     for (id, (payment, _)) in &contents.payments {
         let payer = payment.claim.authorization.payer();
@@ -113,12 +113,12 @@ fn check_addresses(contents: &StoreContents, report: &mut VerifyReport) {
         }
         if payment.claim.account != *owner.unwrap_or(&payer) {
             let detail = format!("{payer} paid, and it is a payment of {}", payment.claim.account);
-            report.find("payment.account", id, detail);
+            report.report("payment.account", id, detail);
         }
     }
     for (id, (session, _)) in &contents.sessions {
         if expected.contains_key(&session.owner) {
-            report.find(
+            report.report(
                 "agent_wallet.session",
                 id,
                 "it is a managed wallet's, which nobody signs in with",
@@ -159,61 +159,61 @@ pub(super) fn check(contents: &StoreContents, report: &mut VerifyReport) {
     check_addresses(contents, report);
     let mut moving: BTreeMap<WalletPaymentId, (usize, usize)> = BTreeMap::new();
     let mut forgetting = BTreeSet::new();
-    for effect in &contents.effects {
+    for effect in &contents.jobs {
         match &effect.job {
             Job::SendWalletPayment(id) => moving.entry(*id).or_default().0 += 1,
-            Job::SettleWalletHold { spend, .. } => moving.entry(*spend).or_default().1 += 1,
+            Job::SettleWalletHold { payment: spend, .. } => moving.entry(*spend).or_default().1 += 1,
             Job::PurgeHttpRecord(id) => {
                 forgetting.insert(*id);
             }
             _ => {}
         }
     }
-    let AgentWallets { wallets, spends, .. } = &contents.agents;
+    let AgentWallets { wallets, payments: spends, .. } = &contents.agent_wallets;
     for (id, spend) in spends {
         let (sending, ending) = moving.remove(id).unwrap_or_default();
         let wallet = wallets.get(&spend.owner);
-        let reserved = wallet.and_then(|wallet| wallet.open.iter().find(|open| open.spend == *id));
+        let reserved = wallet.and_then(|wallet| wallet.holds.iter().find(|open| open.payment == *id));
         let is_open = matches!(spend.status, Status::Pending | Status::Signed(_) | Status::Sent(..));
         let status = name_of(&spend.status);
         if (sending, ending) != (usize::from(is_open), ending.min(usize::from(!is_open))) {
             let detail = format!("{status}: {sending} effects send it and {ending} end its reservation");
-            report.find("spend.orphan", id, detail);
+            report.report("spend.orphan", id, detail);
         }
         // While it is open, and then until its timer has come.
-        let spoken = matches!(spend.order.way, PaymentMethod::PaidCall { .. }) && (is_open || forgetting.contains(id));
-        if spoken != contents.spoken.contains(id) {
+        let spoken = matches!(spend.order.method, PaymentMethod::PaidCall { .. }) && (is_open || forgetting.contains(id));
+        if spoken != contents.http_records.contains(id) {
             let detail = format!("{status}, and what was said for it is there: {}", !spoken);
-            report.find("spend.spoken", id, detail);
+            report.report("spend.spoken", id, detail);
         }
         // At its end the wallet is being told.
         if reserved.is_some() != (is_open || ending > 0) {
             let detail = format!("{status}, and its reservation is there: {}", reserved.is_some());
-            report.find("spend.reservation", id, detail);
+            report.report("spend.reservation", id, detail);
         }
         if reserved.is_some_and(|open| open.amount != spend.order.amount || open.network != spend.from.network()) {
-            report.find("spend.reservation", id, "another amount or network is reserved for it");
+            report.report("spend.reservation", id, "another amount or network is reserved for it");
         }
         if wallet.is_none_or(|wallet| wallet.addresses.on(spend.from.network()) != spend.from) {
-            report.find(
+            report.report(
                 "spend.wallet",
                 id,
                 format!("{} is not its wallet's address", spend.from),
             );
         }
     }
-    for id in contents.spoken.union(&forgetting).filter(|id| !spends.contains_key(id)) {
-        report.find("spend.spoken", id, "something was said for it, and it does not exist");
+    for id in contents.http_records.union(&forgetting).filter(|id| !spends.contains_key(id)) {
+        report.report("spend.spoken", id, "something was said for it, and it does not exist");
     }
     for id in moving.keys() {
-        report.find("spend.missing", id, "effects move it, and it does not exist");
+        report.report("spend.missing", id, "effects move it, and it does not exist");
     }
     for (owner, wallet) in wallets {
-        for open in wallet.open.iter().filter(|open| !spends.contains_key(&open.spend)) {
-            report.find("spend.missing", open.spend, format!("{owner} has reserved for it"));
+        for open in wallet.holds.iter().filter(|open| !spends.contains_key(&open.payment)) {
+            report.report("spend.missing", open.payment, format!("{owner} has reserved for it"));
         }
         if !contents.sealed.contains(&AgentWallet::keys(owner).0) {
-            report.find(
+            report.report(
                 "agent_wallet.keys",
                 owner,
                 "what its keys are derived from is not there",
@@ -224,17 +224,17 @@ pub(super) fn check(contents: &StoreContents, report: &mut VerifyReport) {
 
 /// The chains' own lists: one transfer for each settled spend, and none out of a managed wallet besides, but in a time of which a
 /// restore has lost the history: a wallet's money is its owner's and in no book of ours.
-pub(super) fn against_chain<'a>(
+pub(super) fn compare_with_chain<'a>(
     contents: &StoreContents,
     (chain, lost): (impl Iterator<Item = &'a ChainTransfer>, &[RangeInclusive<Timestamp>]),
     report: &mut VerifyReport,
 ) {
-    let AgentWallets { wallets, spends, .. } = &contents.agents;
+    let AgentWallets { wallets, payments: spends, .. } = &contents.agent_wallets;
     let addresses = wallets
         .values()
         .flat_map(|wallet| Network::ALL.map(|network| wallet.addresses.on(network)));
     let addresses: std::collections::BTreeSet<Wallet> = addresses.collect();
-    let mut left = OnChain::of(chain.filter(|transfer| addresses.contains(&transfer.from)));
+    let mut left = UnmatchedTransfers::of(chain.filter(|transfer| addresses.contains(&transfer.from)));
     let is_of = |spend: &WalletPayment, transfer: &ChainTransfer| {
         (transfer.from, transfer.to, transfer.atomic) == (spend.from, spend.order.to, spend.order.amount.atomic())
     };
@@ -247,9 +247,9 @@ pub(super) fn against_chain<'a>(
                 Some(transfer) if is_of(spend, transfer) => {}
                 Some(transfer) => {
                     let detail = format!("{transaction} moved {} atomic USDC to {}", transfer.atomic, transfer.to);
-                    report.find("chain.differs", id, detail);
+                    report.report("chain.differs", id, detail);
                 }
-                None => report.find("chain.not_sent", id, format!("{transaction} did not leave its wallet")),
+                None => report.report("chain.not_sent", id, format!("{transaction} did not leave its wallet")),
             }
         }
     }
@@ -260,11 +260,11 @@ pub(super) fn against_chain<'a>(
         }
     }
     let is_lost = |transfer: &ChainTransfer| lost.iter().any(|span| span.contains(&Timestamp(transfer.at_ms)));
-    for (transaction, transfer) in left.left_over().filter(|(_, transfer)| !is_lost(transfer)) {
+    for (transaction, transfer) in left.unmatched().filter(|(_, transfer)| !is_lost(transfer)) {
         let detail = format!(
             "{} atomic USDC left a managed wallet for {} without a spend",
             transfer.atomic, transfer.to
         );
-        report.find("chain.left", transaction, detail);
+        report.report("chain.left", transaction, detail);
     }
 }

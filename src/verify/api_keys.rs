@@ -16,7 +16,7 @@ use super::{StoreContents, VerifyReport, each_row};
 pub(crate) struct ApiKeys {
     keys: BTreeMap<ApiKeyId, ApiKey>,
     /// Who takes each place, by the digest of the owner.
-    places: Vec<(u128, ApiKeyId)>,
+    slots: Vec<(u128, ApiKeyId)>,
 }
 
 const fn name_of(key: &ApiKey) -> &'static str {
@@ -35,7 +35,7 @@ impl ApiKeys {
                 let id = ApiKeyId(<[u8; 16]>::try_from(id).map(u128::from_be_bytes).unwrap_or(0));
                 let (name, status) = (id.to_string(), name_of(&key));
                 self.keys.insert(id, key);
-                BankingSnapshot::of(name, row.revision, status)
+                BankingSnapshot::new(name, row.revision, status)
             })
         })
     }
@@ -45,7 +45,7 @@ impl ApiKeys {
         each_row(store, &[table::API_KEY_SLOT], |key, row| {
             let number = |bytes: Option<&[u8; 16]>| bytes.map_or(0, |bytes| u128::from_be_bytes(*bytes));
             let owner = number(key.get(1..17).and_then(<[u8]>::first_chunk));
-            self.places.push((owner, ApiKeyId(number(row.value.first_chunk()))));
+            self.slots.push((owner, ApiKeyId(number(row.value.first_chunk()))));
         })
         .await
     }
@@ -70,7 +70,7 @@ pub(super) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>
 
 /// Holds keys and places against each other, and sessions against the keys that they were made with.
 pub(super) fn check(contents: &StoreContents, report: &mut VerifyReport) {
-    let ApiKeys { keys, places } = &contents.api_keys;
+    let ApiKeys { keys, slots: places } = &contents.api_keys;
     let mut living: Vec<(u128, ApiKeyId)> = keys
         .iter()
         .filter(|(_, key)| key.revoked_at.is_none())
@@ -80,17 +80,17 @@ pub(super) fn check(contents: &StoreContents, report: &mut VerifyReport) {
     living.sort_unstable();
     taken.sort_unstable();
     for missing in living.iter().filter(|key| taken.binary_search(key).is_err()) {
-        report.find(
+        report.report(
             "api_key.place_missing",
             missing.1,
             "it lives and takes no place of its owner's",
         );
     }
     for stray in taken.iter().filter(|place| living.binary_search(place).is_err()) {
-        report.find("api_key.place_stray", stray.1, "it takes a place and does not live");
+        report.report("api_key.place_stray", stray.1, "it takes a place and does not live");
     }
     for pair in taken.windows(2).filter(|pair| pair[0] == pair[1]) {
-        report.find("api_key.place_twice", pair[0].1, "it takes two places");
+        report.report("api_key.place_twice", pair[0].1, "it takes two places");
     }
     for (id, (session, _)) in &contents.sessions {
         let Some(named) = session.amr.key() else { continue };
@@ -98,7 +98,7 @@ pub(super) fn check(contents: &StoreContents, report: &mut VerifyReport) {
             .get(&named)
             .is_none_or(|key| key.owner != session.owner || key.used_at.is_none())
         {
-            report.find(
+            report.report(
                 "api_key.session",
                 id,
                 "the key that it was made with does not know of it",

@@ -1,6 +1,6 @@
 //! What waits for a second operator stands under the id of its act, and what operators have given alone under their names.
 
-use purser_actors::approval::{Given, Pending};
+use purser_actors::approval::{OperatorDailyTotal, PendingApproval};
 use purser_actors::id::ApprovalId;
 use purser_actors::kernel::table;
 use purser_storage::{Store, StoreError};
@@ -10,24 +10,24 @@ use super::{VerifyReport, each_row, take};
 pub(super) async fn check(store: &dyn Store, report: &mut VerifyReport) -> Result<(), StoreError> {
     let mut found = Vec::new();
     each_row(store, &[table::APPROVAL], |key, row| {
-        if let Some((pending, _)) = take::<Pending>(row, &hex::encode(key), report) {
-            let id = ApprovalId::of(&pending.gift, pending.amount);
+        if let Some((pending, _)) = take::<PendingApproval>(row, &hex::encode(key), report) {
+            let id = ApprovalId::for_action(&pending.action, pending.amount);
             if *table::approval(id) != *key {
                 found.push((id.to_string(), "it stands under another id"));
             }
         }
     })
     .await?;
-    each_row(store, &[table::GIVEN], |key, row| {
-        if let Some((given, _)) = take::<Given>(row, &hex::encode(key), report)
-            && *table::given(&given.by) != *key
+    each_row(store, &[table::OPERATOR_DAILY_TOTAL], |key, row| {
+        if let Some((given, _)) = take::<OperatorDailyTotal>(row, &hex::encode(key), report)
+            && *table::operator_daily_total(&given.operator) != *key
         {
-            found.push((given.by, "what was given stands under another name"));
+            found.push((given.operator, "what was given stands under another name"));
         }
     })
     .await?;
     for (subject, detail) in found {
-        report.find("approval.row", subject, detail);
+        report.report("approval.row", subject, detail);
     }
     Ok(())
 }

@@ -24,11 +24,11 @@ pub(super) async fn check(store: &dyn Store, report: &mut VerifyReport) -> Resul
         });
     })
     .await?;
-    report.acts = rows.len();
+    report.audit_entries = rows.len();
     let newest = store.read(&table::meta("audit")).await?;
     let newest = newest.map(|row| (row.revision, row.value.to_vec()));
     if let Err((number, what)) = chained(&rows, newest) {
-        report.find("audit.chain", number, what);
+        report.report("audit.chain", number, what);
     }
     Ok(())
 }
@@ -45,11 +45,11 @@ fn chained(rows: &[StoredAuditRow], newest: Option<(u64, Vec<u8>)>) -> Result<()
             return Err((n, format!("it is behind the newest, which is {last}")));
         }
         let audit: AuditRecord = codec::decode(&row.value).map_err(|error| (n, error.to_string()))?;
-        if audit.link.number != n {
-            return Err((n, format!("it says that it is {}", audit.link.number)));
+        if audit.position.sequence != n {
+            return Err((n, format!("it says that it is {}", audit.position.sequence)));
         }
         let hash = Sha256::digest(&row.value).to_vec();
-        if audit.link.previous_hash[..] != *before {
+        if audit.position.previous_hash[..] != *before {
             // One of the two was changed: this one, if whoever is behind it does not know it either.
             let next = rows.get(n as usize);
             let behind = next.map_or(Some(newest), |next| link(&next.value));
@@ -72,5 +72,5 @@ fn chained(rows: &[StoredAuditRow], newest: Option<(u64, Vec<u8>)>) -> Result<()
 /// What a row knows the one before by.
 fn link(row: &[u8]) -> Option<Vec<u8>> {
     let audit: AuditRecord = codec::decode(row).ok()?;
-    Some(audit.link.previous_hash.to_vec())
+    Some(audit.position.previous_hash.to_vec())
 }

@@ -30,21 +30,21 @@ pub(crate) struct BankingSnapshot {
     /// Its records in the vault.
     pub(crate) sealed: Vec<u128>,
     /// What must be at work for it.
-    at_work: Option<String>,
+    expected_job: Option<String>,
     /// The money of a transfer: which way, how much in atomic USDC, and how much of it came back.
-    moves: Option<(TransferDirection, i128, i128)>,
+    transfer: Option<(TransferDirection, i128, i128)>,
 }
 
 impl BankingSnapshot {
     /// Of what has neither records in the vault nor money of its own.
-    pub(super) const fn of(name: String, revision: u64, status: &'static str) -> Self {
+    pub(super) const fn new(name: String, revision: u64, status: &'static str) -> Self {
         Self {
             name,
             revision,
             status,
             sealed: Vec::new(),
-            at_work: None,
-            moves: None,
+            expected_job: None,
+            transfer: None,
         }
     }
 
@@ -62,12 +62,12 @@ pub(super) fn read(kind: u8, id: &[u8], row: &Row) -> Option<Result<BankingSnaps
     let number = <[u8; 16]>::try_from(id).map(u128::from_be_bytes).unwrap_or(0);
     let wallet = Wallet::from_key(id);
     let name = wallet.map_or_else(|| hex::encode(id), |wallet| wallet.address());
-    let kept = BankingSnapshot::of(name, row.revision, "open");
+    let kept = BankingSnapshot::new(name, row.revision, "open");
     if kind == EntityKind::BankingProfile as u8 {
         return Some(codec::decode(&row.value).map(|_: BankingProfile| kept));
     }
     if kind == EntityKind::BankingApplication as u8 {
-        return Some(codec::decode(&row.value).map(|read: BankingApplication| of_application(&read, kept)));
+        return Some(codec::decode(&row.value).map(|read: BankingApplication| application_snapshot(&read, kept)));
     }
     if kind == EntityKind::BankAccount as u8 {
         let name = BankAccountId(number).to_string();
@@ -78,7 +78,7 @@ pub(super) fn read(kind: u8, id: &[u8], row: &Row) -> Option<Result<BankingSnaps
                     account::Status::Open(_) => "open",
                     account::Status::Rejected(_) => "refused",
                 },
-                at_work: matches!(read.status, account::Status::Pending(_))
+                expected_job: matches!(read.status, account::Status::Pending(_))
                     .then(|| format!("{:?}", Job::OpenBankAccount(BankAccountId(number)))),
                 name,
                 ..kept
@@ -94,10 +94,10 @@ pub(super) fn read(kind: u8, id: &[u8], row: &Row) -> Option<Result<BankingSnaps
                 transfer::Status::Failed(_) => "failed",
                 transfer::Status::Returned(_) => "returned",
             },
-            at_work: matches!(read.status, transfer::Status::Pending(_))
+            expected_job: matches!(read.status, transfer::Status::Pending(_))
                 .then(|| format!("{:?}", Job::ExecuteBankTransfer(BankTransferId(number)))),
-            moves: Some((
-                read.way,
+            transfer: Some((
+                read.direction,
                 i128::from(read.cents.get()) * 10_000,
                 match &read.status {
                     transfer::Status::Returned(back) => i128::from(back.amount.atomic()),
@@ -109,7 +109,7 @@ pub(super) fn read(kind: u8, id: &[u8], row: &Row) -> Option<Result<BankingSnaps
     })
 }
 
-fn of_application(read: &BankingApplication, kept: BankingSnapshot) -> BankingSnapshot {
+fn application_snapshot(read: &BankingApplication, kept: BankingSnapshot) -> BankingSnapshot {
     let tax = read.tax_last4.as_ref().map(|_| read.id.0);
     BankingSnapshot {
         status: match read.status {
@@ -122,7 +122,7 @@ fn of_application(read: &BankingApplication, kept: BankingSnapshot) -> BankingSn
             .into_iter()
             .chain(read.documents.iter().map(|paper| paper.id.0))
             .collect(),
-        at_work: matches!(read.status, application::Status::Submitted(_))
+        expected_job: matches!(read.status, application::Status::Submitted(_))
             .then(|| format!("{:?}", Job::SubmitBankApplication(read.owner))),
         ..kept
     }
@@ -158,7 +158,7 @@ pub(super) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>
     (kind == EntityKind::BankTransfer as u8).then(|| {
         codec::decode(event).map(|event| {
             Some(match event {
-                transfer::Event::Started(begun) if begun.way == TransferDirection::Incoming => "complete",
+                transfer::Event::Started(begun) if begun.direction == TransferDirection::Incoming => "complete",
                 transfer::Event::Started(_) => "pending",
                 transfer::Event::Completed(..) => "complete",
                 transfer::Event::Failed(..) => "failed",
@@ -170,9 +170,9 @@ pub(super) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>
 
 /// Work and money.
 pub(super) fn check(contents: &StoreContents, history: &MoneyHistory, books: &LedgerTotals, report: &mut VerifyReport) {
-    let at_work: BTreeSet<String> = contents.effects.iter().map(|e| format!("{:?}", e.job)).collect();
+    let at_work: BTreeSet<String> = contents.jobs.iter().map(|e| format!("{:?}", e.job)).collect();
     let crediting: BTreeSet<String> = contents
-        .effects
+        .jobs
         .iter()
         .filter_map(|effect| match &effect.job {
             Job::CreditAccount {
@@ -182,15 +182,15 @@ pub(super) fn check(contents: &StoreContents, history: &MoneyHistory, books: &Le
             _ => None,
         })
         .collect();
-    for kept in contents.bank.values() {
-        if kept.at_work.as_ref().is_some_and(|work| !at_work.contains(work)) {
-            report.find(
+    for kept in contents.banking.values() {
+        if kept.expected_job.as_ref().is_some_and(|work| !at_work.contains(work)) {
+            report.report(
                 "banking.idle",
                 &kept.name,
                 format!("{}, and nothing is at work", kept.status),
             );
         }
-        let Some((way, amount, back)) = kept.moves else {
+        let Some((way, amount, back)) = kept.transfer else {
             continue;
         };
         // What the bank owes us for it, negative where we owe the bank; and what its holder has of it.
@@ -209,10 +209,10 @@ pub(super) fn check(contents: &StoreContents, history: &MoneyHistory, books: &Le
                 kept.status,
                 holder - waiting
             );
-            report.find("banking.holder", &kept.name, detail);
+            report.report("banking.holder", &kept.name, detail);
         }
-        if history.complete && history.moved(&kept.name) != booked {
-            report.find("banking.recorded", &kept.name, "ledger and events differ");
+        if history.complete && history.net_amount(&kept.name) != booked {
+            report.report("banking.recorded", &kept.name, "ledger and events differ");
         }
         let owing = books
             .owed
@@ -221,7 +221,7 @@ pub(super) fn check(contents: &StoreContents, history: &MoneyHistory, books: &Le
         let owing = owing.copied().unwrap_or(0);
         if owing != owed {
             let detail = format!("{}: {owing} owed to the bank, expected {owed}", kept.status);
-            report.find("banking.owed", &kept.name, detail);
+            report.report("banking.owed", &kept.name, detail);
         }
     }
 }

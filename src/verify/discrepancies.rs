@@ -59,16 +59,16 @@ pub(super) fn check(differences: &Discrepancies, report: &mut VerifyReport) {
     let Discrepancies { all, listed } = differences;
     for (id, (difference, _)) in all {
         let want = match difference.status {
-            Status::Open => vec![(difference.opened_at.0, difference.found.kind as u8)],
+            Status::Open => vec![(difference.opened_at.0, difference.details.kind as u8)],
             Status::Resolved => Vec::new(),
         };
         let has = listed.get(id).cloned().unwrap_or_default();
         if has != want {
             let detail = format!("{}: its rows in the list are {has:?}", name_of(difference.status));
-            report.find("difference.row", id, detail);
+            report.report("difference.row", id, detail);
         }
     }
     for id in listed.keys().filter(|id| !all.contains_key(id)) {
-        report.find("difference.row", id, "a row in the list, and no such difference");
+        report.report("difference.row", id, "a row in the list, and no such difference");
     }
 }

@@ -43,7 +43,7 @@ pub(super) struct MoneyHistory {
 
 impl MoneyHistory {
     /// What a cause brought to balances by the events, less what they paid for it; atomic USDC.
-    pub(super) fn moved(&self, cause: &str) -> i128 {
+    pub(super) fn net_amount(&self, cause: &str) -> i128 {
         let came: i128 = self
             .credits
             .get(cause)
@@ -82,7 +82,7 @@ pub(super) async fn check(
         for event in &page {
             report.events += 1;
             match EventRecord::read(&event.payload) {
-                Err(error) => report.find("journal.damaged", event.seq, error.to_string()),
+                Err(error) => report.report("journal.damaged", event.seq, error.to_string()),
                 Ok(record) => fold_event(&record, &mut trails, &mut history, report),
             }
         }
@@ -102,7 +102,7 @@ fn fold_event(
         trail.first = record.revision;
     } else if record.revision != trail.revision + 1 {
         let detail = format!("revision {} follows {}", record.revision, trail.revision);
-        report.find("journal.revision", hex::encode(&record.id), detail);
+        report.report("journal.revision", hex::encode(&record.id), detail);
     }
     trail.revision = record.revision;
     let read = match record.kind {
@@ -126,17 +126,17 @@ fn fold_event(
             let told = told.or_else(|| webhooks::fold(kind, &record.event));
             told.transpose().map(|told| match told {
                 Some(Some(status)) => trail.status = status.into(),
-                Some(None) => keep(trail, record),
+                Some(None) => record_event(trail, record),
                 None => {}
             })
         }
     };
     if let Err(error) = read {
-        report.find("journal.event", hex::encode(&record.id), error.to_string());
+        report.report("journal.event", hex::encode(&record.id), error.to_string());
     }
     if trail.status != record.status {
         let detail = format!("the fold says {}, the record {}", trail.status, record.status);
-        report.find("journal.status", hex::encode(&record.id), detail);
+        report.report("journal.status", hex::encode(&record.id), detail);
     }
 }
 
@@ -153,41 +153,41 @@ fn account_event(
             trail.credits += u128::from(amount.atomic());
             let cause = products::cause_name(&cause);
             history.credits.entry(cause).or_default().push(amount.atomic());
-            keep(trail, record);
+            record_event(trail, record);
         }
-        account::Event::Held(amount, _) | account::Event::HeldUnfinal(amount, _) => {
+        account::Event::Held(amount, _) | account::Event::HeldUntilFinal(amount, _) => {
             trail.held += u128::from(amount.atomic());
-            keep(trail, record);
+            record_event(trail, record);
         }
         account::Event::Withdrawn(amount, _) | account::Event::Reversed(amount, _) => {
             trail.balance = trail.balance.saturating_sub(u128::from(amount.atomic()));
             trail.held = trail.held.saturating_sub(u128::from(amount.atomic()));
-            keep(trail, record);
+            record_event(trail, record);
         }
         account::Event::TransferAttributed(amount, _) => {
             trail.balance = trail.balance.saturating_sub(u128::from(amount.atomic()));
-            keep(trail, record);
+            record_event(trail, record);
         }
         account::Event::Released(amount, _) | account::Event::Finalized(amount, _) => {
             trail.held = trail.held.saturating_sub(u128::from(amount.atomic()));
-            keep(trail, record);
+            record_event(trail, record);
         }
-        account::Event::PaidOut(amount, paid_for) => {
+        account::Event::Debited(amount, paid_for) => {
             trail.balance = trail.balance.saturating_sub(u128::from(amount.atomic()));
             history
                 .paid_out
                 .insert(products::paid_for_name(&paid_for), amount.atomic());
-            keep(trail, record);
+            record_event(trail, record);
         }
         account::Event::CapReserved(_) | account::Event::CapReleased(_) | account::Event::CapsChanged(_) => {
-            keep(trail, record)
+            record_event(trail, record)
         }
     }
     Ok(())
 }
 
 /// Where retention has dropped the beginning, the status is taken from the first record that is kept.
-fn keep(trail: &mut EntityEvents, record: &EventRecord) {
+fn record_event(trail: &mut EntityEvents, record: &EventRecord) {
     if trail.status.is_empty() {
         trail.status.clone_from(&record.status);
     }
@@ -198,10 +198,10 @@ fn session_event(record: &EventRecord, trail: &mut EntityEvents) -> Result<(), D
         session::Event::Opened { .. } => trail.status = "active".into(),
         session::Event::Refreshed { .. } => {
             trail.generation += 1;
-            keep(trail, record);
+            record_event(trail, record);
         }
         session::Event::Revoked(_) => trail.status = "revoked".into(),
-        session::Event::AgentAnnounced(_) => keep(trail, record),
+        session::Event::AgentAnnounced(_) => record_event(trail, record),
     }
     Ok(())
 }
@@ -227,7 +227,7 @@ fn compare(
     report: &mut VerifyReport,
 ) {
     let mut seen = Snapshots {
-        trails,
+        entity_events: trails,
         complete: history.complete,
         report,
     };
@@ -235,21 +235,21 @@ fn compare(
     seen.payments(contents);
     seen.sold(contents);
     seen.sessions(contents);
-    seen.people(contents);
-    seen.bank(contents);
+    seen.identity(contents);
+    seen.banking(contents);
     seen.withdrawals(contents);
     seen.late_returns(contents);
-    seen.differences(contents);
+    seen.discrepancies(contents);
     seen.refunds(contents);
-    seen.arrivals(contents);
-    seen.program(contents);
-    seen.saved(contents);
+    seen.incoming(contents);
+    seen.reloadable_cards(contents);
+    seen.payees(contents);
     let known = contents.accounts.len() + contents.payments.len() + contents.sold.len() + contents.sessions.len();
-    let known = known + contents.people.len() + contents.bank.len() + contents.withdrawals.len();
-    let known = known + contents.saved.len() + contents.program.len() + contents.late_returns.len();
-    let known = known + contents.differences.all.len() + contents.refunds.all.len() + contents.arrivals.all.len();
+    let known = known + contents.identity.len() + contents.banking.len() + contents.withdrawals.len();
+    let known = known + contents.payees.len() + contents.reloadable_cards.len() + contents.late_returns.len();
+    let known = known + contents.discrepancies.all.len() + contents.refunds.all.len() + contents.incoming.all.len();
     if trails.len() > known {
-        report.find(
+        report.report(
             "snapshot.missing",
             "journal",
             format!("{} entities have events, {known} a snapshot", trails.len()),
@@ -258,7 +258,7 @@ fn compare(
 }
 
 struct Snapshots<'a> {
-    trails: &'a BTreeMap<(u8, Vec<u8>), EntityEvents>,
+    entity_events: &'a BTreeMap<(u8, Vec<u8>), EntityEvents>,
     complete: bool,
     report: &'a mut VerifyReport,
 }
@@ -270,7 +270,7 @@ impl Snapshots<'_> {
             let (balance, held) = (account.balance.atomic(), account.held.atomic());
             let money = format!("{balance}/{held}/{}", account.total_deposits.atomic());
             let folded = |t: &EntityEvents| format!("{}/{}/{}", t.balance, t.held, t.credits);
-            self.hold(
+            self.compare_entity(
                 EntityKind::Account as u8,
                 &wallet.key(),
                 &wallet.address(),
@@ -288,7 +288,7 @@ impl Snapshots<'_> {
             let end = format!("{:?}/{product:?}", payment.transaction());
             let folded = |t: &EntityEvents| format!("{:?}/{:?}", t.transaction.as_deref(), t.product);
             let status = super::outcomes::name_of(&payment.status);
-            self.hold(
+            self.compare_entity(
                 EntityKind::Payment as u8,
                 &id.0.to_be_bytes(),
                 &id.to_string(),
@@ -303,7 +303,7 @@ impl Snapshots<'_> {
     fn sold(&mut self, contents: &StoreContents) {
         for ((kind, id), sold) in &contents.sold {
             let (key, subject) = (id.to_be_bytes(), sold.product.to_string());
-            self.hold(*kind, &key, &subject, sold.revision, sold.status, "", |_| String::new());
+            self.compare_entity(*kind, &key, &subject, sold.revision, sold.status, "", |_| String::new());
         }
     }
 
@@ -312,7 +312,7 @@ impl Snapshots<'_> {
             let status = if session.revoked.is_some() { "revoked" } else { "active" };
             let generation = session.generation.to_string();
             let folded = |t: &EntityEvents| t.generation.to_string();
-            self.hold(
+            self.compare_entity(
                 EntityKind::Session as u8,
                 &id.0.to_be_bytes(),
                 &id.to_string(),
@@ -324,17 +324,17 @@ impl Snapshots<'_> {
         }
     }
 
-    fn people(&mut self, contents: &StoreContents) {
-        let people = &contents.people;
+    fn identity(&mut self, contents: &StoreContents) {
+        let people = &contents.identity;
         for (wallet, (identity, revision)) in &people.identities {
             let (kind, status) = (EntityKind::Identity as u8, identity::identity_status(identity));
             let (key, subject) = (wallet.key(), wallet.address());
-            self.hold(kind, &key, &subject, *revision, status, "", |_| String::new());
+            self.compare_entity(kind, &key, &subject, *revision, status, "", |_| String::new());
         }
         for (wallet, (link, revision)) in &people.links {
             let (kind, status) = (EntityKind::IssuerLink as u8, identity::link_status(link));
             let (key, subject) = (wallet.key(), wallet.address());
-            self.hold(kind, &key, &subject, *revision, status, "", |_| String::new());
+            self.compare_entity(kind, &key, &subject, *revision, status, "", |_| String::new());
         }
     }
 
@@ -344,7 +344,7 @@ impl Snapshots<'_> {
             let folded = |t: &EntityEvents| format!("{:?}", t.transaction.as_deref());
             let status = super::withdrawals::name_of(&withdrawal.status);
             let (key, name) = (id.0.to_be_bytes(), id.to_string());
-            self.hold(
+            self.compare_entity(
                 EntityKind::Withdrawal as u8,
                 &key,
                 &name,
@@ -362,7 +362,7 @@ impl Snapshots<'_> {
         clippy::too_many_arguments,
         reason = "one row of a table: the snapshot's side and the fold's side"
     )]
-    fn hold(
+    fn compare_entity(
         &mut self,
         kind: u8,
         key: &[u8],
@@ -372,18 +372,18 @@ impl Snapshots<'_> {
         rest: &str,
         folded: impl Fn(&EntityEvents) -> String,
     ) {
-        let Some(trail) = self.trails.get(&(kind, key.to_vec())) else {
+        let Some(trail) = self.entity_events.get(&(kind, key.to_vec())) else {
             if self.complete {
-                self.report.find("snapshot.no_history", subject, "no event tells of it");
+                self.report.report("snapshot.no_history", subject, "no event tells of it");
             }
             return;
         };
         if trail.revision != revision {
             let detail = format!("snapshot at revision {revision}, events up to {}", trail.revision);
-            self.report.find("snapshot.revision", subject, detail);
+            self.report.report("snapshot.revision", subject, detail);
         }
         if trail.status != status {
-            self.report.find(
+            self.report.report(
                 "snapshot.status",
                 subject,
                 format!("snapshot says {status}, events say {}", trail.status),
@@ -391,7 +391,7 @@ impl Snapshots<'_> {
         }
         let fold = folded(trail);
         if trail.first == 1 && fold != rest {
-            self.report.find(
+            self.report.report(
                 "snapshot.content",
                 subject,
                 format!("snapshot says {rest}, events say {fold}"),

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use purser_actors::account::{held_cause, rests_on};
+use purser_actors::account::{provisional_hold_cause, underlying_payment};
 use purser_actors::id::PaymentId;
 use purser_actors::kernel::job::Job;
 use purser_actors::payment::Status;
@@ -17,7 +17,7 @@ pub(super) fn check(
     report: &mut VerifyReport,
 ) {
     let (mut awaited, mut held) = (BTreeMap::<PaymentId, u32>::new(), BTreeMap::<PaymentId, i128>::new());
-    for effect in &contents.effects {
+    for effect in &contents.jobs {
         match &effect.job {
             Job::AwaitFinal(id) => *awaited.entry(*id).or_default() += 1,
             Job::ReleaseCredit { payment, amount, .. } => {
@@ -35,7 +35,7 @@ pub(super) fn check(
             Some(Status::Reversed { .. }) if asking <= 1 => {}
             found => {
                 let name = found.map_or("no payment", outcomes::name_of);
-                report.find(
+                report.report(
                     "payment.unfinal",
                     id,
                     format!("{name}, and {asking} effects await that it is final"),
@@ -44,29 +44,29 @@ pub(super) fn check(
         }
     }
     for id in awaited.keys() {
-        report.find(
+        report.report(
             "payment.unfinal",
             id,
             "it is awaited that it is final, and its row is not there",
         );
     }
-    for id in books.causes.iter().filter_map(|cause| rests_on(cause)) {
-        let cause = held_cause(id);
+    for id in books.causes.iter().filter_map(|cause| underlying_payment(cause)) {
+        let cause = provisional_hold_cause(id);
         let booked = |by: &BTreeMap<String, i128>| by.get(&cause).copied().unwrap_or(0);
         let (has, want) = (booked(&books.held_for), held.remove(&id).unwrap_or_default());
         if has != want {
             let detail = format!("{has} held for it, and effects end a hold of {want}");
-            report.find("credit.held", id, detail);
+            report.report("credit.held", id, detail);
         }
         // What was taken back out of a balance makes the loss smaller.
         let taken = -booked(&books.losses);
         let gone = unfinal.contains(&id) && matches!(status(&id), Some(Status::Reversed { .. }));
         if taken < 0 || (taken > 0 && !gone) {
-            report.find("credit.reversed", id, format!("{taken} taken out of a balance"));
+            report.report("credit.reversed", id, format!("{taken} taken out of a balance"));
         }
     }
     for (id, want) in held {
-        report.find(
+        report.report(
             "credit.held",
             id,
             format!("nothing held for it, and effects end a hold of {want}"),

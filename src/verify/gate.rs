@@ -17,7 +17,7 @@ pub(super) async fn check(
     report: &mut VerifyReport,
 ) -> Result<(), StoreError> {
     let (mut frozen, mut recognised, mut unfinal) = (BTreeSet::new(), BTreeMap::new(), BTreeSet::new());
-    let (accounts, payments) = (table::all_frozen(), table::unfinal(PaymentId::NONE));
+    let (accounts, payments) = (table::all_frozen(), table::pending_finality(PaymentId::NONE));
     each_row(store, &[table::GATE], |key, row| {
         if let Some(wallet) = key.strip_prefix(&*accounts).and_then(Wallet::from_key) {
             frozen.insert(wallet);
@@ -26,28 +26,28 @@ pub(super) async fn check(
         } else if let (Some(id), Ok(spend)) = (key.last_chunk(), <[u8; 16]>::try_from(&*row.value)) {
             recognised.insert(u128::from_be_bytes(*id), WalletPaymentId(u128::from_be_bytes(spend)));
         } else {
-            report.find("gate.unknown", hex::encode(key), "a row that is nobody's");
+            report.report("gate.unknown", hex::encode(key), "a row that is nobody's");
         }
     })
     .await?;
     for (wallet, (account, _)) in &contents.accounts {
         if account.frozen.is_some() != frozen.remove(wallet) {
             let detail = "account and gate do not agree whether it is frozen";
-            report.find("gate.frozen", wallet.address(), detail);
+            report.report("gate.frozen", wallet.address(), detail);
         }
     }
     for wallet in frozen {
-        report.find(
+        report.report(
             "gate.frozen",
             wallet.address(),
             "frozen at the gate, and there is no account",
         );
     }
     for (id, spend) in recognised {
-        let settled = contents.agents.spend(spend);
-        let by = settled.and_then(|spend| Some(OutgoingTransferId::named(spend.from.network(), spend.transaction()?)));
+        let settled = contents.agent_wallets.payment(spend);
+        let by = settled.and_then(|spend| Some(OutgoingTransferId::for_name(spend.from.network(), spend.transaction()?)));
         if by != Some(OutgoingTransferId(id)) {
-            report.find(
+            report.report(
                 "gate.recognised",
                 spend,
                 "its transfer is not the one that was recognised",

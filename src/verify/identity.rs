@@ -34,7 +34,7 @@ impl IdentityRecords {
             .into_iter()
             .find(|of| *of as u8 == kind)?;
         let Some(wallet) = Wallet::from_key(id) else {
-            report.find("snapshot.damaged", hex::encode(id), "not a wallet");
+            report.report("snapshot.damaged", hex::encode(id), "not a wallet");
             return Some(());
         };
         if of == EntityKind::Identity {
@@ -49,13 +49,13 @@ impl IdentityRecords {
     pub(super) async fn read_rows(&mut self, store: &dyn Store, report: &mut VerifyReport) -> Result<(), StoreError> {
         each_row(store, &[table::VERIFIED], |key, _| match Wallet::from_key(&key[1..]) {
             Some(wallet) => drop(self.verified.insert(wallet)),
-            None => report.find("identity.row_damaged", hex::encode(key), "not a wallet"),
+            None => report.report("identity.row_damaged", hex::encode(key), "not a wallet"),
         })
         .await?;
         each_row(store, &[table::ISSUER_LINKED], |key, row| {
             match Wallet::from_key(&key[1..]) {
                 Some(wallet) => drop(self.linked.insert(wallet, row.value.to_vec())),
-                None => report.find("link.row_damaged", hex::encode(key), "not a wallet"),
+                None => report.report("link.row_damaged", hex::encode(key), "not a wallet"),
             }
         })
         .await
@@ -101,16 +101,16 @@ pub(super) const fn link_status(link: &IssuerLink) -> &'static str {
 
 /// Rows against entities, and work under way against both.
 pub(super) fn check(contents: &StoreContents, report: &mut VerifyReport) {
-    let people = &contents.people;
+    let people = &contents.identity;
     let is_verified = |(identity, _): &(IdentityVerification, u64)| identity_status(identity) == "verified";
     for (wallet, identity) in &people.identities {
         if is_verified(identity) && !people.verified.contains(wallet) {
-            report.find("identity.row_missing", wallet, "verified, and no row says so");
+            report.report("identity.row_missing", wallet, "verified, and no row says so");
         }
     }
     for wallet in &people.verified {
         if !people.identities.get(wallet).is_some_and(is_verified) {
-            report.find(
+            report.report(
                 "identity.row_stray",
                 wallet,
                 "a row says verified, and the identity is not",
@@ -123,26 +123,26 @@ pub(super) fn check(contents: &StoreContents, report: &mut VerifyReport) {
     };
     for (wallet, link) in &people.links {
         match (address(link), people.linked.get(wallet)) {
-            (Some(_), None) => report.find("link.row_missing", wallet, "linked, and no row says so"),
+            (Some(_), None) => report.report("link.row_missing", wallet, "linked, and no row says so"),
             (Some(address), Some(row)) if *row != address => {
-                report.find("link.row_address", wallet, "the row has another deposit address");
+                report.report("link.row_address", wallet, "the row has another deposit address");
             }
             _ => {}
         }
     }
     for wallet in people.linked.keys() {
         if people.links.get(wallet).and_then(address).is_none() {
-            report.find("link.row_stray", wallet, "a row says linked, and the link is not");
+            report.report("link.row_stray", wallet, "a row says linked, and the link is not");
         }
     }
-    work(contents, report);
+    check_jobs(contents, report);
 }
 
 /// What is under way has its one effect, and no effect is for what is not.
-fn work(contents: &StoreContents, report: &mut VerifyReport) {
-    let people = &contents.people;
+fn check_jobs(contents: &StoreContents, report: &mut VerifyReport) {
+    let people = &contents.identity;
     let mut open: BTreeMap<(JobId, Wallet), &'static str> = BTreeMap::new();
-    for effect in &contents.effects {
+    for effect in &contents.jobs {
         match effect.job {
             Job::CheckIdentity(wallet) => drop(open.insert((effect.id, wallet), "identity")),
             Job::OpenIssuerAccount(wallet) => drop(open.insert((effect.id, wallet), "link")),
@@ -158,13 +158,13 @@ fn work(contents: &StoreContents, report: &mut VerifyReport) {
         });
     let openings = people.links.iter().filter_map(|(wallet, (link, _))| match link.status {
         issuer_link::Status::Unlinked {
-            opening: Some(opening), ..
+            pending_job: Some(opening), ..
         } => Some(((opening, *wallet), "link")),
         _ => None,
     });
     for (under_way, what) in checks.chain(openings) {
         if open.remove(&under_way) != Some(what) {
-            report.find(
+            report.report(
                 "people.idle",
                 under_way.1,
                 format!("its {what} is under way, and nothing is at work"),
@@ -172,7 +172,7 @@ fn work(contents: &StoreContents, report: &mut VerifyReport) {
         }
     }
     for ((_, wallet), what) in open {
-        report.find(
+        report.report(
             "people.stray_work",
             wallet,
             format!("something is at work for its {what}, which is not under way"),

@@ -18,7 +18,7 @@ use super::{StoreContents, VerifyReport, each_row, lost_orders, outgoing_transfe
 
 /// Transfers, the operators' list of them, and the payments that settle by none of them any more.
 #[derive(Default)]
-pub(super) struct Arrivals {
+pub(super) struct IncomingTransfers {
     pub(super) all: BTreeMap<DepositId, (Incoming, u64)>,
     listed: BTreeMap<DepositId, Vec<(u64, u8)>>,
     /// By payment.
@@ -45,12 +45,12 @@ pub(super) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>
     (kind == EntityKind::Incoming as u8).then(|| {
         codec::decode(event).map(|event| match event {
             Event::Found(..) => Some("found"),
-            Event::Listed(..) => Some("waiting"),
+            Event::OperatorRequired(..) => Some("waiting"),
             Event::Claimed(_) => Some("claimed"),
-            Event::Granted(..) => Some("crediting"),
+            Event::CreditGranted(..) => Some("crediting"),
             Event::Credited(_) => Some("credited"),
             Event::Adopted(..) => Some("adopted"),
-            Event::TakenIn(_) => Some("operator_funds"),
+            Event::TakenAsOperatorFunds(_) => Some("operator_funds"),
             Event::SentBack(..) => Some("returning"),
             Event::Returned(_) => Some("returned"),
             Event::Forwarded(..) => Some("forwarded"),
@@ -58,7 +58,7 @@ pub(super) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>
     })
 }
 
-impl Arrivals {
+impl IncomingTransfers {
     /// Takes a row of the kind; `None` for another.
     pub(super) fn read(&mut self, kind: u8, number: u128, row: &Row, report: &mut VerifyReport) -> Option<()> {
         (kind == EntityKind::Incoming as u8).then(|| {
@@ -76,25 +76,25 @@ impl Arrivals {
             self.listed.entry(DepositId(id)).or_default().push((at.0, state));
         })
         .await?;
-        each_row(store, &[table::UNCLAIMED_DEPOSIT], |key, row| {
+        each_row(store, &[table::TAKEN_IN_PAYMENT], |key, row| {
             let payment = key.last_chunk().map(|id| PaymentId(u128::from_be_bytes(*id)));
             let deposit = <[u8; 16]>::try_from(&*row.value).map(|id| DepositId(u128::from_be_bytes(id)));
             match (payment, deposit) {
                 (Some(payment), Ok(deposit)) => drop(self.taken.insert(payment, deposit)),
-                _ => report.find("deposit.damaged", hex::encode(key), "no transfer of a payment"),
+                _ => report.report("deposit.damaged", hex::encode(key), "no transfer of a payment"),
             }
         })
         .await
     }
 
     /// The names under which something of them is in the books.
-    pub(super) fn booked(&self) -> BTreeSet<String> {
-        let booked = self.all.iter().filter(|(_, (incoming, _))| is_booked(incoming));
+    pub(super) fn posted_causes(&self) -> BTreeSet<String> {
+        let booked = self.all.iter().filter(|(_, (incoming, _))| is_posted(incoming));
         booked.map(|(id, _)| id.to_string()).collect()
     }
 
     /// What came in and was sent on by a transfer of this name, in atomic USDC.
-    pub(super) fn sent_on(&self, departure: &str) -> Option<i128> {
+    pub(super) fn forwarded_amount(&self, departure: &str) -> Option<i128> {
         let own = |incoming: &Incoming| match incoming.status {
             Status::Forwarded(by) => by.to_string() == departure,
             _ => false,
@@ -104,7 +104,7 @@ impl Arrivals {
     }
 }
 
-const fn is_booked(incoming: &Incoming) -> bool {
+const fn is_posted(incoming: &Incoming) -> bool {
     !matches!(
         incoming.status,
         Status::Found | Status::Waiting | Status::Claimed | Status::Adopted(_)
@@ -113,27 +113,27 @@ const fn is_booked(incoming: &Incoming) -> bool {
 
 /// What is at work for one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct UnderWay {
-    looking: usize,
-    giving: usize,
-    telling: usize,
+struct PendingIncomingJobs {
+    lookups: usize,
+    credits: usize,
+    notifications: usize,
 }
 
 pub(super) fn check(contents: &StoreContents, history: &MoneyHistory, books: &LedgerTotals, report: &mut VerifyReport) {
-    let mut moving: BTreeMap<DepositId, UnderWay> = BTreeMap::new();
-    for effect in &contents.effects {
+    let mut moving: BTreeMap<DepositId, PendingIncomingJobs> = BTreeMap::new();
+    for effect in &contents.jobs {
         match &effect.job {
-            Job::PlaceIncoming(id) => moving.entry(*id).or_default().looking += 1,
-            Job::SendBack { deposit, .. } => moving.entry(*deposit).or_default().giving += 1,
+            Job::ClassifyIncoming(id) => moving.entry(*id).or_default().lookups += 1,
+            Job::SendBack { deposit, .. } => moving.entry(*deposit).or_default().credits += 1,
             Job::CreditAccount {
                 cause: CreditCause::Deposit(id),
                 ..
-            } => moving.entry(*id).or_default().giving += 1,
-            Job::ConfirmIncoming(id) => moving.entry(*id).or_default().telling += 1,
+            } => moving.entry(*id).or_default().credits += 1,
+            Job::ConfirmIncoming(id) => moving.entry(*id).or_default().notifications += 1,
             _ => {}
         }
     }
-    for (id, (incoming, _)) in &contents.arrivals.all {
+    for (id, (incoming, _)) in &contents.incoming.all {
         let at_work = moving.remove(id).unwrap_or_default();
         let status = name_of(incoming.status);
         let want = match incoming.status {
@@ -141,23 +141,23 @@ pub(super) fn check(contents: &StoreContents, history: &MoneyHistory, books: &Le
             Status::Waiting => vec![(incoming.found_at.0, 1)],
             _ => Vec::new(),
         };
-        let has = contents.arrivals.listed.get(id).cloned().unwrap_or_default();
+        let has = contents.incoming.listed.get(id).cloned().unwrap_or_default();
         if has != want {
-            report.find("deposit.row", id, format!("{status}: its rows in the list are {has:?}"));
+            report.report("deposit.row", id, format!("{status}: its rows in the list are {has:?}"));
         }
         let looking = usize::from(incoming.status == Status::Found);
         let moved = usize::from(matches!(incoming.status, Status::Crediting(_) | Status::Returning(_)));
-        if (at_work.looking, at_work.giving + at_work.telling) != (looking, moved) {
-            report.find("deposit.orphan", id, format!("{status}: {at_work:?} under way"));
+        if (at_work.lookups, at_work.credits + at_work.notifications) != (looking, moved) {
+            report.report("deposit.orphan", id, format!("{status}: {at_work:?} under way"));
         }
-        posted(*id, incoming, at_work, (contents, history, books), report);
+        check_postings(*id, incoming, at_work, (contents, history, books), report);
         settled_otherwise(*id, incoming, contents, report);
     }
-    let listed = contents.arrivals.listed.keys().copied();
-    let taken = contents.arrivals.taken.values().copied();
-    let nowhere = listed.chain(taken).filter(|id| !contents.arrivals.all.contains_key(id));
+    let listed = contents.incoming.listed.keys().copied();
+    let taken = contents.incoming.taken.values().copied();
+    let nowhere = listed.chain(taken).filter(|id| !contents.incoming.all.contains_key(id));
     for id in nowhere.chain(moving.into_keys()) {
-        report.find(
+        report.report(
             "deposit.missing",
             id,
             "something is there for it, and it does not exist",
@@ -166,38 +166,38 @@ pub(super) fn check(contents: &StoreContents, history: &MoneyHistory, books: &Le
 }
 
 /// It is in the books where its state says, once.
-fn posted(
+fn check_postings(
     id: DepositId,
     incoming: &Incoming,
-    at_work: UnderWay,
+    at_work: PendingIncomingJobs,
     (contents, history, books): (&StoreContents, &MoneyHistory, &LedgerTotals),
     report: &mut VerifyReport,
 ) {
     let name = id.to_string();
     let amount = i128::from(incoming.transfer.amount.atomic());
     let received = books.received.get(&name).copied().unwrap_or(0);
-    let kept = books.taken_in.get(&name).copied().unwrap_or(0);
+    let kept = books.operator_funds.get(&name).copied().unwrap_or(0);
     let credited = credits(&name, history, books, report);
     let want = match incoming.status {
         Status::Found | Status::Waiting | Status::Claimed | Status::Adopted(_) => (0, 0, 0),
         Status::OperatorFunds => (amount, amount, 0),
         Status::Forwarded(_) => (amount, 0, 0),
-        Status::Crediting(_) | Status::Returning(_) if at_work.giving > 0 => (amount, 0, 0),
+        Status::Crediting(_) | Status::Returning(_) if at_work.credits > 0 => (amount, 0, 0),
         Status::Crediting(_) | Status::Returning(_) | Status::Credited(_) | Status::Returned(_) => (amount, 0, amount),
     };
     if (received, kept, credited) != want {
         let detail = format!("{received} received, {kept} taken in and {credited} credited, expected {want:?}");
-        report.find("deposit.posting", &name, detail);
+        report.report("deposit.posting", &name, detail);
     }
     if let Status::Forwarded(by) = incoming.status
         && !contents
-            .departures
+            .attributed_transfers
             .iter()
             .map(outgoing_transfers::name_of)
             .chain(contents.lost_orders.iter().map(lost_orders::name_of))
             .any(|name| name == by.to_string())
     {
-        report.find("deposit.forwarded", &name, format!("{by} is not booked"));
+        report.report("deposit.forwarded", &name, format!("{by} is not booked"));
     }
     let sent_back = matches!(incoming.status, Status::Returned(_));
     let withdrawal = contents.withdrawals.get(&WithdrawalId(id.0));
@@ -205,20 +205,20 @@ fn posted(
         withdrawal.to == incoming.transfer.from && withdrawal.amount == incoming.transfer.amount
     });
     if sent_back && !own {
-        report.find("deposit.returned", &name, "no withdrawal brings it back");
+        report.report("deposit.returned", &name, "no withdrawal brings it back");
     }
 }
 
 /// What was taken in settles no payment, and what a payment has was not taken in.
 fn settled_otherwise(id: DepositId, incoming: &Incoming, contents: &StoreContents, report: &mut VerifyReport) {
     let payment = incoming.transfer.payment;
-    let taken = contents.arrivals.taken.contains_key(&payment);
-    if is_booked(incoming) && !taken {
-        report.find("deposit.open", id, format!("{payment} may still settle by it"));
+    let taken = contents.incoming.taken.contains_key(&payment);
+    if is_posted(incoming) && !taken {
+        report.report("deposit.open", id, format!("{payment} may still settle by it"));
     }
     let known = contents.payments.get(&payment).map(|(known, _)| known);
     if matches!(incoming.status, Status::Claimed | Status::Adopted(_)) && known.is_none() {
-        report.find("deposit.payment", id, format!("there is no {payment}"));
+        report.report("deposit.payment", id, format!("there is no {payment}"));
     }
     let Some(known) = known else { return };
     // A payment that says that it has its end by this tells where the money is.
@@ -237,6 +237,6 @@ fn settled_otherwise(id: DepositId, incoming: &Incoming, contents: &StoreContent
     if let Some(told) = told
         && told != is
     {
-        report.find("deposit.told", id, format!("{payment} says {told}, and it is {is}"));
+        report.report("deposit.told", id, format!("{payment} says {told}, and it is {is}"));
     }
 }

@@ -20,7 +20,7 @@ pub(super) const fn name_of(status: Status) -> &'static str {
     match status {
         Status::Received => "received",
         Status::Credited => "credited",
-        Status::Kept => "kept",
+        Status::Retained => "kept",
     }
 }
 
@@ -30,7 +30,7 @@ pub(super) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>
         codec::decode(event).map(|event| match event {
             Event::Received(_) => Some("received"),
             Event::Credited(_) => Some("credited"),
-            Event::Kept(_) => Some("kept"),
+            Event::Retained(_) => Some("kept"),
         })
     })
 }
@@ -39,57 +39,57 @@ pub(super) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>
 #[derive(Clone, Copy, Default)]
 struct PendingCredits {
     credits: usize,
-    telling: usize,
+    notifications: usize,
 }
 
 pub(super) fn check(contents: &StoreContents, history: &MoneyHistory, books: &LedgerTotals, report: &mut VerifyReport) {
     let mut moving: BTreeMap<LateReturnId, PendingCredits> = BTreeMap::new();
-    for effect in &contents.effects {
+    for effect in &contents.jobs {
         match &effect.job {
             Job::CreditAccount {
                 cause: CreditCause::LateReturn(id),
                 ..
             } => moving.entry(*id).or_default().credits += 1,
-            Job::ConfirmLateReturnCredit(id) => moving.entry(*id).or_default().telling += 1,
+            Job::ConfirmLateReturnCredit(id) => moving.entry(*id).or_default().notifications += 1,
             _ => {}
         }
     }
     for (id, (late, _)) in &contents.late_returns {
         let name = id.to_string();
         let Some(sold) = contents.sold.get(&(EntityKind::Payout as u8, id.0)) else {
-            report.find("late_return.payout", &name, "there is no such payout");
+            report.report("late_return.payout", &name, "there is no such payout");
             continue;
         };
         let same = late.payout == PayoutId(id.0) && late.owner == sold.owner;
-        if !same || !sold.came_back_late {
-            report.find(
+        if !same || !sold.returned_late {
+            report.report(
                 "late_return.payout",
                 &name,
                 format!("{} does not know of it", late.payout),
             );
         }
         let amount = i128::from(late.amount.atomic());
-        let back = amount - i128::from(late.kept.atomic()).min(amount);
-        if amount != sold.worth {
-            report.find(
+        let back = amount - i128::from(late.return_fee.atomic()).min(amount);
+        if amount != sold.value {
+            report.report(
                 "late_return.amount",
                 &name,
-                format!("{amount} of {} came back", sold.worth),
+                format!("{amount} of {} came back", sold.value),
             );
         }
         let PendingCredits {
             credits: crediting,
-            telling,
+            notifications: telling,
         } = moving.remove(id).unwrap_or_default();
         let credited = credits(&name, history, books, report);
-        let kept = if late.status == Status::Kept { back } else { 0 };
-        ours(&name, sold, kept, (contents, books), report);
+        let kept = if late.status == Status::Retained { back } else { 0 };
+        check_retained(&name, sold, kept, (contents, books), report);
         let want = if crediting == 0 { back - kept } else { 0 };
         let from_rail = books.owed.get(&name).and_then(|owed| owed.get(&sold.provider)).copied();
         let others = books.owed.get(&name).is_some_and(|owed| owed.len() > 1);
         if credited != want || -from_rail.unwrap_or(0) != back || others {
             let detail = format!("{from_rail:?} of the rail and {credited} credited, expected {back} and {want}");
-            report.find("late_return.posting", &name, detail);
+            report.report("late_return.posting", &name, detail);
         }
         let at_work = usize::from(late.status == Status::Received);
         if crediting + telling != at_work {
@@ -97,11 +97,11 @@ pub(super) fn check(contents: &StoreContents, history: &MoneyHistory, books: &Le
                 "{}: {crediting} credits and {telling} words of it under way",
                 name_of(late.status)
             );
-            report.find("late_return.orphan", &name, detail);
+            report.report("late_return.orphan", &name, detail);
         }
     }
     for id in moving.keys() {
-        report.find(
+        report.report(
             "late_return.missing",
             id,
             "something is at work for it, and it does not exist",
@@ -111,7 +111,7 @@ pub(super) fn check(contents: &StoreContents, history: &MoneyHistory, books: &Le
 }
 
 /// What an operator kept is among our costs, and a chain had taken back what paid for it.
-fn ours(
+fn check_retained(
     name: &str,
     sold: &SoldProduct,
     kept: i128,
@@ -123,24 +123,24 @@ fn ours(
     let reversed = paid.is_some_and(|(payment, _)| matches!(payment.status, payment::Status::Reversed { .. }));
     if cost != -kept || (kept > 0 && !reversed) {
         let detail = format!("{} kept, expected {kept}; taken back: {reversed}", -cost);
-        report.find("late_return.kept", name, detail);
+        report.report("late_return.kept", name, detail);
     }
 }
 
 /// The operators' list has each once, and the payouts that say so have theirs.
 fn listed(contents: &StoreContents, report: &mut VerifyReport) {
     let there: BTreeSet<u128> = contents.late_returns.keys().map(|id| id.0).collect();
-    for id in there.symmetric_difference(&contents.late_list) {
-        report.find(
+    for id in there.symmetric_difference(&contents.late_return_index) {
+        report.report(
             "late_return.row",
             LateReturnId(*id),
             "it and its row in the list are not both there",
         );
     }
-    let told = contents.sold.iter().filter(|(_, sold)| sold.came_back_late);
+    let told = contents.sold.iter().filter(|(_, sold)| sold.returned_late);
     for ((_, id), sold) in told {
         if !there.contains(id) {
-            report.find(
+            report.report(
                 "late_return.missing",
                 sold.product,
                 "it came back late, and nothing knows what of",

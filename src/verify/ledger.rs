@@ -13,7 +13,7 @@ use super::{StoreContents, VerifyReport, each_row};
 #[derive(Default)]
 pub(super) struct LedgerTotals {
     /// Owed to each holder, atomic USDC.
-    pub(super) holders: BTreeMap<Wallet, i128>,
+    pub(super) customers: BTreeMap<Wallet, i128>,
     /// Received into a treasury, by cause.
     pub(super) received: BTreeMap<String, i128>,
     /// Credited to holders, by cause.
@@ -33,7 +33,7 @@ pub(super) struct LedgerTotals {
     /// What a chain has taken back, by cause.
     pub(super) losses: BTreeMap<String, i128>,
     /// What an operator said is the treasury's own, by cause; less what was taken out.
-    pub(super) taken_in: BTreeMap<String, i128>,
+    pub(super) operator_funds: BTreeMap<String, i128>,
     /// What gas and rent were bought with, by cause.
     pub(super) network_fees: BTreeMap<String, i128>,
     /// Everything that ever was a cause.
@@ -44,11 +44,11 @@ impl LedgerTotals {
     fn post(&mut self, cause: &str, posting: &Posting) {
         match posting.account {
             LedgerAccount::Customer(wallet) => {
-                *self.holders.entry(wallet).or_default() -= posting.atomic;
+                *self.customers.entry(wallet).or_default() -= posting.atomic;
                 *self.credited.entry(cause.to_owned()).or_default() -= posting.atomic;
             }
             LedgerAccount::CustomerHeld(wallet) => {
-                *self.holders.entry(wallet).or_default() -= posting.atomic;
+                *self.customers.entry(wallet).or_default() -= posting.atomic;
                 *self.held.entry(wallet).or_default() -= posting.atomic;
                 *self.held_for.entry(cause.to_owned()).or_default() -= posting.atomic;
             }
@@ -63,7 +63,7 @@ impl LedgerTotals {
             LedgerAccount::OperatingCosts => *self.costs.entry(cause.to_owned()).or_default() += posting.atomic,
             LedgerAccount::BridgeSurplus => *self.surpluses.entry(cause.to_owned()).or_default() += posting.atomic,
             LedgerAccount::Losses => *self.losses.entry(cause.to_owned()).or_default() += posting.atomic,
-            LedgerAccount::OperatorFunds => *self.taken_in.entry(cause.to_owned()).or_default() -= posting.atomic,
+            LedgerAccount::OperatorFunds => *self.operator_funds.entry(cause.to_owned()).or_default() -= posting.atomic,
             LedgerAccount::NetworkFees => *self.network_fees.entry(cause.to_owned()).or_default() += posting.atomic,
             // Each transaction sums to zero, so what all the others say leaves suspense no freedom.
             LedgerAccount::Suspense => {}
@@ -81,20 +81,20 @@ pub(super) async fn check(
     each_row(store, &[table::LEDGER], |key, row| {
         let transaction: LedgerTransaction = match codec::decode(&row.value) {
             Ok(transaction) => transaction,
-            Err(error) => return report.find("ledger.damaged", hex::encode(key), error.to_string()),
+            Err(error) => return report.report("ledger.damaged", hex::encode(key), error.to_string()),
         };
         report.transactions += 1;
         let sum: i128 = transaction.postings.iter().map(|p| p.atomic).sum();
         total += sum;
         if sum != 0 {
-            report.find(
+            report.report(
                 "ledger.unbalanced",
                 &transaction.cause,
                 format!("postings sum to {sum}"),
             );
         }
         if transaction.postings.iter().any(|p| p.atomic == 0) {
-            report.find("ledger.empty_posting", &transaction.cause, "a posting of zero");
+            report.report("ledger.empty_posting", &transaction.cause, "a posting of zero");
         }
         books.causes.insert(transaction.cause.clone());
         for posting in &transaction.postings {
@@ -104,7 +104,7 @@ pub(super) async fn check(
     })
     .await?;
     if total != 0 {
-        report.find("ledger.sum", "all postings", format!("sum to {total}, not zero"));
+        report.report("ledger.sum", "all postings", format!("sum to {total}, not zero"));
     }
     check_accounts(&books, contents, report);
     Ok(books)
@@ -113,22 +113,22 @@ pub(super) async fn check(
 /// Every account's snapshot says what its postings add up to.
 fn check_accounts(books: &LedgerTotals, contents: &StoreContents, report: &mut VerifyReport) {
     for (wallet, (account, _)) in &contents.accounts {
-        let posted = books.holders.get(wallet).copied().unwrap_or(0);
+        let posted = books.customers.get(wallet).copied().unwrap_or(0);
         if posted != i128::from(account.balance.atomic()) {
             let detail = format!("the snapshot says {}, the postings {posted}", account.balance.atomic());
-            report.find("account.balance", wallet.address(), detail);
+            report.report("account.balance", wallet.address(), detail);
         }
         let held = books.held.get(wallet).copied().unwrap_or(0);
         if held != i128::from(account.held.atomic()) {
             let detail = format!("the snapshot says {}, the postings {held}", account.held.atomic());
-            report.find("account.held", wallet.address(), detail);
+            report.report("account.held", wallet.address(), detail);
         }
         if account.held > account.balance {
-            report.find("account.held", wallet.address(), "more is held than there is");
+            report.report("account.held", wallet.address(), "more is held than there is");
         }
     }
-    for wallet in books.holders.keys().filter(|w| !contents.accounts.contains_key(w)) {
-        report.find(
+    for wallet in books.customers.keys().filter(|w| !contents.accounts.contains_key(w)) {
+        report.report(
             "ledger.no_account",
             wallet.address(),
             "postings to an account that does not exist",

@@ -2,7 +2,7 @@
 
 use purser_actors::kernel::EntityKind;
 use purser_actors::kernel::entity::LookupId as _;
-use purser_actors::line::{Event, Selling, Status};
+use purser_actors::line::{Event, LineState, Status};
 use purser_actors::product::ProductLine;
 use purser_storage::Row;
 use purser_storage::codec::{self, DecodeError};
@@ -23,14 +23,14 @@ pub(super) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>
 /// A row of the kind; `None` for another.
 pub(super) fn read(kind: u8, id: &[u8], row: &Row) -> Option<Result<BankingSnapshot, DecodeError>> {
     (kind == EntityKind::Line as u8).then(|| {
-        let selling: Selling = codec::decode(&row.value)?;
+        let selling: LineState = codec::decode(&row.value)?;
         let name = ProductLine::from_key(id).map_or_else(|| hex::encode(id), |line| line.to_string());
         let status = match selling.status {
             Status::Open => "open",
             Status::Failing => "failing",
             Status::Closed => "closed",
         };
-        Ok(BankingSnapshot::of(name, row.revision, status))
+        Ok(BankingSnapshot::new(name, row.revision, status))
     })
 }
 

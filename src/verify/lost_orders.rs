@@ -1,13 +1,13 @@
 //! An order that a restore had lost is in the books once, where an operator said who paid for it; and so is what came of it.
 
 use purser_actors::kernel::EntityKind;
-use purser_actors::lost_order::{BookedOrder, Direction, How, Payer};
+use purser_actors::lost_order::{AttributedOrder, Direction, ReturnEvidence, OrderPayer};
 
 use super::ledger::LedgerTotals;
 use super::{StoreContents, VerifyReport};
 
 /// The cause under which it is booked.
-pub(super) fn name_of(booked: &BookedOrder) -> String {
+pub(super) fn name_of(booked: &AttributedOrder) -> String {
     booked.order.id().to_string()
 }
 
@@ -25,7 +25,7 @@ struct Posted {
 }
 
 /// What they should say.
-fn expected(booked: &BookedOrder) -> Posted {
+fn expected(booked: &AttributedOrder) -> Posted {
     let (charged, owed) = (i128::from(booked.charged.atomic()), i128::from(booked.owed.atomic()));
     let mut posted = Posted {
         owed,
@@ -39,25 +39,25 @@ fn expected(booked: &BookedOrder) -> Posted {
         return posted;
     }
     pay(&mut posted, booked.payer, -charged);
-    if let Some(back) = &booked.back {
+    if let Some(back) = &booked.returned {
         let given = i128::from(back.amount.atomic());
         pay(&mut posted, back.to, given);
-        match back.how {
+        match back.evidence {
             // It has cost nothing.
-            How::Refused => (posted.owed, posted.earned, posted.costs) = (0, 0, posted.costs - (owed - charged).max(0)),
+            ReturnEvidence::NotExecuted => (posted.owed, posted.earned, posted.costs) = (0, 0, posted.costs - (owed - charged).max(0)),
             // Our fee stays earned.
-            How::SentBack => (posted.owed, posted.costs) = (0, posted.costs - (owed - charged).max(0)),
-            How::Returned(_) => posted.owed -= given,
+            ReturnEvidence::ReturnedByRail => (posted.owed, posted.costs) = (0, posted.costs - (owed - charged).max(0)),
+            ReturnEvidence::ReturnedByBank(_) => posted.owed -= given,
         }
     }
     posted
 }
 
-fn pay(posted: &mut Posted, payer: Payer, amount: i128) {
+fn pay(posted: &mut Posted, payer: OrderPayer, amount: i128) {
     match payer {
-        Payer::Account(_) => posted.credited += amount,
-        Payer::Incoming(_) => {}
-        Payer::Nobody => posted.costs -= amount,
+        OrderPayer::Account(_) => posted.credited += amount,
+        OrderPayer::Incoming(_) => {}
+        OrderPayer::Loss => posted.costs -= amount,
     }
 }
 
@@ -76,12 +76,12 @@ pub(super) fn check(contents: &StoreContents, books: &LedgerTotals, report: &mut
         };
         let number = booked.order.key.0;
         let moved = (EntityKind::BankTransfer as u8, number.to_be_bytes().to_vec());
-        if contents.sold.contains_key(&(EntityKind::Payout as u8, number)) || contents.bank.contains_key(&moved) {
-            report.find("lost_order.twice", &name, "a row of its own has the same order");
+        if contents.sold.contains_key(&(EntityKind::Payout as u8, number)) || contents.banking.contains_key(&moved) {
+            report.report("lost_order.twice", &name, "a row of its own has the same order");
         }
         let want = expected(booked);
         if has != want {
-            report.find("lost_order.posting", &name, format!("{has:?}, expected {want:?}"));
+            report.report("lost_order.posting", &name, format!("{has:?}, expected {want:?}"));
         }
     }
 }

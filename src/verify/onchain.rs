@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::ChainTransfer;
 
 /// What nobody has taken yet, by transaction and place in it.
-pub(super) struct OnChain<'a> {
+pub(super) struct UnmatchedTransfers<'a> {
     transfers: BTreeMap<(String, u32), &'a ChainTransfer>,
     /// The places of those that used what was signed under one mark.
     signed: BTreeMap<[u8; 32], Vec<(String, u32)>>,
@@ -24,7 +24,7 @@ pub(super) fn is_exact(name: &str) -> bool {
     parts(name).1.is_some()
 }
 
-impl<'a> OnChain<'a> {
+impl<'a> UnmatchedTransfers<'a> {
     pub(super) fn of(transfers: impl Iterator<Item = &'a ChainTransfer>) -> Self {
         let (mut all, mut signed) = (BTreeMap::new(), BTreeMap::<_, Vec<_>>::new());
         for transfer in transfers {
@@ -77,7 +77,7 @@ impl<'a> OnChain<'a> {
     }
 
     /// What nobody has taken, by name.
-    pub(super) fn left_over(self) -> impl Iterator<Item = (String, &'a ChainTransfer)> {
+    pub(super) fn unmatched(self) -> impl Iterator<Item = (String, &'a ChainTransfer)> {
         self.transfers.into_iter().map(|((hash, index), transfer)| match index {
             0 => (hash, transfer),
             index => (format!("{hash}#{index}"), transfer),
@@ -89,7 +89,7 @@ impl<'a> OnChain<'a> {
 mod tests {
     use purser_actors::id::Wallet;
 
-    use super::{ChainTransfer, OnChain};
+    use super::{ChainTransfer, UnmatchedTransfers};
 
     fn moved(index: u32, to: u8, atomic: u64) -> ChainTransfer {
         ChainTransfer {
@@ -118,7 +118,7 @@ mod tests {
             of(moved(0, 3, 9), "pair", 7),
             of(moved(1, 3, 9), "pair", 7),
         ];
-        let mut chain = OnChain::of(all.iter());
+        let mut chain = UnmatchedTransfers::of(all.iter());
         let atomic = |atomic| move |t: &ChainTransfer| t.atomic == atomic;
         assert!(
             chain.take_signed(&[1; 32], "gone", atomic(6)).is_none(),
@@ -129,7 +129,7 @@ mod tests {
         assert!(chain.take_signed(&[2; 32], "gone", atomic(6)).is_none(), "it is taken");
         let named = chain.take_signed(&[7; 32], "pair#1", atomic(9));
         assert_eq!(named.map(|t| t.index), Some(1));
-        assert_eq!(chain.left_over().count(), 1);
+        assert_eq!(chain.unmatched().count(), 1);
     }
 
     #[test]
@@ -137,16 +137,16 @@ mod tests {
         // Aim: three transfers of one transaction, two of them alike: each name takes its own, the bare one what fits, a third claim on
         // two that are alike finds only what does not fit, and one that nobody claims is left over by its name.
         let all = [moved(1, 2, 5), moved(4, 2, 5), moved(7, 3, 9)];
-        let mut chain = OnChain::of(all.iter());
+        let mut chain = UnmatchedTransfers::of(all.iter());
         let five = |t: &ChainTransfer| t.atomic == 5;
         let index = |t: Option<&ChainTransfer>| t.map(|t| t.index);
         assert_eq!(index(chain.take("batch#4", five)), Some(4));
         assert_eq!(index(chain.take("batch#4", five)), None, "it is taken");
         assert_eq!(index(chain.take("another", five)), None);
         assert_eq!(index(chain.take("batch", five)), Some(1));
-        let left: Vec<String> = chain.left_over().map(|(name, _)| name).collect();
+        let left: Vec<String> = chain.unmatched().map(|(name, _)| name).collect();
         assert_eq!(left, ["batch#7"]);
-        let mut chain = OnChain::of(all.iter());
+        let mut chain = UnmatchedTransfers::of(all.iter());
         let taken: Vec<_> = (0..3).map(|_| index(chain.take("batch", five))).collect();
         assert_eq!(
             taken,

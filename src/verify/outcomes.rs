@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use purser_actors::account::rests_on;
+use purser_actors::account::underlying_payment;
 use purser_actors::id::PaymentId;
 use purser_actors::kernel::job::{CreditCause, Job};
 use purser_actors::payment::Status;
@@ -10,11 +10,11 @@ use purser_actors::product::PurchasedProduct;
 
 use super::events::MoneyHistory;
 use super::ledger::LedgerTotals;
-use super::products::{self, MoneyOutcome, SoldProduct, Went};
+use super::products::{self, MoneyOutcome, SoldProduct, MoneyFlow};
 use super::{StoreContents, VerifyReport, lost_orders, outgoing_transfers};
 
 /// Credits that are on their way, by cause, in atomic USDC.
-type UnderWay = BTreeMap<String, i128>;
+type PendingCreditAmounts = BTreeMap<String, i128>;
 
 pub(super) const fn name_of(status: &Status) -> &'static str {
     match status {
@@ -33,8 +33,8 @@ pub(super) const fn name_of(status: &Status) -> &'static str {
 }
 
 pub(super) fn check(contents: &StoreContents, history: &MoneyHistory, books: &LedgerTotals, report: &mut VerifyReport) {
-    let mut under_way = UnderWay::new();
-    for (name, atomic) in contents.effects.iter().filter_map(|e| products::credited_for(&e.job)) {
+    let mut under_way = PendingCreditAmounts::new();
+    for (name, atomic) in contents.jobs.iter().filter_map(|e| products::credited_for(&e.job)) {
         *under_way.entry(name).or_default() += atomic;
     }
     payments(contents, history, books, &under_way, report);
@@ -47,7 +47,7 @@ fn payments(
     contents: &StoreContents,
     history: &MoneyHistory,
     books: &LedgerTotals,
-    under_way: &UnderWay,
+    under_way: &PendingCreditAmounts,
     report: &mut VerifyReport,
 ) {
     // Looked up once: a look through all products for each payment would never end in a store of millions.
@@ -60,10 +60,10 @@ fn payments(
         let paid = i128::from(payment.claim.authorization.value().atomic());
         let received = books.received.get(&name).copied().unwrap_or(0);
         // A transfer that was taken in without its payment is booked there, under its own name.
-        let as_deposit = contents.arrivals.taken.contains_key(id);
+        let as_deposit = contents.incoming.taken.contains_key(id);
         let landed = payment.transaction().is_some() && !as_deposit;
         if received != if landed { paid } else { 0 } {
-            report.find(
+            report.report(
                 "payment.received",
                 &name,
                 format!("the treasury booked {received} of {paid}"),
@@ -73,7 +73,7 @@ fn payments(
         let reversed = matches!(payment.status, Status::Reversed { .. });
         if lost != if reversed { paid } else { 0 } {
             let detail = format!("{}: a loss of {lost} is booked of {paid}", name_of(&payment.status));
-            report.find("payment.loss", &name, detail);
+            report.report("payment.loss", &name, detail);
         }
         let credits = credits(&name, history, books, report);
         let made = made.get(id).map_or(&[][..], Vec::as_slice);
@@ -94,13 +94,13 @@ fn payments(
                 "{}: {products} products (expected {want_products}), {credits} credited (expected {want_credits})",
                 name_of(&payment.status)
             );
-            report.find("payment.outcome", &name, detail);
+            report.report("payment.outcome", &name, detail);
         }
         if let Some(product) = bought(&payment.status) {
             match made.iter().find(|sold| sold.product == *product) {
-                None => report.find("payment.product", &name, format!("it bought no {product}")),
+                None => report.report("payment.product", &name, format!("it bought no {product}")),
                 Some(sold) if sold.owner != payment.account() => {
-                    report.find("payment.product", &name, format!("{product} belongs to another wallet"));
+                    report.report("payment.product", &name, format!("{product} belongs to another wallet"));
                 }
                 Some(_) => {}
             }
@@ -120,9 +120,9 @@ pub(super) const fn bought(status: &Status) -> Option<&PurchasedProduct> {
 /// What holders were credited for a cause, by the ledger; the journal must say the same.
 pub(super) fn credits(name: &str, history: &MoneyHistory, books: &LedgerTotals, report: &mut VerifyReport) -> i128 {
     let booked = books.credited.get(name).copied().unwrap_or(0);
-    let recorded = history.moved(name);
+    let recorded = history.net_amount(name);
     if history.complete && booked != recorded {
-        report.find(
+        report.report(
             "credit.recorded",
             name,
             format!("the ledger credited {booked}, the events {recorded}"),
@@ -135,28 +135,28 @@ fn sold(
     contents: &StoreContents,
     history: &MoneyHistory,
     books: &LedgerTotals,
-    under_way: &UnderWay,
+    under_way: &PendingCreditAmounts,
     report: &mut VerifyReport,
 ) {
     let moved: BTreeSet<String> = contents
-        .effects
+        .jobs
         .iter()
-        .filter_map(|e| products::moved_by(&e.job))
+        .filter_map(|e| products::product_of_job(&e.job))
         .collect();
     for sold in contents.sold.values() {
         let name = sold.product.to_string();
         let credited = credits(&name, history, books, report);
         let all = i128::from(sold.charge.charged.atomic());
-        let Went {
-            back,
+        let MoneyFlow {
+            returned: back,
             owed,
             earned,
-            ours,
-        } = sold.went(contents.refunds.given(sold.charge.payment));
+            own_share: ours,
+        } = sold.money_flow(contents.refunds.refunded_amount(sold.charge.payment));
         if let Some(price) = sold.price
             && price != all
         {
-            report.find(
+            report.report(
                 "product.price",
                 &name,
                 format!("{all} charged, and its quote says {price}"),
@@ -171,14 +171,14 @@ fn sold(
             Some((payment, _)) if matches!(payment.status, Status::Reversed { .. }) => (want - credited).max(0),
             _ => 0,
         };
-        left(&name, (sold, ours + kept), books, report);
+        check_sent(&name, (sold, ours + kept), books, report);
         let want = want - kept;
         if credited != want {
-            report.find("product.credit", &name, format!("{credited} credited, expected {want}"));
+            report.report("product.credit", &name, format!("{credited} credited, expected {want}"));
         }
         posted(&name, sold, (owed, earned), books, report);
-        if sold.moving && !moved.contains(&name) {
-            report.find(
+        if sold.is_in_progress && !moved.contains(&name) {
+            report.report(
                 "product.orphan",
                 &name,
                 format!("{}, and nothing moves it on", sold.status),
@@ -187,7 +187,7 @@ fn sold(
         match contents.payments.get(&sold.charge.payment) {
             Some((p, _)) if bought(&p.status) == Some(&sold.product) => {}
             None if by_balance => {}
-            _ => report.find(
+            _ => report.report(
                 "product.payment",
                 &name,
                 format!("{} did not buy it", sold.charge.payment),
@@ -217,18 +217,18 @@ fn posted(
     let has_earned: i128 = causes.iter().filter_map(|c| books.earned.get(c)).sum();
     if has_owed != want_owed || has_earned != earned {
         let detail = format!("{has_owed:?} owed and {has_earned} earned, expected {want_owed:?} and {earned}");
-        report.find("product.posting", name, detail);
+        report.report("product.posting", name, detail);
     }
 }
 
 /// What left the treasury for a product, and what of that was our cost, less what we kept of what came back.
-fn left(name: &str, (sold, kept): (&SoldProduct, i128), books: &LedgerTotals, report: &mut VerifyReport) {
+fn check_sent(name: &str, (sold, kept): (&SoldProduct, i128), books: &LedgerTotals, report: &mut VerifyReport) {
     let (left, cost, surplus) = match sold.money {
         MoneyOutcome::Delivered { cost, surplus } => {
             let (cost, surplus) = (i128::from(cost), i128::from(surplus));
-            (sold.worth + cost, cost - surplus, surplus)
+            (sold.value + cost, cost - surplus, surplus)
         }
-        MoneyOutcome::Lost { cost } => (sold.worth + i128::from(cost), sold.worth + i128::from(cost), 0),
+        MoneyOutcome::Lost { cost } => (sold.value + i128::from(cost), sold.value + i128::from(cost), 0),
         MoneyOutcome::Spent | MoneyOutcome::Reversed | MoneyOutcome::Returned { .. } => (0, 0, 0),
     };
     let cost = cost - kept;
@@ -238,7 +238,7 @@ fn left(name: &str, (sold, kept): (&SoldProduct, i128), books: &LedgerTotals, re
     if (has_left, has_cost, has_surplus) != (left, cost, surplus) {
         let has = format!("{has_left} left the treasury at a cost of {has_cost} with a surplus of {has_surplus}");
         let detail = format!("{has}, expected {left}, {cost} and {surplus}");
-        report.find("product.left", name, detail);
+        report.report("product.left", name, detail);
     }
 }
 
@@ -246,24 +246,24 @@ fn left(name: &str, (sold, kept): (&SoldProduct, i128), books: &LedgerTotals, re
 fn causes(contents: &StoreContents, books: &LedgerTotals, report: &mut VerifyReport) {
     let products: BTreeSet<String> = contents.sold.values().map(|s| s.product.to_string()).collect();
     let payments: BTreeSet<String> = contents.payments.keys().map(ToString::to_string).collect();
-    let deposits = contents.arrivals.booked();
+    let deposits = contents.incoming.posted_causes();
     let withdrawals: BTreeSet<String> = contents.withdrawals.keys().map(ToString::to_string).collect();
-    let booked = contents.departures.iter().map(outgoing_transfers::name_of);
+    let booked = contents.attributed_transfers.iter().map(outgoing_transfers::name_of);
     let booked = booked.chain(contents.lost_orders.iter().map(lost_orders::name_of));
     let departures: BTreeSet<String> = booked.collect();
     let late: BTreeSet<String> = contents.late_returns.keys().map(ToString::to_string).collect();
-    let bank: BTreeSet<String> = contents.bank.values().map(|kept| kept.name.clone()).collect();
+    let bank: BTreeSet<String> = contents.banking.values().map(|kept| kept.name.clone()).collect();
     let refunds: BTreeSet<String> = contents.refunds.all.keys().map(ToString::to_string).collect();
     let elsewhere = |c: &String| {
         [&withdrawals, &departures, &late, &bank, &refunds]
             .iter()
             .any(|ids| ids.contains(c))
-            || rests_on(c).is_some_and(|id| contents.payments.contains_key(&id))
+            || underlying_payment(c).is_some_and(|id| contents.payments.contains_key(&id))
     };
     for cause in books.causes.iter().filter(|c| !elsewhere(c)) {
         if !products.contains(cause) && !payments.contains(cause) && !deposits.contains(cause) {
             let detail = "there is no such payment, product, deposit, withdrawal or late return";
-            report.find("ledger.cause", cause, detail);
+            report.report("ledger.cause", cause, detail);
         }
     }
     // Through which product an amount is owed is held there; here, that it is owed through one at all.
@@ -273,9 +273,9 @@ fn causes(contents: &StoreContents, books: &LedgerTotals, report: &mut VerifyRep
     for cause in books
         .losses
         .keys()
-        .filter(|c| !payments.contains(*c) && rests_on(c).is_none())
+        .filter(|c| !payments.contains(*c) && underlying_payment(c).is_none())
     {
-        report.find("ledger.cause", cause, "only a payment is taken back");
+        report.report("ledger.cause", cause, "only a payment is taken back");
     }
     let known = |c: &String| {
         [&products, &bought, &departures, &late, &bank, &refunds]
@@ -283,7 +283,7 @@ fn causes(contents: &StoreContents, books: &LedgerTotals, report: &mut VerifyRep
             .any(|ids| ids.contains(c))
     };
     for cause in owing.filter(|c| !known(c)) {
-        report.find("ledger.cause", cause, "only a product owes a provider and earns a fee");
+        report.report("ledger.cause", cause, "only a product owes a provider and earns a fee");
     }
     // What left for a product is held there.
     let moves = |c: &String| {
@@ -292,21 +292,21 @@ fn causes(contents: &StoreContents, books: &LedgerTotals, report: &mut VerifyRep
             .any(|ids| ids.contains(c))
     };
     let own = |c: &String| deposits.contains(c) || departures.contains(c);
-    for cause in books.taken_in.keys().filter(|c| !own(c)) {
-        report.find("ledger.cause", cause, "only an operator's transfer is taken in or out");
+    for cause in books.operator_funds.keys().filter(|c| !own(c)) {
+        report.report("ledger.cause", cause, "only an operator's transfer is taken in or out");
     }
     for cause in books.network_fees.keys().filter(|c| !departures.contains(*c)) {
-        report.find("ledger.cause", cause, "only what an operator has booked buys gas");
+        report.report("ledger.cause", cause, "only what an operator has booked buys gas");
     }
     for cause in books.received.keys().filter(|c| !moves(c)) {
-        report.find("ledger.cause", cause, "only a payment or a deposit is received");
+        report.report("ledger.cause", cause, "only a payment or a deposit is received");
     }
 }
 
 /// Whatever is not at its end has an effect that moves it on.
 fn owners(contents: &StoreContents, report: &mut VerifyReport) {
     let mut moving = BTreeMap::new();
-    for effect in &contents.effects {
+    for effect in &contents.jobs {
         match &effect.job {
             Job::SettlePayment(id) => moving.insert(*id, "settle"),
             Job::WatchPayment(id) => moving.insert(*id, "watch"),
@@ -324,7 +324,7 @@ fn owners(contents: &StoreContents, report: &mut VerifyReport) {
             Status::Claimed | Status::Settling(_) | Status::Unknown(_) | Status::Declined(..) | Status::Settled { .. }
         );
         if needs && !moving.contains_key(id) {
-            report.find(
+            report.report(
                 "payment.orphan",
                 id,
                 format!("{} and nothing moves it on", name_of(&payment.status)),

@@ -6,19 +6,19 @@ use purser_actors::ledger::Outlay;
 use purser_actors::port::AttributedTransfer;
 
 use super::ledger::LedgerTotals;
-use super::onchain::OnChain;
+use super::onchain::UnmatchedTransfers;
 use super::{StoreContents, VerifyReport};
 
 /// The cause under which it is booked.
 pub(super) fn name_of(booked: &AttributedTransfer) -> String {
-    booked.departure.id().to_string()
+    booked.transfer.id().to_string()
 }
 
 /// What a booking adds to the books, each as it is counted there.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Posted {
     treasury: i128,
-    holder: i128,
+    customer: i128,
     costs: i128,
     fees: i128,
     provider: i128,
@@ -27,7 +27,7 @@ struct Posted {
 }
 
 impl Posted {
-    fn by(books: &LedgerTotals, booked: &AttributedTransfer) -> Self {
+    fn from_ledger(books: &LedgerTotals, booked: &AttributedTransfer) -> Self {
         let name = name_of(booked);
         let posted = |by: &BTreeMap<String, i128>| by.get(&name).copied().unwrap_or(0);
         // All providers together, but that the one that was paid is alone in it.
@@ -38,24 +38,24 @@ impl Posted {
         };
         Self {
             treasury: posted(&books.received),
-            holder: posted(&books.credited),
+            customer: posted(&books.credited),
             costs: posted(&books.costs),
             fees: posted(&books.earned),
             provider: paid.unwrap_or(0),
-            operator_funds: posted(&books.taken_in),
+            operator_funds: posted(&books.operator_funds),
             network_fees: posted(&books.network_fees),
         }
     }
 
-    fn wanted(booked: &AttributedTransfer, came: Option<i128>) -> Self {
-        let amount = i128::from(booked.departure.amount.atomic());
+    fn expected(booked: &AttributedTransfer, came: Option<i128>) -> Self {
+        let amount = i128::from(booked.transfer.amount.atomic());
         let left = Self {
             treasury: -amount,
             ..Self::default()
         };
         match (booked.account, booked.outlay, came) {
             (Some(_), ..) => Self {
-                holder: -amount,
+                customer: -amount,
                 ..left
             },
             (None, Some(Outlay::Provider(_)), _) => Self {
@@ -81,29 +81,29 @@ impl Posted {
 }
 
 pub(super) fn check(contents: &StoreContents, books: &LedgerTotals, report: &mut VerifyReport) {
-    for booked in &contents.departures {
+    for booked in &contents.attributed_transfers {
         let name = name_of(booked);
-        let has = Posted::by(books, booked);
-        let want = Posted::wanted(booked, contents.arrivals.sent_on(&name));
+        let has = Posted::from_ledger(books, booked);
+        let want = Posted::expected(booked, contents.incoming.forwarded_amount(&name));
         if has != want {
-            report.find("departure.posting", &name, format!("{has:?}, expected {want:?}"));
+            report.report("departure.posting", &name, format!("{has:?}, expected {want:?}"));
         }
     }
 }
 
 /// Takes what was booked out of what the chain lists as left.
-pub(super) fn against_chain(contents: &StoreContents, left: &mut OnChain<'_>, report: &mut VerifyReport) {
-    for booked in &contents.departures {
-        let departure = &booked.departure;
+pub(super) fn compare_with_chain(contents: &StoreContents, left: &mut UnmatchedTransfers<'_>, report: &mut VerifyReport) {
+    for booked in &contents.attributed_transfers {
+        let departure = &booked.transfer;
         match left.take(&departure.name().to_string(), |_| true) {
             Some(t) if t.to == departure.to && t.atomic == departure.amount.atomic() => {}
             Some(t) => {
                 let detail = format!("{} moved {} atomic USDC to {}", departure.name(), t.atomic, t.to);
-                report.find("chain.differs", name_of(booked), detail);
+                report.report("chain.differs", name_of(booked), detail);
             }
             None => {
                 let detail = format!("{} did not leave the treasury", departure.name());
-                report.find("chain.not_sent", name_of(booked), detail);
+                report.report("chain.not_sent", name_of(booked), detail);
             }
         }
     }

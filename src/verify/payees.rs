@@ -51,7 +51,7 @@ pub(crate) fn read(kind: u8, id: u128, row: &Row) -> Option<Result<PayeeSnapshot
                 revision: row.revision,
                 status: if saved.active { "active" } else { "removed" },
                 sealed: saved.active,
-                payable: payable.then(|| table::destination(&saved.owner, BankDestinationId(id)).to_vec()),
+                payable: payable.then(|| table::payable_destination(&saved.owner, BankDestinationId(id)).to_vec()),
             }
         });
         return Some(read);
@@ -91,21 +91,21 @@ pub(crate) async fn check(
     contents: &StoreContents,
     report: &mut VerifyReport,
 ) -> Result<(), StoreError> {
-    let wanted: BTreeSet<&Vec<u8>> = contents.saved.values().filter_map(|s| s.payable.as_ref()).collect();
+    let wanted: BTreeSet<&Vec<u8>> = contents.payees.values().filter_map(|s| s.payable.as_ref()).collect();
     let mut there = BTreeSet::new();
     each_row(store, &[table::PAYABLE_DESTINATION], |key, _| {
         there.insert(key.to_vec());
     })
     .await?;
     for row in there.iter().filter(|row| !wanted.contains(row)) {
-        report.find(
+        report.report(
             "destination.row",
             hex::encode(row),
             "there is no such payable destination",
         );
     }
     for row in wanted.iter().filter(|row| !there.contains(**row)) {
-        report.find("destination.row", hex::encode(row), "a payable destination has no row");
+        report.report("destination.row", hex::encode(row), "a payable destination has no row");
     }
     Ok(())
 }

@@ -35,7 +35,7 @@ pub(crate) enum MoneyOutcome {
     /// What the provider did not keep, in atomic USDC, went back; our fee is earned.
     Returned {
         /// Kept by the provider.
-        kept: u64,
+        retained: u64,
     },
     /// It was delivered out of our treasury: the provider is owed nothing, and bringing it there cost so much more, in
     /// atomic USDC.
@@ -68,7 +68,7 @@ pub(crate) struct SoldProduct {
     /// What it cost.
     pub(crate) charge: Charge,
     /// What it is worth in atomic USDC: where the product itself says so, by that, and not by its charge.
-    pub(crate) worth: i128,
+    pub(crate) value: i128,
     /// Who is owed for it.
     pub(crate) provider: LedgerProvider,
     /// See [`Money`].
@@ -76,46 +76,46 @@ pub(crate) struct SoldProduct {
     /// What it cost in atomic USDC, where the product keeps what its price was made from.
     pub(crate) price: Option<i128>,
     /// Whether it is on its way, so that work must be under way for it.
-    pub(crate) moving: bool,
+    pub(crate) is_in_progress: bool,
     /// See [`Usable`].
     pub(crate) usable: Usable,
     /// Of a payout: whether its money came back after its return window.
-    pub(crate) came_back_late: bool,
+    pub(crate) returned_late: bool,
     /// See [`Keeps`].
-    pub(crate) keeps: ExpectedRows,
+    pub(crate) expected_rows: ExpectedRows,
 }
 
 /// How much its holder can use now of something that was bought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Usable {
     /// There is none, or it has ended.
-    Nothing,
+    Zero,
     /// So much is on a card, in atomic USDC, and so much of that came there by merchants, who may have paid it in after a refund.
-    Left { now: i128, by_merchants: i128 },
+    Remaining { now: i128, by_merchants: i128 },
     /// All that it is worth, from the day it could be used on.
     All,
 }
 
 /// Where a product's charge must have gone, in atomic USDC.
-pub(crate) struct Went {
+pub(crate) struct MoneyFlow {
     /// Back by itself, ours included.
-    pub(crate) back: i128,
+    pub(crate) returned: i128,
     /// To whoever made it.
     pub(crate) owed: i128,
     /// Our fee.
     pub(crate) earned: i128,
     /// Of what went back, what is ours: the refund of its payment gave the payer as much.
-    pub(crate) ours: i128,
+    pub(crate) own_share: i128,
 }
 
 impl SoldProduct {
     /// Where a refund gave so much of the charge.
-    pub(crate) fn went(&self, refunded: i128) -> Went {
-        let (all, worth) = (i128::from(self.charge.charged.atomic()), self.worth);
+    pub(crate) fn money_flow(&self, refunded: i128) -> MoneyFlow {
+        let (all, worth) = (i128::from(self.charge.charged.atomic()), self.value);
         let (back, owed, earned) = match self.money {
             MoneyOutcome::Spent => (0, worth, all - worth),
             MoneyOutcome::Reversed => (all, 0, 0),
-            MoneyOutcome::Returned { kept } => {
+            MoneyOutcome::Returned { retained: kept } => {
                 let kept = i128::from(kept).min(worth);
                 (worth - kept, kept, all - worth)
             }
@@ -129,11 +129,11 @@ impl SoldProduct {
             | MoneyOutcome::Delivered { .. }
             | MoneyOutcome::Lost { .. } => 0,
         };
-        Went {
-            back,
+        MoneyFlow {
+            returned: back,
             owed,
             earned,
-            ours,
+            own_share: ours,
         }
     }
 }
@@ -148,7 +148,7 @@ pub(crate) struct ExpectedRows {
     /// Work that is waiting for its time.
     pub(crate) timers: Vec<Job>,
     /// Whether it is in the operators' list of what holders want.
-    pub(crate) wish: bool,
+    pub(crate) pending_action: bool,
 }
 
 /// Whether there is a row.
@@ -170,7 +170,7 @@ fn remainder(charge: &Charge, released: Cents) -> MoneyOutcome {
     }
     let released = released.get().saturating_mul(10_000);
     let kept = charge.provider_amount().atomic().saturating_sub(released);
-    MoneyOutcome::Returned { kept }
+    MoneyOutcome::Returned { retained: kept }
 }
 
 /// USDC has six decimals, a price two.
@@ -255,8 +255,8 @@ pub(crate) fn read(kind: u8, id: u128, row: &Row) -> Option<(PurchasedProduct, R
 }
 
 /// What left the treasury for a product, as far as its snapshot knows; nothing for a kind that sends nothing.
-pub(crate) fn left(kind: u8, id: u128, row: &Row) -> Option<OutgoingTransfer> {
-    (kind == EntityKind::TopUp as u8).then(|| top_up::left(TopUpId(id), row))?
+pub(crate) fn outgoing_transfer(kind: u8, id: u128, row: &Row) -> Option<OutgoingTransfer> {
+    (kind == EntityKind::TopUp as u8).then(|| top_up::outgoing_transfer(TopUpId(id), row))?
 }
 
 /// The status after an event, `None` in it where it stays as it is; `None` for a kind that is no product.
@@ -282,13 +282,13 @@ pub(crate) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>
 /// What products keep besides their snapshots.
 pub(crate) fn check(contents: &StoreContents, report: &mut VerifyReport) {
     intl_order::queue(contents, report);
-    intl_order::wishes(contents, report);
+    intl_order::check_pending_actions(contents, report);
 }
 
 /// The product that a piece of work moves on, if it moves one.
-pub(crate) fn moved_by(work: &Job) -> Option<String> {
+pub(crate) fn product_of_job(work: &Job) -> Option<String> {
     match work {
-        Job::IssueCard(id) | Job::OrderGiftCard(id) | Job::SteerPrepaid(id) => Some(id.to_string()),
+        Job::IssueCard(id) | Job::OrderGiftCard(id) | Job::ChangePrepaidCardState(id) => Some(id.to_string()),
         Job::SendPayout(id) | Job::RecallPayout(id) | Job::ExpirePayout(id) | Job::CloseReturnWindow(id) => {
             Some(id.to_string())
         }

@@ -8,26 +8,26 @@ use purser_actors::kernel::job::Job;
 use super::{ChainTransfer, StoreContents, VerifyReport};
 
 /// The chain's own list: every payment that counts as landed is there, once, for the right amount and payer.
-pub(super) fn against_chain(contents: &StoreContents, chain: &[ChainTransfer], report: &mut VerifyReport) {
+pub(super) fn compare_with_chain(contents: &StoreContents, chain: &[ChainTransfer], report: &mut VerifyReport) {
     let mut transfers: BTreeMap<(&str, u32), &ChainTransfer> = BTreeMap::new();
     for transfer in chain {
         let place = (transfer.transaction.as_str(), transfer.index);
         if transfers.insert(place, transfer).is_some() {
-            report.find("chain.twice", &transfer.transaction, "the chain lists it twice");
+            report.report("chain.twice", &transfer.transaction, "the chain lists it twice");
         }
     }
     let marks = chain
         .iter()
         .filter_map(|t| Some(((t.mark?, t.from, t.atomic), (t.transaction.as_str(), t.index))));
     let marks: BTreeMap<([u8; 32], Wallet, u64), (&str, u32)> = marks.collect();
-    let awaited: BTreeSet<PaymentId> = awaited(contents).collect();
+    let awaited: BTreeSet<PaymentId> = awaiting_finality(contents).collect();
     let mut claimed: BTreeMap<(&str, u32), String> = BTreeMap::new();
-    taken_in(contents, &transfers, &mut claimed, report);
+    check_operator_funds(contents, &transfers, &mut claimed, report);
     for (id, (payment, _)) in &contents.payments {
         // One whose transfer was taken in has booked nothing itself.
         let own = payment
             .transaction()
-            .filter(|_| !contents.arrivals.taken.contains_key(id));
+            .filter(|_| !contents.incoming.taken.contains_key(id));
         let Some(transaction) = own else { continue };
         let in_it = || transfers.range((transaction, 0)..=(transaction, u32::MAX));
         let (atomic, from) = (payment.price().atomic(), payment.payer());
@@ -44,42 +44,42 @@ pub(super) fn against_chain(contents: &StoreContents, chain: &[ChainTransfer], r
                     continue;
                 }
                 None => {
-                    report.find("chain.missing", id, format!("{transaction} is not on the chain"));
+                    report.report("chain.missing", id, format!("{transaction} is not on the chain"));
                     continue;
                 }
                 Some((place, t)) => {
                     if !fits(t) {
                         let detail = format!("{transaction} moved {} atomic USDC from {}", t.atomic, t.from);
-                        report.find("chain.differs", id, detail);
+                        report.report("chain.differs", id, detail);
                     }
                     *place
                 }
             },
         };
         if let Some(other) = claimed.insert(place, id.to_string()) {
-            report.find("chain.shared", transaction, format!("claimed by {other} and {id}"));
+            report.report("chain.shared", transaction, format!("claimed by {other} and {id}"));
         }
     }
     report.unclaimed_transfers = transfers.keys().filter(|t| !claimed.contains_key(t)).count();
 }
 
 /// Payments of which it is asked whether they are final or gone.
-fn awaited(contents: &StoreContents) -> impl Iterator<Item = PaymentId> {
-    contents.effects.iter().filter_map(|effect| match &effect.job {
+fn awaiting_finality(contents: &StoreContents) -> impl Iterator<Item = PaymentId> {
+    contents.jobs.iter().filter_map(|effect| match &effect.job {
         Job::AwaitFinal(id) => Some(*id),
         _ => None,
     })
 }
 
 /// What was taken in without a payment is on the chain as it was booked, and is nobody else's.
-fn taken_in<'a>(
+fn check_operator_funds<'a>(
     contents: &'a StoreContents,
     transfers: &BTreeMap<(&'a str, u32), &ChainTransfer>,
     claimed: &mut BTreeMap<(&'a str, u32), String>,
     report: &mut VerifyReport,
 ) {
-    let booked = contents.arrivals.booked();
-    for (id, (incoming, _)) in &contents.arrivals.all {
+    let booked = contents.incoming.posted_causes();
+    for (id, (incoming, _)) in &contents.incoming.all {
         let (name, transfer) = (id.to_string(), &incoming.transfer);
         if !booked.contains(&name) {
             continue;
@@ -87,10 +87,10 @@ fn taken_in<'a>(
         let place = (transfer.transaction.as_str(), transfer.index);
         match transfers.get(&place) {
             Some(t) if t.atomic == transfer.amount.atomic() && t.from == transfer.from => {}
-            _ => report.find("chain.deposit", &name, "taken in, and the chain does not show it so"),
+            _ => report.report("chain.deposit", &name, "taken in, and the chain does not show it so"),
         }
         if let Some(other) = claimed.insert(place, name.clone()) {
-            report.find(
+            report.report(
                 "chain.shared",
                 &transfer.transaction,
                 format!("claimed by {other} and {name}"),

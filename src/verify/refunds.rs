@@ -49,9 +49,9 @@ pub(super) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>
 
 impl Refunds {
     /// What a refund has given of a payment, in atomic USDC.
-    pub(super) fn given(&self, payment: PaymentId) -> i128 {
+    pub(super) fn refunded_amount(&self, payment: PaymentId) -> i128 {
         let refund = self.all.get(&RefundId(payment.0)).map(|(refund, _)| refund);
-        match refund.map(|refund| (refund.status, refund.asked.amount)) {
+        match refund.map(|refund| (refund.status, refund.request.amount)) {
             Some((Status::Approved | Status::Credited, amount)) => i128::from(amount.atomic()),
             Some((Status::Requested | Status::Rejected | Status::Expired, _)) | None => 0,
         }
@@ -80,22 +80,22 @@ impl Refunds {
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 struct PendingRefundJobs {
     credits: usize,
-    telling: usize,
-    waiting: usize,
+    notifications: usize,
+    scheduled: usize,
 }
 
 pub(super) fn check(contents: &StoreContents, history: &MoneyHistory, books: &LedgerTotals, report: &mut VerifyReport) {
     let mut moving: BTreeMap<RefundId, PendingRefundJobs> = BTreeMap::new();
-    for effect in &contents.effects {
+    for effect in &contents.jobs {
         match &effect.job {
             Job::CreditAccount {
                 cause: CreditCause::Refund(id),
                 ..
             } => moving.entry(*id).or_default().credits += 1,
-            Job::ConfirmRefund(id) => moving.entry(*id).or_default().telling += 1,
+            Job::ConfirmRefund(id) => moving.entry(*id).or_default().notifications += 1,
             Job::ExpireRefund { refund, round } => {
                 let asked = contents.refunds.all.get(refund).map(|(refund, _)| refund.round);
-                moving.entry(*refund).or_default().waiting += usize::from(asked == Some(*round));
+                moving.entry(*refund).or_default().scheduled += usize::from(asked == Some(*round));
             }
             _ => {}
         }
@@ -118,13 +118,13 @@ pub(super) fn check(contents: &StoreContents, history: &MoneyHistory, books: &Le
         let has = contents.refunds.listed.get(id).cloned().unwrap_or_default();
         if has != want {
             let detail = format!("{}: its rows in the list are {has:?}", name_of(refund.status));
-            report.find("refund.row", id, detail);
+            report.report("refund.row", id, detail);
         }
     }
     let listed = contents.refunds.listed.keys().copied();
     let unknown = listed.filter(|id| !contents.refunds.all.contains_key(id));
     for id in unknown.chain(moving.into_keys()) {
-        report.find("refund.missing", id, "something is there for it, and it does not exist");
+        report.report("refund.missing", id, "something is there for it, and it does not exist");
     }
 }
 
@@ -135,7 +135,7 @@ fn paid(
     (contents, sold, books): (&StoreContents, &BTreeMap<PaymentId, &SoldProduct>, &LedgerTotals),
     report: &mut VerifyReport,
 ) {
-    let asked = &refund.asked;
+    let asked = &refund.request;
     let payment = contents.payments.get(&asked.payment).map(|(payment, _)| payment);
     let payment = payment.filter(|payment| {
         // Its chain may have taken it back since.
@@ -146,7 +146,7 @@ fn paid(
         bought && asked.payment.0 == id.0 && payment.account() == asked.owner
     });
     let (Some(_), Some(sold)) = (payment, sold.get(&asked.payment)) else {
-        return report.find(
+        return report.report(
             "refund.payment",
             id,
             format!("{} did not buy anything for them", asked.payment),
@@ -155,25 +155,25 @@ fn paid(
     let charged = i128::from(sold.charge.charged.atomic());
     // What went back by itself is what the books say, with what is on its way; a late return has a name of its own.
     let name = sold.product.to_string();
-    let waiting = contents.effects.iter().filter_map(|effect| credited_for(&effect.job));
+    let waiting = contents.jobs.iter().filter_map(|effect| credited_for(&effect.job));
     let waiting: i128 = waiting.filter(|(of, _)| *of == name).map(|(_, atomic)| atomic).sum();
     let back = books.credited.get(&name).copied().unwrap_or(0) + waiting;
-    let late = if sold.came_back_late { sold.worth } else { 0 };
-    let given = contents.refunds.given(asked.payment);
+    let late = if sold.returned_late { sold.value } else { 0 };
+    let given = contents.refunds.refunded_amount(asked.payment);
     if given > 0 && given + back + late > charged {
         let detail = format!("{given} given and {} gone back by itself, of {charged}", back + late);
-        report.find("refund.amount", id, detail);
+        report.report("refund.amount", id, detail);
     }
     // What merchants have paid in may have come after the refund.
     let usable = match sold.usable {
-        Usable::Nothing => 0,
-        Usable::Left { now, by_merchants } => (now - by_merchants).clamp(0, sold.worth),
-        Usable::All => sold.worth,
+        Usable::Zero => 0,
+        Usable::Remaining { now, by_merchants } => (now - by_merchants).clamp(0, sold.value),
+        Usable::All => sold.value,
     };
     if given > 0 && !asked.holder_keeps_product && given + back + usable > charged {
         let detail =
             format!("{given} given and {usable} still to be used, of {charged}, and nobody said that they may");
-        report.find("refund.product", id, detail);
+        report.report("refund.product", id, detail);
     }
 }
 
@@ -186,7 +186,7 @@ fn posted(
     report: &mut VerifyReport,
 ) {
     let name = id.to_string();
-    let amount = i128::from(refund.asked.amount.atomic());
+    let amount = i128::from(refund.request.amount.atomic());
     let given = match refund.status {
         Status::Approved | Status::Credited => amount,
         Status::Requested | Status::Rejected | Status::Expired => 0,
@@ -196,18 +196,18 @@ fn posted(
     let want = if at_work.credits == 0 { given } else { 0 };
     if (cost, credited) != (given, want) {
         let detail = format!("{cost} of ours and {credited} credited, expected {given} and {want}");
-        report.find("refund.posting", name, detail);
+        report.report("refund.posting", name, detail);
     }
 }
 
 /// Nobody approves their own, and whatever is not at its end is being brought there.
 fn decided(id: RefundId, refund: &Refund, at_work: PendingRefundJobs, report: &mut VerifyReport) {
     let approved = matches!(refund.status, Status::Approved | Status::Credited);
-    if approved && refund.decided_by.as_ref() == Some(&refund.asked.by) {
-        report.find(
+    if approved && refund.decided_by.as_ref() == Some(&refund.request.by) {
+        report.report(
             "refund.own",
             id,
-            format!("{} asked for it and approved it", refund.asked.by),
+            format!("{} asked for it and approved it", refund.request.by),
         );
     }
     let want = match refund.status {
@@ -217,12 +217,12 @@ fn decided(id: RefundId, refund: &Refund, at_work: PendingRefundJobs, report: &m
     };
     // The timer of one that was decided in time still waits.
     let waiting = if refund.status == Status::Requested {
-        at_work.waiting
+        at_work.scheduled
     } else {
         0
     };
-    if (at_work.credits + at_work.telling, waiting) != want {
+    if (at_work.credits + at_work.notifications, waiting) != want {
         let detail = format!("{}: {at_work:?} under way", name_of(refund.status));
-        report.find("refund.orphan", id, detail);
+        report.report("refund.orphan", id, detail);
     }
 }

@@ -127,12 +127,12 @@ pub(super) fn has_number(card: &ReloadableCard) -> bool {
 
 /// Work under way against what waits for it, and rows against entities.
 pub(super) fn check(contents: &StoreContents, report: &mut VerifyReport) {
-    let mut work = PendingCounts::way(contents);
-    for (id, (card, _)) in &contents.program.cards {
+    let mut work = PendingCounts::count(contents);
+    for (id, (card, _)) in &contents.reloadable_cards.cards {
         let status = card_status(card);
         let name = id.to_string();
-        work.must_be("open_card", &name, usize::from(status == "creating"), status, report);
-        work.must_be(
+        work.check("open_card", &name, usize::from(status == "creating"), status, report);
+        work.check(
             "steer_card",
             &name,
             usize::from(card.pending_action.is_some()),
@@ -140,23 +140,23 @@ pub(super) fn check(contents: &StoreContents, report: &mut VerifyReport) {
             report,
         );
         if card.activity.available > card.amount {
-            report.find("card_program.available", id, "more is left on it than was loaded");
+            report.report("card_program.available", id, "more is left on it than was loaded");
         }
     }
-    for (id, (asked, _)) in &contents.program.withdrawals {
+    for (id, (asked, _)) in &contents.reloadable_cards.withdrawals {
         withdrawal(contents, *id, asked, &mut work, report);
     }
     for ((what, subject), times) in work.0 {
         let detail = format!("{what} is at work {times} times too often");
-        report.find("card_program.stray_work", subject, detail);
+        report.report("card_program.stray_work", subject, detail);
     }
-    rows(&contents.program, report);
+    rows(&contents.reloadable_cards, report);
     funded(contents, report);
 }
 
 /// A token issued for a payment has loaded no more than its payment brought, and each card of such a token is counted once.
 fn funded(contents: &StoreContents, report: &mut VerifyReport) {
-    let program = &contents.program;
+    let program = &contents.reloadable_cards;
     for (payment, cards) in &program.funded {
         let mut loaded = 0_u64;
         for id in cards {
@@ -165,7 +165,7 @@ fn funded(contents: &StoreContents, report: &mut VerifyReport) {
                     let taken = card_status(card) != "failed";
                     loaded = loaded.saturating_add(if taken { card.amount.get() } else { 0 });
                 }
-                _ => report.find(
+                _ => report.report(
                     "card_program.funded",
                     id,
                     "it is counted for a payment whose token did not order it",
@@ -182,13 +182,13 @@ fn funded(contents: &StoreContents, report: &mut VerifyReport) {
         };
         if loaded > brought {
             let detail = format!("its tokens loaded {loaded} cents of the {brought} that it brought");
-            report.find("card_program.funded", payment, detail);
+            report.report("card_program.funded", payment, detail);
         }
     }
     for (id, (card, _)) in &program.cards {
         let counted = |payment| program.funded.get(&payment).is_some_and(|cards| cards.contains(id));
         if card.funded_by.is_some_and(|payment| !counted(payment)) {
-            report.find(
+            report.report(
                 "card_program.funded",
                 id,
                 "a payment's token ordered it, and it is not counted there",
@@ -207,18 +207,18 @@ fn withdrawal(
     let (status, name) = (withdrawal_status(asked), id.to_string());
     let is_over = matches!(status, "complete" | "rejected");
     let reserving = usize::from(status == "pending");
-    work.must_be("reserve_card_balance", &name, reserving, status, report);
+    work.check("reserve_card_balance", &name, reserving, status, report);
     let ending = usize::from(is_over && !asked.settled);
-    work.must_be("end_reservation", &name, ending, status, report);
-    if asked.reservation.is_some() == matches!(status, "pending" | "failed") {
-        report.find(
+    work.check("end_reservation", &name, ending, status, report);
+    if asked.hold_key.is_some() == matches!(status, "pending" | "failed") {
+        report.report(
             "card_withdrawal.reservation",
             id,
-            format!("{status}, and set aside: {:?}", asked.reservation),
+            format!("{status}, and set aside: {:?}", asked.hold_key),
         );
     }
     if asked.settled && !is_over {
-        report.find(
+        report.report(
             "card_withdrawal.settled",
             id,
             format!("{status}, and its reservation has ended"),
@@ -229,8 +229,8 @@ fn withdrawal(
         lease: asked.lease,
     };
     let is_held = matches!(asked.status, card_withdrawal::Status::Claimed(Some(_)));
-    if is_held && !contents.effects.iter().any(|effect| effect.job == lease) {
-        report.find("card_withdrawal.timer", id, "somebody holds it, and no timer ends that");
+    if is_held && !contents.jobs.iter().any(|effect| effect.job == lease) {
+        report.report("card_withdrawal.timer", id, "somebody holds it, and no timer ends that");
     }
 }
 
@@ -240,10 +240,10 @@ fn rows(program: &CardProgramRecords, report: &mut VerifyReport) {
     for (id, (asked, _)) in &program.withdrawals {
         if is_open(asked) != program.queue.contains(&id.0) {
             let detail = format!("{}, and in the queue: {}", withdrawal_status(asked), !is_open(asked));
-            report.find("card_withdrawal.queue", id, detail);
+            report.report("card_withdrawal.queue", id, detail);
         }
-        if let Some(other) = asked.reservation.and_then(|key| keys.insert(key, *id)) {
-            report.find(
+        if let Some(other) = asked.hold_key.and_then(|key| keys.insert(key, *id)) {
+            report.report(
                 "card_withdrawal.reservation",
                 id,
                 format!("{other} has the same reservation"),
@@ -252,12 +252,12 @@ fn rows(program: &CardProgramRecords, report: &mut VerifyReport) {
         if let card_withdrawal::Status::Complete { transaction } = &asked.status
             && program.paid_by.get(transaction) != Some(&id.0)
         {
-            report.find("card_withdrawal.paid_by", id, "no row says which transaction paid it");
+            report.report("card_withdrawal.paid_by", id, "no row says which transaction paid it");
         }
     }
     for id in &program.queue {
         if !program.withdrawals.contains_key(&WithdrawalId(*id)) {
-            report.find(
+            report.report(
                 "card_withdrawal.queue",
                 WithdrawalId(*id),
                 "in the queue, and it does not exist",
@@ -270,7 +270,7 @@ fn rows(program: &CardProgramRecords, report: &mut VerifyReport) {
             matches!(&asked.status, card_withdrawal::Status::Complete { transaction: by } if by == transaction)
         });
         if !paid {
-            report.find(
+            report.report(
                 "card_withdrawal.paid_by",
                 transaction,
                 "it is said to have paid what it has not",
@@ -283,9 +283,9 @@ fn rows(program: &CardProgramRecords, report: &mut VerifyReport) {
 struct PendingCounts(BTreeMap<(&'static str, String), usize>);
 
 impl PendingCounts {
-    fn way(contents: &StoreContents) -> Self {
+    fn count(contents: &StoreContents) -> Self {
         let mut under = BTreeMap::new();
-        for effect in &contents.effects {
+        for effect in &contents.jobs {
             let of = match &effect.job {
                 Job::OpenReloadableCard(id) => ("open_card", id.to_string()),
                 Job::ChangeCardState(id) => ("steer_card", id.to_string()),
@@ -298,11 +298,11 @@ impl PendingCounts {
         Self(under)
     }
 
-    fn must_be(&mut self, what: &'static str, name: &str, wanted: usize, status: &str, report: &mut VerifyReport) {
+    fn check(&mut self, what: &'static str, name: &str, wanted: usize, status: &str, report: &mut VerifyReport) {
         let times = self.0.remove(&(what, name.to_owned())).unwrap_or(0);
         if times != wanted {
             let detail = format!("{status}: {what} is at work {times} times (expected {wanted})");
-            report.find("card_program.work", name, detail);
+            report.report("card_program.work", name, detail);
         }
     }
 }

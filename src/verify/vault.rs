@@ -12,13 +12,13 @@ use super::{StoreContents, VerifyReport, reloadable_cards};
 
 pub(super) fn check(contents: &StoreContents, report: &mut VerifyReport) {
     // Looked up once, by what a piece of work says of itself: nothing else orders them.
-    let under_way: BTreeSet<String> = contents.effects.iter().map(|e| format!("{:?}", e.job)).collect();
+    let under_way: BTreeSet<String> = contents.jobs.iter().map(|e| format!("{:?}", e.job)).collect();
     let mut owners = BTreeSet::new();
     for ((_, id), sold) in &contents.sold {
         owners.insert(*id);
         for (rule, has, there) in [
-            ("product.vault", &sold.keeps.number, contents.sealed.contains(id)),
-            ("product.cvv", &sold.keeps.cvv, contents.cvvs.contains(id)),
+            ("product.vault", &sold.expected_rows.number, contents.sealed.contains(id)),
+            ("product.cvv", &sold.expected_rows.cvv, contents.cvvs.contains(id)),
         ] {
             let expected = match has {
                 RowExpectation::Never => false,
@@ -27,27 +27,27 @@ pub(super) fn check(contents: &StoreContents, report: &mut VerifyReport) {
             };
             if expected != there {
                 let detail = format!("{}, and its sealed record is there: {there}", sold.status);
-                report.find(rule, sold.product, detail);
+                report.report(rule, sold.product, detail);
             }
         }
-        for timer in &sold.keeps.timers {
+        for timer in &sold.expected_rows.timers {
             if !under_way.contains(&format!("{timer:?}")) {
                 let detail = format!("{}, and no timer for {}", sold.status, timer.name());
-                report.find("product.timer", sold.product, detail);
+                report.report("product.timer", sold.product, detail);
             }
         }
     }
-    for ((_, id), saved) in &contents.saved {
+    for ((_, id), saved) in &contents.payees {
         owners.insert(*id);
         // A removed destination's number lies there for as long as a payout could need it.
         let kept = under_way.contains(&format!("{:?}", Job::ShredAccountNumber(BankDestinationId(*id))));
         let sealed = saved.sealed || kept;
         if sealed != contents.sealed.contains(id) {
             let detail = format!("{}, and its sealed record is there: {}", saved.status, !sealed);
-            report.find("destination.vault", &saved.name, detail);
+            report.report("destination.vault", &saved.name, detail);
         }
     }
-    for (id, (card, _)) in &contents.program.cards {
+    for (id, (card, _)) in &contents.reloadable_cards.cards {
         owners.insert(id.0);
         let there = contents.sealed.contains(&id.0);
         if reloadable_cards::has_number(card) != there {
@@ -55,21 +55,21 @@ pub(super) fn check(contents: &StoreContents, report: &mut VerifyReport) {
                 "{}, and its sealed record is there: {there}",
                 reloadable_cards::card_status(card)
             );
-            report.find("reloadable.vault", id, detail);
+            report.report("reloadable.vault", id, detail);
         }
     }
-    owners.extend(contents.agents.wallets.keys().map(|owner| AgentWallet::keys(owner).0));
-    for kept in contents.bank.values() {
+    owners.extend(contents.agent_wallets.wallets.keys().map(|owner| AgentWallet::keys(owner).0));
+    for kept in contents.banking.values() {
         for id in &kept.sealed {
             owners.insert(*id);
             if !contents.sealed.contains(id) {
-                report.find("banking.vault", &kept.name, "a sealed record of it is missing");
+                report.report("banking.vault", &kept.name, "a sealed record of it is missing");
             }
         }
     }
     for (rule, ids) in [("vault.orphan", &contents.sealed), ("cvv.orphan", &contents.cvvs)] {
         for id in ids.difference(&owners) {
-            report.find(rule, CardId(*id), "a sealed record of nothing that there is");
+            report.report(rule, CardId(*id), "a sealed record of nothing that there is");
         }
     }
 }

@@ -43,7 +43,7 @@ impl WebhookRecords {
                     self.rows.insert(id, row.to_vec());
                 }
                 let sealed = endpoint.secrets.iter().map(|secret| secret.record).collect();
-                BankingSnapshot::of(id.to_string(), revision, status).with_sealed(sealed)
+                BankingSnapshot::new(id.to_string(), revision, status).with_sealed(sealed)
             }));
         }
         if kind == EntityKind::WebhookDelivery as u8 {
@@ -59,7 +59,7 @@ impl WebhookRecords {
                     delivery::Status::Failed => "failed",
                     delivery::Status::Dropped(_) => "dropped",
                 };
-                BankingSnapshot::of(id.to_string(), revision, status)
+                BankingSnapshot::new(id.to_string(), revision, status)
             }));
         }
         None
@@ -115,10 +115,10 @@ pub(super) async fn check(
     .await?;
     let wanted: BTreeSet<(WebhookId, Vec<u8>)> = contents.webhooks.rows.clone().into_iter().collect();
     for (id, _) in there.symmetric_difference(&wanted) {
-        report.find("webhook.row", id, "it and its row among its owner's are not both there");
+        report.report("webhook.row", id, "it and its row among its owner's are not both there");
     }
     let at_work: BTreeSet<(WebhookDeliveryId, u32)> = contents
-        .effects
+        .jobs
         .iter()
         .filter_map(|effect| match effect.job {
             Job::DeliverWebhook { delivery, round, .. } => Some((delivery, round)),
@@ -127,7 +127,7 @@ pub(super) async fn check(
         .collect();
     for (id, round) in &contents.webhooks.pending {
         if !at_work.contains(&(*id, *round)) {
-            report.find("webhook.orphan", id, "pending, and nothing is at work for it");
+            report.report("webhook.orphan", id, "pending, and nothing is at work for it");
         }
     }
     Ok(())

@@ -7,7 +7,7 @@ use purser_actors::kernel::job::Job;
 use purser_actors::withdrawal::{Status, Withdrawal};
 
 use super::ledger::LedgerTotals;
-use super::onchain::{OnChain, is_exact};
+use super::onchain::{UnmatchedTransfers, is_exact};
 use super::products::OutgoingTransfer;
 use super::{ChainTransfer, StoreContents, VerifyReport, outgoing_transfers};
 
@@ -22,7 +22,7 @@ pub(super) const fn name_of(status: &Status) -> &'static str {
 
 pub(super) fn check(contents: &StoreContents, books: &LedgerTotals, report: &mut VerifyReport) {
     let mut moving: BTreeMap<WithdrawalId, (usize, usize)> = BTreeMap::new();
-    for effect in &contents.effects {
+    for effect in &contents.jobs {
         match &effect.job {
             Job::SendWithdrawal(id) => moving.entry(*id).or_default().0 += 1,
             Job::SettleHold { withdrawal, .. } => moving.entry(*withdrawal).or_default().1 += 1,
@@ -47,10 +47,10 @@ pub(super) fn check(contents: &StoreContents, books: &LedgerTotals, report: &mut
             let detail = format!(
                 "{status}: {held} held (expected {want_held}), {left} left the treasury (expected {want_left})"
             );
-            report.find("withdrawal.posting", &name, detail);
+            report.report("withdrawal.posting", &name, detail);
         }
         if sending != want_sending || ending > 1 {
-            report.find(
+            report.report(
                 "withdrawal.orphan",
                 &name,
                 format!("{status}: {sending} effects send it and {ending} end its hold"),
@@ -58,7 +58,7 @@ pub(super) fn check(contents: &StoreContents, books: &LedgerTotals, report: &mut
         }
     }
     for id in moving.keys() {
-        report.find("withdrawal.missing", id, "effects move it, and it does not exist");
+        report.report("withdrawal.missing", id, "effects move it, and it does not exist");
     }
 }
 
@@ -70,16 +70,16 @@ fn fits(withdrawal: &Withdrawal, transfer: &ChainTransfer) -> bool {
 /// known by its transaction alone.
 fn take_signed<'a>(
     contents: &'a StoreContents,
-    left: &mut OnChain<'_>,
+    left: &mut UnmatchedTransfers<'_>,
 ) -> (Vec<(&'a WithdrawalId, &'a Withdrawal)>, Vec<&'a OutgoingTransfer>) {
     let withdrawals = contents.withdrawals.iter().filter(|(_, (withdrawal, _))| {
-        let (Some(transaction), Some(mark)) = (withdrawal.transaction(), withdrawal.mark()) else {
+        let (Some(transaction), Some(mark)) = (withdrawal.transaction(), withdrawal.fingerprint()) else {
             return true;
         };
         left.take_signed(&mark, transaction, |t| fits(withdrawal, t)).is_none()
     });
     let withdrawals = withdrawals.map(|(id, (withdrawal, _))| (id, withdrawal)).collect();
-    let products = contents.left.iter().filter(|sent| {
+    let products = contents.outgoing_transfers.iter().filter(|sent| {
         let (Some(transaction), Some(mark)) = (&sent.transaction, &sent.mark) else {
             return true;
         };
@@ -90,10 +90,10 @@ fn take_signed<'a>(
 }
 
 /// The chain's own list of what left the treasury: one transfer for each completed withdrawal, and none besides.
-pub(super) fn against_chain(contents: &StoreContents, chain: &[ChainTransfer], report: &mut VerifyReport) {
-    let mut left = OnChain::of(chain.iter());
+pub(super) fn compare_with_chain(contents: &StoreContents, chain: &[ChainTransfer], report: &mut VerifyReport) {
+    let mut left = UnmatchedTransfers::of(chain.iter());
     // Whoever knows its place in its transaction takes it before one who does not can.
-    outgoing_transfers::against_chain(contents, &mut left, report);
+    outgoing_transfers::compare_with_chain(contents, &mut left, report);
     let (withdrawals, products) = take_signed(contents, &mut left);
     for exact in [true, false] {
         for (id, withdrawal) in &withdrawals {
@@ -103,11 +103,11 @@ pub(super) fn against_chain(contents: &StoreContents, chain: &[ChainTransfer], r
                 Some(t) if fits(withdrawal, t) => {}
                 Some(t) => {
                     let detail = format!("{transaction} moved {} atomic USDC to {}", t.atomic, t.to);
-                    report.find("chain.differs", id, detail);
+                    report.report("chain.differs", id, detail);
                 }
                 None => {
                     let detail = format!("{transaction} did not leave the treasury for it");
-                    report.find("chain.not_sent", id, detail);
+                    report.report("chain.not_sent", id, detail);
                 }
             }
         }
@@ -118,11 +118,11 @@ pub(super) fn against_chain(contents: &StoreContents, chain: &[ChainTransfer], r
             Some(t) if t.atomic == sent.atomic => {}
             Some(t) => {
                 let detail = format!("{transaction} moved {} atomic USDC", t.atomic);
-                report.find("chain.differs", &sent.name, detail);
+                report.report("chain.differs", &sent.name, detail);
             }
             None => {
                 let detail = format!("{transaction} did not leave the treasury");
-                report.find("chain.not_sent", &sent.name, detail);
+                report.report("chain.not_sent", &sent.name, detail);
             }
         }
     }
@@ -136,14 +136,14 @@ pub(super) fn against_chain(contents: &StoreContents, chain: &[ChainTransfer], r
             }
         }
     }
-    for sent in contents.left.iter().filter(|sent| sent.transaction.is_none()) {
+    for sent in contents.outgoing_transfers.iter().filter(|sent| sent.transaction.is_none()) {
         left.take_any(|transaction, t| sent.may_be(transaction, t));
     }
-    for (name, transfer) in left.left_over() {
+    for (name, transfer) in left.unmatched() {
         let detail = format!(
             "{} atomic USDC left the treasury for {} without a withdrawal or a top-up",
             transfer.atomic, transfer.to
         );
-        report.find("chain.left", name, detail);
+        report.report("chain.left", name, detail);
     }
 }

@@ -23,8 +23,8 @@ pub(super) enum OfferedToken {
 
 impl OfferedToken {
     /// On the chains of this process.
-    pub(super) fn in_effect(network: &str, asset: &str) -> Option<Self> {
-        let chains = Chains::in_effect();
+    pub(super) fn configured(network: &str, asset: &str) -> Option<Self> {
+        let chains = Chains::configured();
         let token = Self::anywhere(network, asset)?;
         let is_ours = match token {
             Self::Base(token) => network == chains.base.caip2 && token.asset == chains.base.token.asset,
@@ -49,7 +49,7 @@ impl OfferedToken {
 
     /// Whether it is Circle's USDC of mainnet or of the test network, or that of this process.
     pub(super) fn is_usdc(&self) -> bool {
-        let own = Chains::in_effect();
+        let own = Chains::configured();
         match self {
             Self::Base(token) => {
                 let known = [own.base, BaseChain::MAINNET, BaseChain::SEPOLIA];

@@ -149,7 +149,7 @@ impl PaymentRequired {
     pub fn offers(&self) -> impl Iterator<Item = Offer<'_>> {
         self.accepts
             .iter()
-            .filter_map(|raw| Offer::read(raw, OfferedToken::in_effect))
+            .filter_map(|raw| Offer::read(raw, OfferedToken::configured))
     }
 
     /// The first entry that is USDC on the wanted network, or on any; test networks count as the network that they test. Entries

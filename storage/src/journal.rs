@@ -150,7 +150,7 @@ pub enum OpenError {
     Io(String),
     /// Bytes that were durable have changed.
     #[error("damaged: {segment} at byte {offset}: {what}")]
-    Damaged {
+    Corrupt {
         /// The file's name.
         segment: String,
         /// Where in it.
@@ -171,7 +171,7 @@ pub enum OpenError {
     },
     /// The snapshot engine does not work.
     #[error("snapshots: {0}")]
-    Engine(String),
+    Snapshots(String),
     /// A setting is out of range.
     #[error("setting: {0}")]
     Setting(&'static str),
@@ -182,9 +182,9 @@ pub enum OpenError {
 
 /// The durable store of one machine. Dropping it drains, applies and stops its threads.
 pub struct JournalStore {
-    engine: Arc<StoreCore>,
+    core: Arc<StoreCore>,
     threads: Threads,
-    mark: Option<RestoreMarker>,
+    restore_marker: Option<RestoreMarker>,
     // Released last.
     _lock: Option<DirLock>,
 }
@@ -234,26 +234,26 @@ impl JournalStore {
             Threads::none()
         };
         Ok(Arc::new(Self {
-            engine,
+            core: engine,
             threads,
-            mark,
+            restore_marker: mark,
             _lock: lock,
         }))
     }
 
     /// What to do (once) when the store has failed; the binary aborts the process.
     pub fn on_fatal(&self, hook: FatalCallback) {
-        self.engine.set_on_fatal(hook);
+        self.core.set_on_fatal(hook);
     }
 
     /// Whether an I/O error has stopped the store.
     pub fn has_failed(&self) -> bool {
-        self.engine.has_failed()
+        self.core.has_failed()
     }
 
     /// Commits one group of what is queued, on this thread. False if nothing was queued.
     pub fn step_commit(&self) -> bool {
-        self.engine.committer.lock().step(&self.engine)
+        self.core.committer.lock().step(&self.core)
     }
 
     /// Moves what is durable into the snapshots, on this thread. False if there was nothing.
@@ -261,9 +261,9 @@ impl JournalStore {
     /// # Errors
     /// When the snapshots fail; the store then stops.
     pub fn step_apply(&self) -> Result<bool, StoreError> {
-        self.engine
+        self.core
             .apply_step(&mut || ())
-            .inspect_err(|e| self.engine.fail("the snapshots failed", e))
+            .inspect_err(|e| self.core.fail("the snapshots failed", e))
     }
 
     /// Makes the next segment ready and writes indexes of sealed ones, on this thread.
@@ -271,35 +271,35 @@ impl JournalStore {
     /// # Errors
     /// When the disk fails; the store then stops.
     pub fn step_maintain(&self) -> Result<(), StoreError> {
-        self.engine
+        self.core
             .janitor_step()
-            .inspect_err(|e| self.engine.fail("the journal's upkeep failed", e))
+            .inspect_err(|e| self.core.fail("the journal's upkeep failed", e))
     }
 
     /// Set if this store was made from a backup.
     pub fn restore_marker(&self) -> Option<RestoreMarker> {
-        self.mark
+        self.restore_marker
     }
 
     /// Everything up to here is in the snapshots.
     pub fn applied_seq(&self) -> Seq {
-        self.engine.applied.load(Ordering::Acquire)
+        self.core.applied.load(Ordering::Acquire)
     }
 
     /// What was done since the store was opened.
     pub fn stats(&self) -> JournalStats {
-        let commits = &self.engine.commits;
+        let commits = &self.core.commit_stats;
         JournalStats {
             batches: commits.batches.snapshot(),
             group_us: commits.group_us.snapshot(),
             bytes: commits.bytes.load(Ordering::Relaxed),
-            refused: commits.refused.load(Ordering::Relaxed),
+            rejected: commits.rejected.load(Ordering::Relaxed),
             durable_seq: self.durable_seq(),
             applied_seq: self.applied_seq(),
-            segments: self.engine.segments.read().len(),
+            segments: self.core.segments.read().len(),
             // Held while an export is made: whoever looks does not wait for it.
             exported_seq: self
-                .engine
+                .core
                 .export
                 .try_lock()
                 .and_then(|export| export.map(|info| info.seq)),
@@ -308,8 +308,8 @@ impl JournalStore {
 
     /// Accepts nothing more, commits and applies what is queued, and stops the threads. Further calls do nothing.
     pub fn close(&self) {
-        self.engine.close_queue();
-        self.threads.stop(&self.engine);
+        self.core.close_queue();
+        self.threads.stop(&self.core);
     }
 }
 
@@ -321,11 +321,11 @@ impl Drop for JournalStore {
 
 impl Store for JournalStore {
     fn commit(&self, batch: Batch, done: CommitCallback) {
-        self.engine.enqueue(batch, done);
+        self.core.enqueue(batch, done);
     }
 
     fn read<'a>(&'a self, key: &'a [u8]) -> BoxFuture<'a, Result<Option<Row>, StoreError>> {
-        Box::pin(std::future::ready(self.engine.row(key)))
+        Box::pin(std::future::ready(self.core.row(key)))
     }
 
     fn scan<'a>(
@@ -334,7 +334,7 @@ impl Store for JournalStore {
         after: Option<&'a [u8]>,
         limit: usize,
     ) -> BoxFuture<'a, Result<Vec<(RowKey, Row)>, StoreError>> {
-        Box::pin(std::future::ready(self.engine.scan(prefix, after, limit)))
+        Box::pin(std::future::ready(self.core.scan(prefix, after, limit)))
     }
 
     fn events<'a>(
@@ -343,7 +343,7 @@ impl Store for JournalStore {
         limit: usize,
         subject: Option<&'a [u8]>,
     ) -> BoxFuture<'a, Result<Vec<StoredEvent>, StoreError>> {
-        let read = events::read_events(&self.engine, after, limit, subject);
+        let read = events::read_events(&self.core, after, limit, subject);
         Box::pin(std::future::ready(read))
     }
 
@@ -353,23 +353,23 @@ impl Store for JournalStore {
         span: Span,
         limit: usize,
     ) -> BoxFuture<'a, Result<Vec<StoredEvent>, StoreError>> {
-        let read = events::read_span(&self.engine, subject, span, limit);
+        let read = events::read_span(&self.core, subject, span, limit);
         Box::pin(std::future::ready(read))
     }
 
     fn durable_seq(&self) -> Seq {
-        self.engine.durable.load(Ordering::Acquire)
+        self.core.durable.load(Ordering::Acquire)
     }
 
     fn headroom(&self) -> Headroom {
         Headroom {
-            lag_bytes: self.engine.overlay.lag_bytes(),
-            lag_limit_bytes: self.engine.limits.lag_limit_bytes,
-            queued: self.engine.queued(),
+            lag_bytes: self.core.overlay.lag_bytes(),
+            lag_limit_bytes: self.core.limits.lag_limit_bytes,
+            queued: self.core.queued(),
         }
     }
 
     fn subscribe(&self, sink: Arc<dyn EventSink>) {
-        self.engine.sinks.write().push(sink);
+        self.core.sinks.write().push(sink);
     }
 }

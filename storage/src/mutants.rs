@@ -9,7 +9,7 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mutant {
     /// The committer answers without having synced: a power cut takes back what was told.
-    AnswerBeforeSync,
+    ReplyBeforeSync,
     /// Subscribers hear of a group's events before it is written: a power cut or a failed write in between unmakes them.
     PublishBeforeDurable,
     /// A failed sync is taken for a sync. Two faults: the sync fails, and later the power is cut.
@@ -34,7 +34,7 @@ pub enum Mutant {
     ReplyBeforeDurable,
     /// Effects start when their batch is enqueued: one that looks for its own row and finds none yet takes itself for
     /// done. Needs a declined or lost settlement.
-    EffectBeforeDurable,
+    JobBeforeDurable,
     /// A shell leaves, and is replaced, while its batches are in flight, and being the only writer it no longer checks
     /// the revision it writes over. Needs a passivation during a slow commit, then a command.
     ActivationWithoutBarrier,
@@ -118,35 +118,35 @@ pub enum Mutant {
     SignsOutsideGate,
     /// A spend that was reserved when the backup was made is signed anew, without a look at what its wallet has sent. Needs one on
     /// Solana that the lost history sent.
-    SpendSignedAnew,
+    WalletPaymentResigned,
     /// Whatever is signed does not ask whether its account is frozen: needs one that waits when the freeze comes.
-    FreezeLetsOut,
+    FrozenAccountSigns,
     /// What came in in the time that a restore lost is credited without a question to whoever may have made something of it.
-    MadeIsCredited,
+    ProviderNotQueried,
     /// A transfer that no book knows is named after when it was read, not after itself: needs one that is read again.
-    DepositOfItsReading,
+    DepositKeyedByReadTime,
     /// A payment settles by a transfer that was credited without it. Needs a restore, and a client that comes back.
-    TakenInSettles,
+    TakenInPaymentSettles,
     /// What the log of revocations says of keys is not replayed: needs a restore, and a key that was revoked in the lost history.
-    KeyRevived,
+    RevokedKeyAccepted,
     /// What it says of freezes is not.
-    FreezeForgotten,
+    FreezeNotReplayed,
     /// Without the log, keys of before a restore are good all the same.
-    SuspendsNothing,
+    KeysNotSuspended,
     /// What a managed wallet buys from us is its address's, not its owner's.
     OwnRouteShadowed,
     /// No daily cap of its owner holds for what a managed wallet buys from us.
     OwnRouteUncapped,
     /// An offer of somebody else's that pays our treasury is taken.
-    OwnTermsTaken,
+    ForeignOfferToTreasuryPaid,
     /// A line goes on selling while its provider fails: needs one that is down.
-    BreakerKeepsSelling,
+    FailingLineStaysOpen,
 }
 
 impl Mutant {
     /// All of them.
     pub const ALL: &[Self] = &[
-        Self::AnswerBeforeSync,
+        Self::ReplyBeforeSync,
         Self::PublishBeforeDurable,
         Self::SyncErrorIgnored,
         Self::FailedSessionContinues,
@@ -156,7 +156,7 @@ impl Mutant {
         Self::TornFrameAccepted,
         Self::BatchTailSkipped,
         Self::ReplyBeforeDurable,
-        Self::EffectBeforeDurable,
+        Self::JobBeforeDurable,
         Self::ActivationWithoutBarrier,
         Self::PassivationDropsMessages,
         Self::OutboxJobsLost,
@@ -192,18 +192,18 @@ impl Mutant {
         Self::NothingPublished,
         Self::SubscriberNotWoken,
         Self::SignsOutsideGate,
-        Self::SpendSignedAnew,
-        Self::FreezeLetsOut,
-        Self::MadeIsCredited,
-        Self::DepositOfItsReading,
-        Self::TakenInSettles,
-        Self::KeyRevived,
-        Self::FreezeForgotten,
-        Self::SuspendsNothing,
+        Self::WalletPaymentResigned,
+        Self::FrozenAccountSigns,
+        Self::ProviderNotQueried,
+        Self::DepositKeyedByReadTime,
+        Self::TakenInPaymentSettles,
+        Self::RevokedKeyAccepted,
+        Self::FreezeNotReplayed,
+        Self::KeysNotSuspended,
         Self::OwnRouteShadowed,
         Self::OwnRouteUncapped,
-        Self::OwnTermsTaken,
-        Self::BreakerKeepsSelling,
+        Self::ForeignOfferToTreasuryPaid,
+        Self::FailingLineStaysOpen,
     ];
 }
 
@@ -213,17 +213,17 @@ mod active {
     use std::cell::Cell;
 
     thread_local! {
-        static PLANTED: Cell<Option<Mutant>> = const { Cell::new(None) };
+        static ENABLED: Cell<Option<Mutant>> = const { Cell::new(None) };
     }
 
     /// Whether this thread runs with the bug.
     pub fn is_enabled(bug: Mutant) -> bool {
-        PLANTED.get() == Some(bug)
+        ENABLED.get() == Some(bug)
     }
 
     /// Plants a bug in this thread, or pulls it out again.
     pub fn enable(bug: Option<Mutant>) {
-        PLANTED.set(bug);
+        ENABLED.set(bug);
     }
 }
 

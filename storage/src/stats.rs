@@ -160,7 +160,7 @@ impl HistogramSnapshot {
 pub(crate) struct CommitStats {
     pub(crate) batches: Histogram,
     pub(crate) bytes: AtomicU64,
-    pub(crate) refused: AtomicU64,
+    pub(crate) rejected: AtomicU64,
     pub(crate) group_us: Histogram,
 }
 
@@ -169,7 +169,7 @@ impl Default for CommitStats {
         Self {
             batches: Histogram::new(&[1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_024, 4_096]),
             bytes: AtomicU64::new(0),
-            refused: AtomicU64::new(0),
+            rejected: AtomicU64::new(0),
             group_us: Histogram::new(&[
                 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 1_000_000,
             ]),
@@ -187,7 +187,7 @@ pub struct JournalStats {
     /// Written to the journal.
     pub bytes: u64,
     /// Batches refused, by a condition, a broken lane or a limit.
-    pub refused: u64,
+    pub rejected: u64,
     /// The newest durable sequence.
     pub durable_seq: u64,
     /// The newest sequence in the snapshots.

@@ -105,7 +105,7 @@ pub struct Batch {
     /// Take consecutive sequences.
     pub events: Vec<Event>,
     /// The writer's lane, if its batches rest on one another.
-    pub lane: Option<Arc<WriteSession>>,
+    pub session: Option<Arc<WriteSession>>,
 }
 
 /// One writer's chain of batches. After one of them is refused, all that the writer enqueued behind it
@@ -113,18 +113,18 @@ pub struct Batch {
 /// and goes on with a new lane.
 #[derive(Debug, Default)]
 pub struct WriteSession {
-    broken: AtomicBool,
+    failed: AtomicBool,
 }
 
 impl WriteSession {
     /// Whether a batch of this lane was refused.
     pub fn has_failed(&self) -> bool {
-        self.broken.load(Ordering::Acquire)
+        self.failed.load(Ordering::Acquire)
     }
 
     /// Refuses every later batch of this lane.
     pub fn fail(&self) {
-        self.broken.store(true, Ordering::Release);
+        self.failed.store(true, Ordering::Release);
     }
 }
 
@@ -180,7 +180,7 @@ pub enum StoreError {
     Io(String),
     /// What was read is not what was written.
     #[error("stored data is damaged: {0}")]
-    Damaged(String),
+    Corrupt(String),
     /// These events were dropped by retention.
     #[error("events up to {oldest} are no longer kept")]
     Expired {

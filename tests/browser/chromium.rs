@@ -12,7 +12,7 @@ pub struct Chromium {
     driver: Child,
     // In an option, so that dropping can close it: the driver ends with its input, and the browser with the driver.
     commands: Option<ChildStdin>,
-    answers: BufReader<ChildStdout>,
+    responses: BufReader<ChildStdout>,
 }
 
 impl Chromium {
@@ -28,40 +28,40 @@ impl Chromium {
             .unwrap();
         let mut chromium = Self {
             commands: driver.stdin.take(),
-            answers: BufReader::new(driver.stdout.take().unwrap()),
+            responses: BufReader::new(driver.stdout.take().unwrap()),
             driver,
         };
-        chromium.answer();
+        chromium.read_response();
         Some(chromium)
     }
 
     /// Sends a command and returns its answer; fails the test with what the page shows when it does not succeed.
-    pub fn tell(&mut self, command: Value) -> Value {
+    pub fn run_command(&mut self, command: Value) -> Value {
         writeln!(self.commands.as_mut().unwrap(), "{command}").unwrap();
-        let answer = self.answer();
+        let answer = self.read_response();
         assert_eq!(answer["ok"], true, "{command}: {answer:#}");
         answer
     }
 
     pub fn open(&mut self, url: &str) {
-        self.tell(json!({"do": "open", "url": url}));
+        self.run_command(json!({"do": "open", "url": url}));
     }
 
     pub fn wait(&mut self, selector: &str, text: &str) {
-        self.tell(json!({"do": "wait", "selector": selector, "text": text}));
+        self.run_command(json!({"do": "wait", "selector": selector, "text": text}));
     }
 
     /// The visible text of the elements; empty when none is to be seen.
     pub fn text(&mut self, selector: &str) -> String {
-        let answer = self.tell(json!({"do": "text", "selector": selector}));
+        let answer = self.run_command(json!({"do": "text", "selector": selector}));
         let texts = answer["text"].as_array().unwrap();
         let texts: Vec<&str> = texts.iter().filter_map(Value::as_str).collect();
         texts.join("\n")
     }
 
-    fn answer(&mut self) -> Value {
+    fn read_response(&mut self) -> Value {
         let mut line = String::new();
-        self.answers.read_line(&mut line).unwrap();
+        self.responses.read_line(&mut line).unwrap();
         serde_json::from_str(&line).unwrap_or_else(|_| panic!("the browser's driver ended: {line}"))
     }
 }

@@ -26,7 +26,7 @@ use tokio::sync::mpsc;
 #[derive(Clone)]
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
-    pub(crate) seen: Arc<Mutex<Vec<String>>>,
+    pub(crate) requests: Arc<Mutex<Vec<String>>>,
     mpp: Arc<Mpp>,
     /// The token and the first message of every stream connection.
     streams: mpsc::UnboundedSender<(String, Value)>,
@@ -38,7 +38,7 @@ impl Server {
         let (streams, opened) = mpsc::unbounded_channel();
         let server = Self {
             address: listener.local_addr().unwrap(),
-            seen: Arc::default(),
+            requests: Arc::default(),
             mpp: Arc::new(Mpp::new("shop.example", MacKey::new(&Key32::new([7; 32])), None, 0)),
             streams,
         };
@@ -53,9 +53,9 @@ impl Server {
         (server, opened)
     }
 
-    fn saw(&self, what: impl Into<String>) -> usize {
+    fn received(&self, what: impl Into<String>) -> usize {
         let what = what.into();
-        let mut seen = self.seen.lock().unwrap();
+        let mut seen = self.requests.lock().unwrap();
         seen.push(what.clone());
         seen.iter().filter(|earlier| **earlier == what).count()
     }
@@ -86,7 +86,7 @@ async fn card(State(server): State<Server>, request: Request) -> Response {
         let credential = credential::decode(sent).unwrap();
         let recovery = purser::payment::evm::SignatureRecovery::K256;
         server.mpp.verify(credential, &terms, &bound, now, recovery).unwrap();
-        server.saw(format!("credential {}", String::from_utf8_lossy(sent)));
+        server.received(format!("credential {}", String::from_utf8_lossy(sent)));
         return reply(
             200,
             &[],
@@ -94,7 +94,7 @@ async fn card(State(server): State<Server>, request: Request) -> Response {
         );
     }
     let Some(header) = payment_header(request.headers()).unwrap() else {
-        server.saw("asked");
+        server.received("asked");
         let url = server.url("/get-card?amount=5");
         let challenge = challenge(&ChallengeInput {
             resource: Resource {
@@ -122,7 +122,7 @@ async fn card(State(server): State<Server>, request: Request) -> Response {
         purser::payment::evm::SignatureRecovery::K256,
     )
     .unwrap();
-    let times = server.saw(format!("paid {}", String::from_utf8_lossy(header)));
+    let times = server.received(format!("paid {}", String::from_utf8_lossy(header)));
     if times == 1 {
         let body = json!({"status": "settlement_pending", "status_url": "/get-payment?payment_id=pay_1"});
         return reply(202, &[("retry-after", "1")], &body);
@@ -142,7 +142,7 @@ async fn card(State(server): State<Server>, request: Request) -> Response {
 }
 
 async fn payment(State(server): State<Server>) -> Response {
-    server.saw("status");
+    server.received("status");
     reply(200, &[], &json!({"status": "fulfilled", "terminal": true}))
 }
 
@@ -153,7 +153,7 @@ async fn card_data(State(server): State<Server>, request: Request) -> Response {
         .and_then(|value| value.to_str().ok())
         .unwrap_or("none");
     let query = request.uri().query().unwrap_or_default();
-    let looks = server.saw(format!("card data {token} {query}"));
+    let looks = server.received(format!("card data {token} {query}"));
     let (query, details) = query
         .strip_suffix("&details=false")
         .map_or((query, true), |card| (card, false));
@@ -182,7 +182,7 @@ async fn card_data(State(server): State<Server>, request: Request) -> Response {
 async fn auth(State(server): State<Server>, request: Request) -> Response {
     let domain = server.address.to_string();
     if request.headers().contains_key("sign-in-with-x") {
-        server.saw("signed in");
+        server.received("signed in");
         let auth = json!({"id_token": "good", "refresh_token": "r1", "expires_in": "3600"});
         return reply(200, &[], &json!({"auth": auth, "user_id": "0x0"}));
     }
@@ -199,7 +199,7 @@ async fn auth(State(server): State<Server>, request: Request) -> Response {
 /// Refuses the first connection, as of a frozen account; sends event 5 (twice) to the second and closes it; stays quiet on the
 /// others.
 async fn stream(State(server): State<Server>, headers: HeaderMap, upgrade: WebSocketUpgrade) -> Response {
-    if server.saw("upgrade") == 1 {
+    if server.received("upgrade") == 1 {
         let body = json!({"error": "This account is frozen.", "code": "account_frozen", "frozen_message": "Call us."});
         return reply(403, &[], &body);
     }
@@ -215,7 +215,7 @@ async fn serve_stream(server: Server, token: String, mut socket: WebSocket) {
         other => panic!("expected text, got {other:?}"),
     };
     let _ = server.streams.send((token, first));
-    if server.saw("stream") == 1 {
+    if server.received("stream") == 1 {
         let event =
             json!({"type": "event", "event": {"seq": 5, "type": "card.ready", "data": {"object": {}}}}).to_string();
         for _ in 0..2 {

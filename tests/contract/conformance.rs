@@ -9,7 +9,7 @@ use jsonschema::Validator;
 use serde_json::{Value, json};
 
 /// What the front may answer where there is no operation.
-const OUTSIDE: [u16; 8] = [400, 404, 405, 408, 413, 414, 429, 431];
+const STATUSES_WITHOUT_OPERATION: [u16; 8] = [400, 404, 405, 408, 413, 414, 429, 431];
 
 pub(crate) struct Conformance {
     pub(crate) document: Value,
@@ -50,7 +50,7 @@ impl Conformance {
         let operation = &self.document["paths"][path][method.to_ascii_lowercase()];
         if operation.is_null() {
             assert!(
-                OUTSIDE.contains(&answered.status),
+                STATUSES_WITHOUT_OPERATION.contains(&answered.status),
                 "outside of every operation: {answered:?}"
             );
             let callable = answered.body.starts_with("{\"error\":{");
@@ -71,7 +71,7 @@ impl Conformance {
         assert!(!response.is_null(), "an undocumented status: {answered:?}");
         let Some(content) = response["content"].as_object() else {
             assert!(answered.body.is_empty(), "an undocumented body: {answered:?}");
-            return note(&answer(method, path, answered.status, ""));
+            return record_response(&format_response(method, path, answered.status, ""));
         };
         let kind = answered.content_type.unwrap_or_default();
         let kind = kind.split(';').next().unwrap_or_default();
@@ -79,7 +79,7 @@ impl Conformance {
             .get(kind)
             .unwrap_or_else(|| panic!("an undocumented content type: {answered:?}"));
         self.fits(&media["schema"], answered);
-        note(&answer(method, path, answered.status, answered.body));
+        record_response(&format_response(method, path, answered.status, answered.body));
     }
 
     fn fits(&self, schema: &Value, answered: &CheckedResponse<'_>) {
@@ -121,8 +121,8 @@ impl Conformance {
 
 /// Writes down what a test has met, with its name, into the file that `PURSER_ANSWERED` names: answers that fitted and
 /// events. `tests/tidy/answered.rs` reads it when all tests have run.
-pub(crate) fn note(met: &str) {
-    static NOTED: LazyLock<Mutex<HashSet<String>>> = LazyLock::new(Mutex::default);
+pub(crate) fn record_response(met: &str) {
+    static RECORDED: LazyLock<Mutex<HashSet<String>>> = LazyLock::new(Mutex::default);
     let Some(file) = std::env::var_os("PURSER_ANSWERED") else {
         return;
     };
@@ -130,7 +130,7 @@ pub(crate) fn note(met: &str) {
     // What a test has spawned runs on threads without its name.
     let test = thread.name().filter(|name| name.contains("::")).unwrap_or("-");
     let line = format!("{met} {test}\n");
-    if NOTED
+    if RECORDED
         .lock()
         .unwrap_or_else(PoisonError::into_inner)
         .insert(line.clone())
@@ -142,7 +142,7 @@ pub(crate) fn note(met: &str) {
 }
 
 /// An answer as [`note`] writes it, with the code of a refusal.
-pub(crate) fn answer(method: &str, path: &str, status: u16, body: &str) -> String {
+pub(crate) fn format_response(method: &str, path: &str, status: u16, body: &str) -> String {
     let body: Value = serde_json::from_str(body).unwrap_or_default();
     let code = body["code"].as_str().or(body["error"]["code"].as_str());
     format!("answer {method} {path} {status} {}", code.unwrap_or("-"))

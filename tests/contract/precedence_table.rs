@@ -145,7 +145,7 @@ impl RecordedResponse {
             Ok(json) => pretty(&json),
             Err(_) => self.body.clone(),
         };
-        without_what_differs(&format!("{text}\n{body}\n"))
+        without_volatile_fields(&format!("{text}\n{body}\n"))
     }
 }
 
@@ -207,7 +207,7 @@ fn masked(value: &Value) -> Value {
 }
 
 /// Host, port, ids and times inside of texts.
-fn without_what_differs(text: &str) -> String {
+fn without_volatile_fields(text: &str) -> String {
     let mut shown = String::new();
     let mut rest = text;
     while let Some(at) = rest.find("127.0.0.1:") {
@@ -279,7 +279,7 @@ impl PrecedenceTable {
     }
 
     /// The answer must be the one of the next row.
-    pub(crate) fn meets(&mut self, seen: &RecordedResponse) {
+    pub(crate) fn assert_next(&mut self, seen: &RecordedResponse) {
         let row = self.rows.get(self.at).map(String::as_str);
         assert_eq!(
             Some(seen.code().as_str()),
@@ -295,7 +295,7 @@ impl PrecedenceTable {
     }
 
     /// Nothing of the table is left.
-    pub(crate) fn ends(self) {
+    pub(crate) fn assert_complete(self) {
         assert_eq!(
             self.rows[self.at..],
             Vec::<String>::new(),

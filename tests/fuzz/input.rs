@@ -79,22 +79,22 @@ pub(crate) fn change_text(text: &str, dice: &mut FuzzInput<'_>) -> String {
 }
 
 /// The place of every value inside a value, outermost first.
-fn places(value: &Value) -> Vec<String> {
-    fn walk(value: &Value, at: &str, into: &mut Vec<String>) {
+fn pointers(value: &Value) -> Vec<String> {
+    fn collect(value: &Value, at: &str, into: &mut Vec<String>) {
         into.push(at.to_owned());
         match value {
             Value::Object(members) => members
                 .iter()
-                .for_each(|(key, v)| walk(v, &format!("{at}/{}", key.replace('~', "~0").replace('/', "~1")), into)),
+                .for_each(|(key, v)| collect(v, &format!("{at}/{}", key.replace('~', "~0").replace('/', "~1")), into)),
             Value::Array(items) => items
                 .iter()
                 .enumerate()
-                .for_each(|(n, v)| walk(v, &format!("{at}/{n}"), into)),
+                .for_each(|(n, v)| collect(v, &format!("{at}/{n}"), into)),
             _ => {}
         }
     }
     let mut all = Vec::new();
-    walk(value, "", &mut all);
+    collect(value, "", &mut all);
     all
 }
 
@@ -102,7 +102,7 @@ fn places(value: &Value) -> Vec<String> {
 /// document, or itself with a change; a member removed or added.
 pub(crate) fn change_json(document: &mut Value, donors: &[Value], dice: &mut FuzzInput<'_>) {
     let kind = dice.byte() % 12;
-    let all = places(document);
+    let all = pointers(document);
     let place = dice.of(&all).clone();
     let donor = (!donors.is_empty()).then(|| dice.of(donors).pointer(&place)).flatten();
     let Some(value) = document.pointer_mut(&place) else {

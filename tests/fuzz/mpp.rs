@@ -77,7 +77,7 @@ impl MppServer {
 }
 
 /// The same credential written out again, from what was read of it.
-fn again(credential: &Credential) -> Value {
+fn reencode(credential: &Credential) -> Value {
     let (echo, fields) = (&credential.challenge, &credential.payload.authorization);
     json!({
         "challenge": {
@@ -93,9 +93,9 @@ fn again(credential: &Credential) -> Value {
     })
 }
 
-fn read_twice(text: &[u8]) {
+fn check_round_trip(text: &[u8]) {
     let Ok(credential) = decode(text) else { return };
-    let written = URL_SAFE_NO_PAD.encode(again(&credential).to_string());
+    let written = URL_SAFE_NO_PAD.encode(reencode(&credential).to_string());
     // Only the limit can be in the way: what was read may be longer when it is written out.
     match decode(written.as_bytes()) {
         Ok(same) => assert_eq!(same, credential),
@@ -108,10 +108,10 @@ fn any_bytes_in_a_credential_are_read_or_refused() {
     // Aim: no bytes panic the decoder or the verdict, and what was read is what is read of it written out again.
     let shop = MppServer::new();
     let vector: Value = serde_json::from_str(CREDENTIAL).unwrap();
-    read_twice(&vector["credential"]["headerValue"].as_str().unwrap().as_bytes()["Payment ".len()..]);
+    check_round_trip(&vector["credential"]["headerValue"].as_str().unwrap().as_bytes()["Payment ".len()..]);
     check!().with_iterations(30_000).for_each(|bytes: &[u8]| {
-        read_twice(bytes);
-        read_twice(URL_SAFE_NO_PAD.encode(bytes).as_bytes());
+        check_round_trip(bytes);
+        check_round_trip(URL_SAFE_NO_PAD.encode(bytes).as_bytes());
         assert_eq!(shop.verdict(bytes), None, "nobody signed that");
     });
 }
@@ -135,7 +135,7 @@ fn a_changed_credential_is_one_that_was_signed_or_none() {
             if dice.one_in(3) {
                 (0..changes).for_each(|_| change_bytes(&mut text, &mut dice));
             }
-            read_twice(URL_SAFE_NO_PAD.encode(&text).as_bytes());
+            check_round_trip(URL_SAFE_NO_PAD.encode(&text).as_bytes());
             if let Some(found) = shop.verdict(&text) {
                 assert!(shop.signed.contains(&found), "nobody signed {found:?}");
             }

@@ -89,7 +89,7 @@ impl PaymentCorpus {
     }
 
     /// Whatever was done to it, an accepted payment is one that was signed: same payer, amount, nonce or message.
-    fn judge(&self, header: &[u8]) {
+    fn check_accepted_was_signed(&self, header: &[u8]) {
         let Some(found) = self.verdict(header) else { return };
         let same = self.signed.iter().any(|signed| match (signed, &found) {
             (Authorization::Evm(signed), Authorization::Evm(found)) => signed == found,
@@ -147,7 +147,7 @@ fn written(payment: &DecodedPayment) -> Value {
     all
 }
 
-fn read_twice(header: &[u8]) {
+fn check_round_trip(header: &[u8]) {
     let Ok(payment) = decode(header) else { return };
     assert!(header.len() <= MAX_HEADER_BYTES);
     let again = decode(STANDARD.encode(written(&payment).to_string()).as_bytes());
@@ -164,9 +164,9 @@ fn any_bytes_in_a_payment_header_are_read_or_refused() {
     // Aim: no bytes panic the decoder or the verdict, and what was read is what is read of it written out again.
     let shelf = PaymentCorpus::new();
     check!().with_iterations(30_000).for_each(|header: &[u8]| {
-        read_twice(header);
-        read_twice(STANDARD.encode(header).as_bytes());
-        shelf.judge(header);
+        check_round_trip(header);
+        check_round_trip(STANDARD.encode(header).as_bytes());
+        shelf.check_accepted_was_signed(header);
     });
 }
 
@@ -193,8 +193,8 @@ fn a_changed_payment_is_one_that_was_signed_or_none() {
             if level == 3 {
                 (0..changes).for_each(|_| change_bytes(&mut header, &mut dice));
             }
-            read_twice(&header);
-            shelf.judge(&header);
+            check_round_trip(&header);
+            shelf.check_accepted_was_signed(&header);
         });
 }
 
@@ -210,7 +210,7 @@ fn what_a_wallet_signs_is_what_is_read() {
         let mut terms = seller::terms(amount, payee);
         terms.max_timeout_seconds = 6 + dice.below(100_000) as u32;
         let offers = [seller::terms(amount.wrapping_add(1), terms.payee.clone()), terms];
-        let required = PaymentRequired::from_header(&seller::ask(&offers[1..], None).header).unwrap();
+        let required = PaymentRequired::from_header(&seller::build_challenge(&offers[1..], None).header).unwrap();
         let offer = required.choose(None).unwrap();
         let at = SigningContext {
             now: Timestamp(NOW * 1000),

@@ -1,12 +1,12 @@
 //! Settings: the operator's file and the environment.
 
 use bolero::check;
-use purser::config::{Config, ConfigSources, DEFAULTS, Misfit};
+use purser::config::{Config, ConfigSources, DEFAULTS, InvalidSetting};
 use toml::{Table, Value};
 
 use crate::input::{FuzzInput, change_bytes};
 
-fn load(file: Option<String>, env: Vec<(String, String)>) -> Result<String, Misfit> {
+fn load(file: Option<String>, env: Vec<(String, String)>) -> Result<String, InvalidSetting> {
     let file = file.map(|text| ("purser.toml".to_owned(), text));
     let sources = ConfigSources {
         file,

@@ -34,7 +34,7 @@ impl SignInHarness {
     }
 
     /// A good answer, with all optional fields or none, really signed.
-    fn answer(&self, network: Network, full: bool) -> Value {
+    fn signed_proof(&self, network: Network, full: bool) -> Value {
         let kind = if network == Network::Base { "eip191" } else { "ed25519" };
         let mut fields = json!({
             "domain": "api.example.com", "address": buyer().address(network), "uri": "https://api.example.com/auth",
@@ -107,7 +107,7 @@ fn fields_of(message: &str) -> Value {
     fields
 }
 
-fn shown(proof: &SignInProof, network: Network) -> Value {
+fn proof_json(proof: &SignInProof, network: Network) -> Value {
     let (account, chain) = match network {
         Network::Base => ("Ethereum account:", "8453"),
         Network::Solana => ("Solana account:", proof.chain_id.strip_prefix("solana:").unwrap()),
@@ -137,7 +137,7 @@ fn shown(proof: &SignInProof, network: Network) -> Value {
 fn read(header: &[u8]) {
     let Ok(proof) = SignInProof::decode(header) else { return };
     let Ok(network) = proof.network() else { return };
-    assert_eq!(fields_of(&proof.message(network)), shown(&proof, network));
+    assert_eq!(fields_of(&proof.message(network)), proof_json(&proof, network));
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn a_changed_proof_signs_in_the_same_wallet_or_none() {
     let door = SignInHarness::new();
     let good: Vec<Value> = Network::ALL
         .into_iter()
-        .flat_map(|network| [true, false].map(|full| door.answer(network, full)))
+        .flat_map(|network| [true, false].map(|full| door.signed_proof(network, full)))
         .collect();
     let message = |header: &[u8]| {
         let proof = SignInProof::decode(header).unwrap();
@@ -212,8 +212,8 @@ fn a_resigned_proof_is_good_only_for_us_and_only_now() {
         .for_each(|bytes: &[u8]| {
             let mut dice = FuzzInput(bytes);
             let (network, full) = (*dice.of(&Network::ALL), dice.one_in(2));
-            let mut fields = door.answer(network, full);
-            let donors = [door.answer(Network::Base, true), door.answer(Network::Solana, true)];
+            let mut fields = door.signed_proof(network, full);
+            let donors = [door.signed_proof(Network::Base, true), door.signed_proof(Network::Solana, true)];
             (0..dice.below(3)).for_each(|_| change_json(&mut fields, &donors, &mut dice));
             if !fields.is_object() {
                 return;

@@ -9,7 +9,7 @@ use crate::input::{FuzzInput, change_bytes};
 use crate::seller::{BLOCKHASH, PAY_TO_SOLANA, PRICE, buyer, fee_payer};
 
 /// What the stock client would send.
-pub(crate) fn good_draft() -> Draft {
+pub(crate) fn valid_draft() -> Draft {
     let transfer = Transfer {
         fee_payer: fee_payer(),
         pay_to: PAY_TO_SOLANA,

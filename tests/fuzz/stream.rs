@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::input::{FuzzInput, change_json, change_text};
 
-fn good() -> [Value; 5] {
+fn valid_messages() -> [Value; 5] {
     [
         json!({"type": "auth", "token": "eyJ.x.y"}),
         json!({"type": "subscribe"}),
@@ -30,7 +30,7 @@ fn written(frame: &ClientMessage) -> Value {
 #[test]
 fn a_message_is_read_as_what_it_says_or_not_at_all() {
     // Aim: every member of a message that is read is one we know, given once, and means what it says; nothing panics.
-    for message in good() {
+    for message in valid_messages() {
         serde_json::from_value::<ClientMessage>(message).unwrap();
     }
     check!()
@@ -40,8 +40,8 @@ fn a_message_is_read_as_what_it_says_or_not_at_all() {
             let mut dice = FuzzInput(bytes);
             let mut text = String::from_utf8_lossy(bytes).into_owned();
             if !dice.one_in(8) {
-                let mut message = dice.of(&good()).clone();
-                (0..dice.below(3)).for_each(|_| change_json(&mut message, &good(), &mut dice));
+                let mut message = dice.of(&valid_messages()).clone();
+                (0..dice.below(3)).for_each(|_| change_json(&mut message, &valid_messages(), &mut dice));
                 text = message.to_string();
                 (0..dice.below(3)).for_each(|_| text = change_text(&text, &mut dice));
             }

@@ -14,7 +14,7 @@ use purser_actors::port::Authorization;
 use crate::input::{FuzzInput, change_bytes};
 use crate::payments::PaymentCorpus;
 use crate::seller::{BLOCKHASH, PRICE, buyer, solana, terms};
-use crate::solana_drafts::{change_draft, good_draft, keys};
+use crate::solana_drafts::{change_draft, valid_draft, keys};
 
 /// The bytes of a transaction, from what was read of them. Three header bytes are the message's own.
 fn written(transaction: &Transaction<'_>) -> Vec<u8> {
@@ -131,7 +131,7 @@ fn a_signed_transaction_that_is_accepted_pays_us_and_costs_little() {
         panic!("Solana")
     };
     let demand = SolanaRequirements { payee: &payee, amount };
-    let good = good_draft();
+    let good = valid_draft();
     assert!(verify(&buyer().sign_draft(&good), &demand).is_ok());
     check!()
         .with_iterations(4_000)

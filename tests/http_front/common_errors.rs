@@ -14,14 +14,14 @@ use purser::http::front::{Front, FrontConfig};
 use purser::http::rate_limit::RateLimiter;
 use serde_json::Value;
 
-use crate::conformance::{answer, note};
+use crate::conformance::{format_response, record_response};
 use crate::harness::{Counter, FixedClock, NameAuthenticator};
 
 /// Every operation with its statuses, held against the service by a test of its own.
 const OPERATIONS: &str = include_str!("../contract/snapshots/openapi.200-operations.snap");
 
 /// Every operation, asked of a front with these routes, is answered with this status and code.
-async fn every_operation_answers(routes: Router, settings: &[(&str, &str)], status: u16, code: &str) {
+async fn assert_every_operation_responds(routes: Router, settings: &[(&str, &str)], status: u16, code: &str) {
     let flags = settings.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned()));
     let sources = ConfigSources {
         flags: flags.collect(),
@@ -37,7 +37,7 @@ async fn every_operation_answers(routes: Router, settings: &[(&str, &str)], stat
         timeout_overrides: Vec::new(),
         authenticator: Arc::new(NameAuthenticator(clock.clone())),
         limiter: Arc::new(RateLimiter::new(&config.limits)),
-        meter: Arc::default(),
+        request_metrics: Arc::default(),
         clock,
         entropy: Arc::new(Counter(AtomicU64::new(7))),
         docs_version: "0".to_owned(),
@@ -70,7 +70,7 @@ async fn every_operation_answers(routes: Router, settings: &[(&str, &str)], stat
             (status, Some(code)),
             "{operation}: {body}"
         );
-        note(&answer(method, path, status, &body.to_string()));
+        record_response(&format_response(method, path, status, &body.to_string()));
         asked += 1;
     }
     assert!(asked > 100, "the operations were not found");
@@ -81,7 +81,7 @@ async fn every_operation_answers(routes: Router, settings: &[(&str, &str)], stat
 async fn every_operation_answers_500_when_its_handler_panics() {
     let panics = || async { panic!("on purpose") as () };
     let routes = Router::new().fallback(panics);
-    every_operation_answers(routes, &[], 500, "internal_error").await;
+    assert_every_operation_responds(routes, &[], 500, "internal_error").await;
 }
 
 // Aim: a handler that never answers is given up with a 503, whichever it is.
@@ -94,5 +94,5 @@ async fn every_operation_answers_503_when_its_handler_does_not_end() {
         ("engine.answer_timeout_ms", "2"),
         ("server.request_timeout_ms", "3"),
     ];
-    every_operation_answers(routes, &soon, 503, "timeout").await;
+    assert_every_operation_responds(routes, &soon, 503, "timeout").await;
 }

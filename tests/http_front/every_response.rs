@@ -32,9 +32,9 @@ async fn case_58_every_answer_is_dressed() {
         ),
         ("GET", "/stream", &[], 426),
     ] {
-        let answer = world.ask(method, path, headers, "").await;
+        let answer = world.request(method, path, headers, "").await;
         assert_eq!(answer.status, status, "{method} {path}: {answer:?}");
-        answer.assert_dressed();
+        answer.assert_standard_headers();
     }
 }
 
@@ -43,7 +43,7 @@ async fn case_58_every_answer_is_dressed() {
 async fn refusals_have_one_shape() {
     let world = Harness::start().await;
     let error = world
-        .ask("GET", "/events?afer=1", &["authorization: Bearer alice"], "")
+        .request("GET", "/events?afer=1", &["authorization: Bearer alice"], "")
         .await;
     let body = error.json();
     assert_eq!(
@@ -57,7 +57,7 @@ async fn refusals_have_one_shape() {
     assert_eq!(error.header("content-type"), "application/json");
 
     let problem = world
-        .ask("GET", "/nowhere", &["accept: application/problem+json, */*"], "")
+        .request("GET", "/nowhere", &["accept: application/problem+json, */*"], "")
         .await;
     assert_eq!(problem.header("content-type"), "application/problem+json");
     let body = problem.json();
@@ -71,7 +71,7 @@ async fn refusals_have_one_shape() {
         ("application/problem+jsonp", false),
         ("*/*", false),
     ] {
-        let answer = world.ask("GET", "/nowhere", &[&format!("accept: {accept}")], "").await;
+        let answer = world.request("GET", "/nowhere", &[&format!("accept: {accept}")], "").await;
         assert_eq!(
             answer.header("content-type") == "application/problem+json",
             asked,
@@ -79,7 +79,7 @@ async fn refusals_have_one_shape() {
         );
     }
     let own = world
-        .ask("GET", "/challenge", &["accept: application/problem+json"], "")
+        .request("GET", "/challenge", &["accept: application/problem+json"], "")
         .await;
     assert_eq!(own.body, "mine", "what a handler wrote stays as it is");
 
@@ -106,10 +106,10 @@ async fn case_44_a_bad_token_is_a_401() {
             "token_invalid",
         ),
     ] {
-        let answer = world.ask("GET", "/whoami", &[header], "").await;
+        let answer = world.request("GET", "/whoami", &[header], "").await;
         assert_eq!((answer.status, answer.code().as_str()), (401, code), "{header}");
     }
-    let good = world.ask("GET", "/whoami", &["authorization: bearer alice"], "").await;
+    let good = world.request("GET", "/whoami", &["authorization: bearer alice"], "").await;
     assert_eq!(good.body, format!("0x{}", "a1".repeat(20)));
 }
 
@@ -118,17 +118,17 @@ async fn case_44_a_bad_token_is_a_401() {
 async fn case_19_head_and_options_run_no_paid_route() {
     let world = Harness::start().await;
     let payment = "x-payment: e30=";
-    let head = world.ask("HEAD", "/paid", &[payment], "").await;
+    let head = world.request("HEAD", "/paid", &[payment], "").await;
     assert_eq!(
         (head.status, head.header("allow"), head.body.as_str()),
         (405, "GET, OPTIONS", "")
     );
-    assert_eq!(world.ask("OPTIONS", "/paid", &[payment], "").await.status, 204);
-    assert_eq!(world.ask("DELETE", "/paid", &[payment], "").await.status, 405);
+    assert_eq!(world.request("OPTIONS", "/paid", &[payment], "").await.status, 204);
+    assert_eq!(world.request("DELETE", "/paid", &[payment], "").await.status, 405);
     assert_eq!(world.paid_calls.load(Ordering::SeqCst), 0);
-    assert_eq!(world.ask("GET", "/paid", &[payment], "").await.status, 200);
+    assert_eq!(world.request("GET", "/paid", &[payment], "").await.status, 200);
     assert_eq!(world.paid_calls.load(Ordering::SeqCst), 1);
-    assert_eq!(world.ask("HEAD", "/get-pricing", &[], "").await.status, 200);
+    assert_eq!(world.request("HEAD", "/get-pricing", &[], "").await.status, 200);
 }
 
 // Aim: a browser's preflight for a stock payment client passes, its odd request header included.
@@ -136,7 +136,7 @@ async fn case_19_head_and_options_run_no_paid_route() {
 async fn a_preflight_allows_payment_headers() {
     let world = Harness::start().await;
     let asked = ["origin: https://shop.example", "access-control-request-method: GET"];
-    let answer = world.ask("OPTIONS", "/paid", &asked, "").await;
+    let answer = world.request("OPTIONS", "/paid", &asked, "").await;
     let allowed = answer.header("access-control-allow-headers").to_ascii_lowercase();
     for name in [
         "content-type",
@@ -160,7 +160,7 @@ async fn a_preflight_allows_payment_headers() {
 async fn request_ids_are_ours() {
     let world = Harness::start().await;
     let first = world
-        .ask(
+        .request(
             "GET",
             "/healthz",
             &["request-id: req_mine", "x-request-id: req_mine"],
@@ -176,7 +176,7 @@ async fn request_ids_are_ours() {
 #[tokio::test]
 async fn a_retiring_route_announces_its_successor() {
     let world = Harness::start().await;
-    let answer = world.ask("POST", "/refresh", &[], "").await;
+    let answer = world.request("POST", "/refresh", &[], "").await;
     assert_eq!((answer.status, answer.header("deprecation")), (400, "true"));
     assert_eq!(answer.header("link"), "</auth>; rel=\"successor-version\"");
     assert_eq!(answer.header("sunset"), "Sat, 20 Nov 2027 00:00:00 GMT");

@@ -36,7 +36,7 @@ pub const BOB: Wallet = Wallet::Evm([0xb0; 20]);
 pub const FROZEN: Wallet = Wallet::Evm([0xf0; 20]);
 
 /// Routes of the test, which no document knows.
-const OF_THE_TEST: [&str; 9] = [
+const TEST_ROUTES: [&str; 9] = [
     "/paid",
     "/panic",
     "/bare",
@@ -179,7 +179,7 @@ impl Harness {
         let docs_version = openapi::docs_version(&document, &[]);
         let routes = pricing::router(&Arc::new(config.clone()), Arc::new(|_| None), Arc::new(|_| true))
             .unwrap()
-            .merge(version::router(&docs_version, true, &config.versions.retiring).unwrap())
+            .merge(version::router(&docs_version, true, &config.versions.deprecated_routes).unwrap())
             .merge(health::router(Arc::new(AlwaysReady)))
             .merge(openapi::router(&document))
             .merge(events::router(EventState {
@@ -195,7 +195,7 @@ impl Harness {
             timeout_overrides: Vec::new(),
             authenticator,
             limiter: Arc::new(RateLimiter::new(&config.limits)),
-            meter: Arc::default(),
+            request_metrics: Arc::default(),
             clock: clock.clone(),
             entropy: Arc::new(Counter(AtomicU64::new(7))),
             cors: true,
@@ -229,7 +229,7 @@ impl Harness {
     }
 
     /// One request on its own connection. `headers` are whole lines.
-    pub async fn ask(&self, method: &str, path: &str, headers: &[&str], body: &str) -> Response {
+    pub async fn request(&self, method: &str, path: &str, headers: &[&str], body: &str) -> Response {
         let lines: String = headers.iter().map(|h| format!("{h}\r\n")).collect();
         let length = if body.is_empty() {
             String::new()
@@ -242,7 +242,7 @@ impl Harness {
         let route = path.split('?').next().unwrap();
         // The envelopes in this world's store are the tests' own.
         let made_up = route == "/events" && answer.status == 200;
-        if !made_up && !OF_THE_TEST.contains(&route) {
+        if !made_up && !TEST_ROUTES.contains(&route) {
             let of = |name: &str| answer.headers.get(name).map(|values| values[0].as_str());
             self.contract.check(&CheckedResponse {
                 method,
@@ -256,7 +256,7 @@ impl Harness {
     }
 
     pub async fn get(&self, path: &str) -> Response {
-        self.ask("GET", path, &[], "").await
+        self.request("GET", path, &[], "").await
     }
 }
 
@@ -350,7 +350,7 @@ impl Response {
     }
 
     /// The headers that every response carries.
-    pub fn assert_dressed(&self) {
+    pub fn assert_standard_headers(&self) {
         assert_eq!(self.header("x-service-api-version"), "2026-11-20");
         assert_eq!(self.header("x-service-docs-version").len(), 12);
         assert_eq!(self.header("x-service-mode"), "sandbox");

@@ -16,7 +16,7 @@ async fn the_ceiling_holds_for_a_window() {
         assert_eq!(answer.header("ratelimit-policy"), "3;w=60");
     }
     let refused = world.get("/get-pricing").await;
-    refused.assert_dressed();
+    refused.assert_standard_headers();
     let body = refused.json();
     assert_eq!((refused.status, &body["code"]), (429, &"rate_limited".into()));
     assert_eq!(refused.header("retry-after"), body["retry_after_seconds"].to_string());
@@ -34,7 +34,7 @@ async fn over_the_limit_405_comes_first_and_health_is_free() {
     assert_eq!(world.get("/healthz").await.header("ratelimit-remaining"), "1");
     assert_eq!(
         world
-            .ask("OPTIONS", "/paid", &[], "")
+            .request("OPTIONS", "/paid", &[], "")
             .await
             .header("ratelimit-remaining"),
         "1"
@@ -42,27 +42,27 @@ async fn over_the_limit_405_comes_first_and_health_is_free() {
     assert_eq!(world.get("/get-pricing").await.status, 200);
     assert_eq!(world.get("/paid").await.status, 429);
     assert_eq!(world.get("/nowhere").await.status, 429);
-    assert_eq!(world.ask("DELETE", "/paid", &[], "").await.status, 405);
-    assert_eq!(world.ask("HEAD", "/paid", &[], "").await.status, 405);
+    assert_eq!(world.request("DELETE", "/paid", &[], "").await.status, 405);
+    assert_eq!(world.request("HEAD", "/paid", &[], "").await.status, 405);
     assert_eq!(world.paid_calls.load(Ordering::SeqCst), 0);
     assert_eq!(world.get("/readyz").await.status, 200);
     assert_eq!(
         world
-            .ask("GET", "/whoami", &["authorization: Bearer nobody"], "")
+            .request("GET", "/whoami", &["authorization: Bearer nobody"], "")
             .await
             .status,
         429
     );
     assert_eq!(
         world
-            .ask("GET", "/whoami", &["authorization: Bearer alice"], "")
+            .request("GET", "/whoami", &["authorization: Bearer alice"], "")
             .await
             .status,
         200
     );
     assert_eq!(
         world
-            .ask("GET", "/whoami", &["authorization: Bearer alice"], "")
+            .request("GET", "/whoami", &["authorization: Bearer alice"], "")
             .await
             .status,
         429
@@ -75,7 +75,7 @@ async fn case_51_a_spoofed_forwarded_address_is_ignored() {
     let world = Harness::with(&[("limits.requests_per_window", "1")]).await;
     assert_eq!(world.get("/get-pricing").await.status, 200);
     let spoofed = world
-        .ask(
+        .request(
             "GET",
             "/get-pricing",
             &["x-forwarded-for: 8.8.8.8", "forwarded: for=8.8.4.4"],
@@ -90,21 +90,21 @@ async fn case_51_a_spoofed_forwarded_address_is_ignored() {
     .await;
     assert_eq!(
         trusting
-            .ask("GET", "/get-pricing", &["x-forwarded-for: 8.8.8.8"], "")
+            .request("GET", "/get-pricing", &["x-forwarded-for: 8.8.8.8"], "")
             .await
             .status,
         200
     );
     assert_eq!(
         trusting
-            .ask("GET", "/get-pricing", &["x-forwarded-for: 8.8.4.4"], "")
+            .request("GET", "/get-pricing", &["x-forwarded-for: 8.8.4.4"], "")
             .await
             .status,
         200
     );
     assert_eq!(
         trusting
-            .ask("GET", "/get-pricing", &["x-forwarded-for: 1.1.1.1, 8.8.8.8"], "")
+            .request("GET", "/get-pricing", &["x-forwarded-for: 1.1.1.1, 8.8.8.8"], "")
             .await
             .status,
         429
@@ -120,8 +120,8 @@ async fn behind_a_proxy(more: &[(&str, &str)]) -> Harness {
     Harness::with(&[&own, more].concat()).await
 }
 
-async fn asked_with(world: &Harness, line: &str) -> u16 {
-    world.ask("GET", "/get-pricing", &[line], "").await.status
+async fn status_with_header(world: &Harness, line: &str) -> u16 {
+    world.request("GET", "/get-pricing", &[line], "").await.status
 }
 
 // Aim (case 51): through trusted networks the client's own address counts, an IPv6 client by its /64, whatever it claims to
@@ -129,29 +129,29 @@ async fn asked_with(world: &Harness, line: &str) -> u16 {
 #[tokio::test]
 async fn case_51_a_client_counts_behind_its_proxies() {
     let world = behind_a_proxy(&[]).await;
-    assert_eq!(asked_with(&world, "x-forwarded-for: 8.8.8.8, 10.1.2.3").await, 200);
-    assert_eq!(asked_with(&world, "x-forwarded-for: 1.1.1.1, 8.8.8.8").await, 429);
-    assert_eq!(asked_with(&world, "x-forwarded-for: 8.8.8.8:4711, 10.9.9.9").await, 429);
-    assert_eq!(asked_with(&world, "x-forwarded-for: 2001:db8:1:2::1").await, 200);
-    assert_eq!(asked_with(&world, "x-forwarded-for: 2001:db8:1:2:ffff::9").await, 429);
-    assert_eq!(asked_with(&world, "x-forwarded-for: 2001:db8:1:3::1").await, 200);
+    assert_eq!(status_with_header(&world, "x-forwarded-for: 8.8.8.8, 10.1.2.3").await, 200);
+    assert_eq!(status_with_header(&world, "x-forwarded-for: 1.1.1.1, 8.8.8.8").await, 429);
+    assert_eq!(status_with_header(&world, "x-forwarded-for: 8.8.8.8:4711, 10.9.9.9").await, 429);
+    assert_eq!(status_with_header(&world, "x-forwarded-for: 2001:db8:1:2::1").await, 200);
+    assert_eq!(status_with_header(&world, "x-forwarded-for: 2001:db8:1:2:ffff::9").await, 429);
+    assert_eq!(status_with_header(&world, "x-forwarded-for: 2001:db8:1:3::1").await, 200);
     // Nobody says who it was: the proxy.
-    assert_eq!(asked_with(&world, "forwarded: for=9.9.9.1").await, 200);
-    assert_eq!(asked_with(&world, "forwarded: for=9.9.9.2").await, 429);
+    assert_eq!(status_with_header(&world, "forwarded: for=9.9.9.1").await, 200);
+    assert_eq!(status_with_header(&world, "forwarded: for=9.9.9.2").await, 429);
 
     let world = behind_a_proxy(&[("server.forwarded_header", "forwarded")]).await;
     assert_eq!(
-        asked_with(&world, "forwarded: for=8.8.8.8;proto=https, for=10.1.2.3").await,
+        status_with_header(&world, "forwarded: for=8.8.8.8;proto=https, for=10.1.2.3").await,
         200
     );
-    assert_eq!(asked_with(&world, "forwarded: for=\"1.1.1.1, for=8.8.8.8").await, 429);
+    assert_eq!(status_with_header(&world, "forwarded: for=\"1.1.1.1, for=8.8.8.8").await, 429);
     assert_eq!(
-        asked_with(&world, "forwarded: for=\"[2001:db8:1:2::1]:4711\"").await,
+        status_with_header(&world, "forwarded: for=\"[2001:db8:1:2::1]:4711\"").await,
         200
     );
-    assert_eq!(asked_with(&world, "forwarded: for=\"[2001:db8:1:2::9]\"").await, 429);
-    assert_eq!(asked_with(&world, "x-forwarded-for: 9.9.9.1").await, 200);
-    assert_eq!(asked_with(&world, "x-forwarded-for: 9.9.9.2").await, 429);
+    assert_eq!(status_with_header(&world, "forwarded: for=\"[2001:db8:1:2::9]\"").await, 429);
+    assert_eq!(status_with_header(&world, "x-forwarded-for: 9.9.9.1").await, 200);
+    assert_eq!(status_with_header(&world, "x-forwarded-for: 9.9.9.2").await, 429);
 }
 
 // Aim (case 58): whatever a parsed request is answered, and what could not be parsed too, carries the budget in both
@@ -192,9 +192,9 @@ async fn case_58_every_status_tells_the_budget() {
         ("GET", "/hang", &[], "", 503),
         ("GET", "/healthz", &[], "", 200),
     ] {
-        let answer = world.ask(method, path, headers, body).await;
+        let answer = world.request(method, path, headers, body).await;
         assert_eq!(answer.status, status, "{method} {path}: {answer:?}");
-        answer.assert_dressed();
+        answer.assert_standard_headers();
         met.push(answer);
     }
     met.push(world.raw(b"nonsense\r\n\r\n").await);
@@ -205,7 +205,7 @@ async fn case_58_every_status_tells_the_budget() {
     assert_eq!(over.status, 429);
     met.push(over);
     for answer in met {
-        answer.assert_dressed();
+        answer.assert_standard_headers();
         assert_eq!(answer.header("ratelimit-policy"), "25;w=60", "{answer:?}");
     }
 }
@@ -217,15 +217,15 @@ async fn case_15_headers_beyond_the_limit_are_431() {
     let others = "host".len() + world.addr.to_string().len() + 4 + "connection".len() + "close".len() + 4;
     let fits = world.config.server.max_header_bytes - others - "x".len() - 4;
     let line = |bytes: usize| format!("x: {}", "p".repeat(bytes));
-    assert_eq!(world.ask("GET", "/get-pricing", &[&line(fits)], "").await.status, 200);
+    assert_eq!(world.request("GET", "/get-pricing", &[&line(fits)], "").await.status, 200);
     for bytes in [fits + 1, 1 << 20] {
-        let refused = world.ask("GET", "/get-pricing", &[&line(bytes)], "").await;
+        let refused = world.request("GET", "/get-pricing", &[&line(bytes)], "").await;
         assert_eq!(
             (refused.status, refused.code().as_str()),
             (431, "headers_too_large"),
             "{bytes}"
         );
-        refused.assert_dressed();
+        refused.assert_standard_headers();
     }
 }
 
@@ -240,10 +240,10 @@ async fn urls_and_nonsense_get_our_own_refusals() {
     );
     let long = world.get(&format!("/get-pricing?{}", "a".repeat(fits + 1))).await;
     assert_eq!((long.status, long.code().as_str()), (414, "url_too_long"));
-    long.assert_dressed();
+    long.assert_standard_headers();
     let nonsense = world.raw(b"\x16\x03\x01 this is not http\r\n\r\n").await;
     assert_eq!((nonsense.status, nonsense.code().as_str()), (400, "invalid_request"));
-    nonsense.assert_dressed();
+    nonsense.assert_standard_headers();
 }
 
 // Aim: a body is refused by its declared length, by its real length, and by its slowness.
@@ -251,10 +251,10 @@ async fn urls_and_nonsense_get_our_own_refusals() {
 async fn bodies_are_bounded_in_size_and_time() {
     let world = Harness::with(&[("server.max_body_bytes", "10"), ("server.body_timeout_ms", "50")]).await;
     assert_eq!(
-        world.ask("POST", "/echo", &[], "{\"a\":1234}").await.body,
+        world.request("POST", "/echo", &[], "{\"a\":1234}").await.body,
         "{\"a\":1234}"
     );
-    let declared = world.ask("POST", "/echo", &[], "{\"a\":12345}").await;
+    let declared = world.request("POST", "/echo", &[], "{\"a\":12345}").await;
     assert_eq!((declared.status, declared.code().as_str()), (413, "body_too_large"));
     let chunked = "c\r\n{\"a\":123456}\r\n0\r\n\r\n";
     let head = format!(
@@ -268,11 +268,11 @@ async fn bodies_are_bounded_in_size_and_time() {
     let slow = world.raw(format!("{head}connection: close\r\n\r\n").as_bytes()).await;
     assert_eq!((slow.status, slow.code().as_str()), (408, "request_timeout"));
     assert_eq!(
-        world.ask("POST", "/echo", &[], "{\"a\":").await.code(),
+        world.request("POST", "/echo", &[], "{\"a\":").await.code(),
         "body_malformed"
     );
     assert_eq!(
-        world.ask("POST", "/echo", &[], "[1]").await.code(),
+        world.request("POST", "/echo", &[], "[1]").await.code(),
         "body_malformed",
         "no list is an object"
     );

@@ -22,7 +22,7 @@ pub struct MemoryEventStore {
 
 impl MemoryEventStore {
     /// Commits one event of `kind` with so many bytes of padding; returns its sequence.
-    pub fn happen(&self, wallet: Wallet, kind: &str, padding: usize) -> Seq {
+    pub fn commit_event(&self, wallet: Wallet, kind: &str, padding: usize) -> Seq {
         let envelope = format!(r#"{{"id":"evt_x","type":"{kind}","pad":"{}"}}"#, "p".repeat(padding));
         let payload = codec::encode(&EventRecord {
             kind: 0,

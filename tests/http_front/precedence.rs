@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use crate::harness::{Harness, Response};
 use crate::precedence_table::{PrecedenceTable, RecordedResponse};
 
-fn seen(answer: &Response) -> RecordedResponse {
+fn recorded(answer: &Response) -> RecordedResponse {
     RecordedResponse {
         status: answer.status,
         headers: answer.headers(),
@@ -24,14 +24,14 @@ async fn every_request_is_refused_for_the_first_rule_that_it_breaks() {
         format!("x: {}", "p".repeat(16_390)),
     );
     let declared = "content-length: 70000";
-    let ask = async |method: &str, path: &str, headers: &[&str]| seen(&world.ask(method, path, headers, "").await);
-    ladder.meets(&ask("DELETE", &long, &[&large, "host: two", declared]).await);
-    ladder.meets(&ask("DELETE", "/events", &[&large, "host: two", declared]).await);
-    ladder.meets(&ask("DELETE", "/events", &["host: two", declared]).await);
-    ladder.meets(&ask("DELETE", "/events", &[declared]).await);
-    ladder.meets(&ask("DELETE", "/events", &[]).await);
-    ladder.meets(&ask("GET", "/nowhere", &[]).await);
+    let ask = async |method: &str, path: &str, headers: &[&str]| recorded(&world.request(method, path, headers, "").await);
+    ladder.assert_next(&ask("DELETE", &long, &[&large, "host: two", declared]).await);
+    ladder.assert_next(&ask("DELETE", "/events", &[&large, "host: two", declared]).await);
+    ladder.assert_next(&ask("DELETE", "/events", &["host: two", declared]).await);
+    ladder.assert_next(&ask("DELETE", "/events", &[declared]).await);
+    ladder.assert_next(&ask("DELETE", "/events", &[]).await);
+    ladder.assert_next(&ask("GET", "/nowhere", &[]).await);
     world.clock.0.fetch_add(60_000, Ordering::SeqCst);
-    ladder.meets(&ask("GET", "/nowhere", &[]).await);
-    ladder.ends();
+    ladder.assert_next(&ask("GET", "/nowhere", &[]).await);
+    ladder.assert_complete();
 }

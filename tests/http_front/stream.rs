@@ -48,11 +48,11 @@ pub async fn open_as(world: &Harness, token: &str) -> Socket {
 
 /// An answer to anything shows that the stream is subscribed.
 pub async fn settled(socket: &mut Socket) {
-    say(socket, json!({"type": "hello"})).await;
+    send_frame(socket, json!({"type": "hello"})).await;
     assert_eq!(frame(socket).await["code"], "message_invalid");
 }
 
-pub async fn say(socket: &mut Socket, frame: Value) {
+pub async fn send_frame(socket: &mut Socket, frame: Value) {
     socket.send(Message::text(frame.to_string())).await.unwrap();
 }
 
@@ -98,7 +98,7 @@ pub async fn until_closed(socket: &mut Socket) -> (Vec<u64>, u16, String) {
 }
 
 /// Reads until this event has come or the stream is closed; the sequences seen on the way.
-async fn until_seen(socket: &mut Socket, last: u64) -> Vec<u64> {
+async fn read_until(socket: &mut Socket, last: u64) -> Vec<u64> {
     let mut seqs = Vec::new();
     while seqs.last() != Some(&last) {
         match socket.next().await.unwrap().unwrap() {
@@ -123,11 +123,11 @@ async fn case_64_replay_and_live_meet_without_gap_or_duplicate() {
     let store = world.store.clone();
     let writer = std::thread::spawn(move || {
         for n in 0..4_000 {
-            store.happen(if n % 4 == 3 { BOB } else { ALICE }, "card.ready", 10);
+            store.commit_event(if n % 4 == 3 { BOB } else { ALICE }, "card.ready", 10);
         }
     });
     let mut socket = open_as(&world, "alice").await;
-    say(&mut socket, json!({"type": "subscribe", "after": 0})).await;
+    send_frame(&mut socket, json!({"type": "subscribe", "after": 0})).await;
     let seen = seqs(&mut socket, 3_000).await;
     let expected: Vec<u64> = (1..=4_000).filter(|n| n % 4 != 0).collect();
     assert_eq!(seen, expected);
@@ -140,23 +140,23 @@ async fn case_64_replay_and_live_meet_without_gap_or_duplicate() {
 async fn a_subscription_starts_where_it_says() {
     let world = Harness::start().await;
     for kind in ["card.pending", "card.ready", "payment.settled", "card.ready"] {
-        world.store.happen(ALICE, kind, 0);
+        world.store.commit_event(ALICE, kind, 0);
     }
     let mut socket = open_as(&world, "alice").await;
-    say(
+    send_frame(
         &mut socket,
         json!({"type": "subscribe", "after": 1, "types": ["card.ready"]}),
     )
     .await;
     assert_eq!(seqs(&mut socket, 2).await, [2, 4]);
-    say(&mut socket, json!({"type": "subscribe", "after": 2})).await;
+    send_frame(&mut socket, json!({"type": "subscribe", "after": 2})).await;
     assert_eq!(seqs(&mut socket, 2).await, [3, 4]);
 
     let mut fresh = open_as(&world, "alice").await;
-    say(&mut fresh, json!({"type": "subscribe"})).await;
-    say(&mut fresh, json!({"type": "nonsense"})).await;
+    send_frame(&mut fresh, json!({"type": "subscribe"})).await;
+    send_frame(&mut fresh, json!({"type": "nonsense"})).await;
     assert_eq!(frame(&mut fresh).await["code"], "message_invalid");
-    world.store.happen(ALICE, "card.closed", 0);
+    world.store.commit_event(ALICE, "card.closed", 0);
     let event = frame(&mut fresh).await;
     assert_eq!(
         event["event"],
@@ -169,7 +169,7 @@ async fn a_subscription_starts_where_it_says() {
 async fn the_first_message_may_be_the_token() {
     let world = Harness::with(&[("stream.auth_timeout_ms", "100")]).await;
     let mut good = open(&world, &[]).await.unwrap();
-    say(&mut good, json!({"type": "auth", "token": "alice"})).await;
+    send_frame(&mut good, json!({"type": "auth", "token": "alice"})).await;
     settled(&mut good).await;
     for (first, code) in [
         (None, 4001),
@@ -179,7 +179,7 @@ async fn the_first_message_may_be_the_token() {
     ] {
         let mut socket = open(&world, &[]).await.unwrap();
         if let Some(message) = first {
-            say(&mut socket, message).await;
+            send_frame(&mut socket, message).await;
         }
         assert_eq!(until_closed(&mut socket).await.1, code);
     }
@@ -218,10 +218,10 @@ async fn case_64_a_client_that_does_not_read_is_closed_with_its_cursor() {
     let world = Harness::with(&[("stream.send_timeout_ms", "100"), ("stream.close_grace_ms", "60000")]).await;
     let last = 1_500;
     for _ in 0..last {
-        world.store.happen(ALICE, "card.ready", 12_000);
+        world.store.commit_event(ALICE, "card.ready", 12_000);
     }
     let mut socket = open_as(&world, "alice").await;
-    say(&mut socket, json!({"type": "subscribe", "after": 0})).await;
+    send_frame(&mut socket, json!({"type": "subscribe", "after": 0})).await;
     // The subscription ends on the server when it gives up on us; until then nothing here is read.
     while world.hub.subscriptions() > 0 {
         tokio::time::sleep(Duration::from_millis(10)).await;
@@ -237,8 +237,8 @@ async fn case_64_a_client_that_does_not_read_is_closed_with_its_cursor() {
     while seen.last() != Some(&last) {
         let mut again = open_as(&world, "alice").await;
         let after = seen.last().copied().unwrap_or_default();
-        say(&mut again, json!({"type": "subscribe", "after": after})).await;
-        seen.extend(until_seen(&mut again, last).await);
+        send_frame(&mut again, json!({"type": "subscribe", "after": after})).await;
+        seen.extend(read_until(&mut again, last).await);
     }
     assert_eq!(seen, (1..=last).collect::<Vec<u64>>());
 }
@@ -255,10 +255,10 @@ async fn a_stream_ends_with_its_reason() {
     let mut expiring = open_as(&world, "alice-for-a-moment").await;
     assert_eq!(until_closed(&mut expiring).await.1, 4001);
 
-    world.store.happen(ALICE, "card.ready", 0);
+    world.store.commit_event(ALICE, "card.ready", 0);
     world.store.oldest.store(100, Ordering::SeqCst);
     let mut lost = open_as(&world, "alice").await;
-    say(&mut lost, json!({"type": "subscribe", "after": 1})).await;
+    send_frame(&mut lost, json!({"type": "subscribe", "after": 1})).await;
     let (_, code, reason) = until_closed(&mut lost).await;
     assert_eq!((code, reason.as_str()), (4010, r#"{"oldest":100}"#));
 
@@ -291,11 +291,11 @@ async fn what_a_client_says_is_limited() {
     // The first message of each was its greeting.
     for n in 2..=6 {
         for socket in [&mut patient, &mut hasty] {
-            say(socket, json!({"type": "subscribe", "types": [n]})).await;
+            send_frame(socket, json!({"type": "subscribe", "types": [n]})).await;
             assert_eq!(frame(socket).await["code"], "message_invalid", "message {n}");
         }
     }
-    say(&mut hasty, json!({"type": "subscribe"})).await;
+    send_frame(&mut hasty, json!({"type": "subscribe"})).await;
     assert_eq!(until_closed(&mut hasty).await.1, 4029);
     assert_eq!(world.hub.rate_limited(), 1);
     world.clock.0.fetch_add(60_000, Ordering::SeqCst);
@@ -309,12 +309,12 @@ async fn events_are_paged() {
     for n in 0..5 {
         world
             .store
-            .happen(ALICE, if n % 2 == 0 { "card.ready" } else { "card.pending" }, 0);
-        world.store.happen(BOB, "card.ready", 0);
+            .commit_event(ALICE, if n % 2 == 0 { "card.ready" } else { "card.pending" }, 0);
+        world.store.commit_event(BOB, "card.ready", 0);
     }
     let ask = async |query: &str| {
         world
-            .ask("GET", &format!("/events{query}"), &["authorization: Bearer alice"], "")
+            .request("GET", &format!("/events{query}"), &["authorization: Bearer alice"], "")
             .await
     };
     let seqs = |page: &Value| -> Vec<u64> {
@@ -343,7 +343,7 @@ async fn events_are_paged() {
     }
     let ahead = ask("?after=1000000").await;
     assert_eq!((ahead.status, ahead.code().as_str()), (400, "cursor_ahead"));
-    let frozen = world.ask("GET", "/events", &["authorization: Bearer frozen"], "").await;
+    let frozen = world.request("GET", "/events", &["authorization: Bearer frozen"], "").await;
     assert_eq!(
         (frozen.status, &frozen.json()["frozen_message"]),
         (403, &"Please write to us.".into())

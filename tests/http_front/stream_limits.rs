@@ -6,7 +6,7 @@ use tokio_tungstenite::client_async;
 use tokio_tungstenite::tungstenite::{self, Message};
 
 use crate::harness::{ALICE, BOB, Harness};
-use crate::stream::{Socket, frame, open, open_as, request, say, seqs, until_closed};
+use crate::stream::{Socket, frame, open, open_as, request, send_frame, seqs, until_closed};
 
 /// The cursor of the next ping.
 async fn ping(socket: &mut Socket) -> Option<u64> {
@@ -30,25 +30,25 @@ async fn case_64_a_ping_is_a_place_to_resume_at() {
         ("stream.messages_per_minute", "2000"),
     ])
     .await;
-    world.store.happen(ALICE, "card.ready", 0);
+    world.store.commit_event(ALICE, "card.ready", 0);
     let mut socket = open_as(&world, "alice").await;
     assert_eq!(ping(&mut socket).await, None, "no place before there is a subscription");
-    say(&mut socket, json!({"type": "subscribe", "types": ["payout.*"]})).await;
+    send_frame(&mut socket, json!({"type": "subscribe", "types": ["payout.*"]})).await;
     let mut place = ping(&mut socket).await;
     while place.is_none() {
         place = ping(&mut socket).await;
     }
     assert_eq!(place, Some(1));
     for _ in 0..3 {
-        world.store.happen(ALICE, "card.ready", 0);
+        world.store.commit_event(ALICE, "card.ready", 0);
     }
     while place != Some(4) {
         place = ping(&mut socket).await;
     }
     drop(socket);
-    world.store.happen(ALICE, "payout.complete", 0);
+    world.store.commit_event(ALICE, "payout.complete", 0);
     let mut again = open_as(&world, "alice").await;
-    say(
+    send_frame(
         &mut again,
         json!({"type": "subscribe", "after": 4, "types": ["payout.*"]}),
     )
@@ -67,8 +67,8 @@ async fn patterns_choose_types() {
         "payout.failed",
         "top_up.failed",
     ] {
-        world.store.happen(ALICE, kind, 0);
-        world.store.happen(BOB, kind, 0);
+        world.store.commit_event(ALICE, kind, 0);
+        world.store.commit_event(BOB, kind, 0);
     }
     let mut socket = open_as(&world, "alice").await;
     for (types, wanted) in [
@@ -77,7 +77,7 @@ async fn patterns_choose_types() {
         (json!(["card*.ready"]), &[3, 5]),
         (json!(["*"]), &[1, 3, 5, 7, 9]),
     ] {
-        say(&mut socket, json!({"type": "subscribe", "after": 0, "types": types})).await;
+        send_frame(&mut socket, json!({"type": "subscribe", "after": 0, "types": types})).await;
         assert_eq!(seqs(&mut socket, wanted.len()).await, wanted, "{types}");
     }
 }
@@ -87,9 +87,9 @@ async fn patterns_choose_types() {
 #[tokio::test]
 async fn a_wrong_message_is_answered_and_changes_nothing() {
     let world = Harness::start().await;
-    world.store.happen(ALICE, "card.ready", 0);
+    world.store.commit_event(ALICE, "card.ready", 0);
     let mut socket = open_as(&world, "alice").await;
-    say(&mut socket, json!({"type": "subscribe", "types": ["card.ready"]})).await;
+    send_frame(&mut socket, json!({"type": "subscribe", "types": ["card.ready"]})).await;
     let many: Vec<String> = (0..65).map(|n| format!("card.{n}")).collect();
     for (message, code, param) in [
         (json!([1]), "message_malformed", Value::Null),
@@ -127,7 +127,7 @@ async fn a_wrong_message_is_answered_and_changes_nothing() {
             Value::Null,
         ),
     ] {
-        say(&mut socket, message.clone()).await;
+        send_frame(&mut socket, message.clone()).await;
         let answer = frame(&mut socket).await;
         assert_eq!(
             (&answer["type"], &answer["code"]),
@@ -137,8 +137,8 @@ async fn a_wrong_message_is_answered_and_changes_nothing() {
         assert_eq!(answer["param"], param, "{message}");
         assert!(answer["error"].is_string(), "{message}");
     }
-    world.store.happen(ALICE, "card.closed", 0);
-    world.store.happen(ALICE, "card.ready", 0);
+    world.store.commit_event(ALICE, "card.closed", 0);
+    world.store.commit_event(ALICE, "card.ready", 0);
     assert_eq!(seqs(&mut socket, 1).await, [3]);
 }
 
@@ -165,7 +165,7 @@ async fn streams_of_an_account_are_limited() {
         }
     }
     let mut late = open(&world, &[]).await.unwrap();
-    say(&mut late, json!({"type": "auth", "token": "alice"})).await;
+    send_frame(&mut late, json!({"type": "auth", "token": "alice"})).await;
     assert_eq!(until_closed(&mut late).await.1, 4029);
     let _other = open_as(&world, "bob").await;
     drop(first);

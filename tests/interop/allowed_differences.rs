@@ -20,9 +20,9 @@ use crate::solana_drafts::good_draft;
 /// A line of the table.
 pub struct AllowedDifference {
     /// How our refusal begins, or `accepted`.
-    pub ours: &'static str,
+    pub purser_result: &'static str,
     /// Their reason, or `accepted`.
-    pub theirs: &'static str,
+    pub reference_result: &'static str,
     pub why: &'static str,
     /// A header on which it happens.
     pub example: fn() -> Vec<u8>,
@@ -30,8 +30,8 @@ pub struct AllowedDifference {
 
 const fn stricter(ours: &'static str, why: &'static str, example: fn() -> Vec<u8>) -> AllowedDifference {
     AllowedDifference {
-        ours,
-        theirs: "accepted",
+        purser_result: ours,
+        reference_result: "accepted",
         why,
         example,
     }
@@ -39,8 +39,8 @@ const fn stricter(ours: &'static str, why: &'static str, example: fn() -> Vec<u8
 
 const fn looser(theirs: &'static str, why: &'static str, example: fn() -> Vec<u8>) -> AllowedDifference {
     AllowedDifference {
-        ours: "accepted",
-        theirs,
+        purser_result: "accepted",
+        reference_result: theirs,
         why,
         example,
     }
@@ -53,7 +53,7 @@ pub const TABLE: &[AllowedDifference] = &[
     }),
     stricter("the payment header is not base64", "bytes have one spelling", || {
         // Four bits of the last digit carry nothing and must be zero.
-        let mut text = good(0).to_string();
+        let mut text = valid_payment(0).to_string();
         text.push_str([" ", "   ", "  "][text.len() % 3]);
         let text = STANDARD.encode(text).replace("IA==", "IB==");
         assert!(text.ends_with("IB=="));
@@ -68,7 +68,7 @@ pub const TABLE: &[AllowedDifference] = &[
         base(|p| p["payload"]["transaction"] = json!("AA=="))
     }),
     looser("undecodable", "some clients write URL-safe base64", || {
-        let mut payment = good(0);
+        let mut payment = valid_payment(0);
         payment["resource"]["description"] = json!("??>>??>>~~~");
         URL_SAFE.encode(payment.to_string()).into_bytes()
     }),
@@ -78,7 +78,7 @@ pub const TABLE: &[AllowedDifference] = &[
         || base(|p| p["resource"]["url"] = json!("")),
     ),
     looser("version", "the contract takes payloads of v1", || {
-        let payload = good(0)["payload"].clone();
+        let payload = valid_payment(0)["payload"].clone();
         encode(&json!({"x402Version": 1, "scheme": "exact", "network": "base", "payload": payload})).into_bytes()
     }),
     looser(
@@ -192,23 +192,23 @@ pub const TABLE: &[AllowedDifference] = &[
 pub fn allowed(ours: &str, theirs: &str) -> Option<&'static AllowedDifference> {
     TABLE
         .iter()
-        .find(|line| ours.starts_with(line.ours) && line.theirs == theirs)
+        .find(|line| ours.starts_with(line.purser_result) && line.reference_result == theirs)
 }
 
 /// A good payment for one of the offers.
-fn good(offer: usize) -> Value {
+fn valid_payment(offer: usize) -> Value {
     let offers = offers();
     pay(&offers[offer..=offer], offers[offer].network())
 }
 
 fn base(change: impl FnOnce(&mut Value)) -> Vec<u8> {
-    let mut payment = good(0);
+    let mut payment = valid_payment(0);
     change(&mut payment);
     encode(&payment).into_bytes()
 }
 
 fn solana(change: impl FnOnce(&mut Value)) -> Vec<u8> {
-    let mut payment = good(1);
+    let mut payment = valid_payment(1);
     change(&mut payment);
     encode(&payment).into_bytes()
 }

@@ -42,21 +42,21 @@ pub fn offers() -> Vec<Terms> {
 /// What a side says: the offer that is met and who pays, or why not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    Paid { offer: u64, payer: String },
-    Refused(String),
+    Accepted { offer: u64, payer: String },
+    Rejected(String),
 }
 
 impl Verdict {
     /// For the table: the reason, or `accepted`.
-    pub fn word(&self) -> &str {
+    pub fn label(&self) -> &str {
         match self {
-            Self::Paid { .. } => "accepted",
-            Self::Refused(reason) => reason,
+            Self::Accepted { .. } => "accepted",
+            Self::Rejected(reason) => reason,
         }
     }
 }
 
-fn ours(header: &[u8]) -> Verdict {
+fn purser_verdict(header: &[u8]) -> Verdict {
     let judged = decode(header).and_then(|payment| {
         verify(
             &payment,
@@ -67,16 +67,16 @@ fn ours(header: &[u8]) -> Verdict {
         )
     });
     match judged {
-        Ok(verified) => Verdict::Paid {
+        Ok(verified) => Verdict::Accepted {
             offer: verified.offer as u64,
             payer: verified.authorization.payer().address().to_lowercase(),
         },
-        Err(refusal) => Verdict::Refused(refusal.message.into_owned()),
+        Err(refusal) => Verdict::Rejected(refusal.message.into_owned()),
     }
 }
 
 /// All verdicts of the published code, in one process.
-fn theirs(node: Node, headers: &[Vec<u8>]) -> Vec<Verdict> {
+fn reference_verdicts(node: Node, headers: &[Vec<u8>]) -> Vec<Verdict> {
     let challenge = STANDARD.decode(seller::ask(&offers(), None).header).unwrap();
     let accepts = serde_json::from_slice::<Value>(&challenge).unwrap()["accepts"].take();
     let lines: String = headers
@@ -96,8 +96,8 @@ fn theirs(node: Node, headers: &[Vec<u8>]) -> Vec<Verdict> {
     let read = |line: &str| {
         let verdict: Value = serde_json::from_str(line).unwrap();
         match verdict["refused"].as_str() {
-            Some(reason) => Verdict::Refused(reason.split(':').next().unwrap_or_default().to_owned()),
-            None => Verdict::Paid {
+            Some(reason) => Verdict::Rejected(reason.split(':').next().unwrap_or_default().to_owned()),
+            None => Verdict::Accepted {
                 offer: verdict["offer"].as_u64().unwrap(),
                 payer: verdict["payer"].as_str().unwrap().to_lowercase(),
             },
@@ -218,12 +218,12 @@ fn differential_verdicts_on_changed_payments_are_those_of_the_published_facilita
     let headers: Vec<Vec<u8>> = (0..count).map(|_| header(&random_bytes(&mut state))).collect();
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     let mut unexplained = Vec::new();
-    for (header, theirs) in headers.iter().zip(theirs(node, &headers)) {
-        let ours = ours(header);
+    for (header, theirs) in headers.iter().zip(reference_verdicts(node, &headers)) {
+        let ours = purser_verdict(header);
         let what = match (&ours, &theirs) {
-            (Verdict::Refused(_), Verdict::Refused(_)) => "both refuse".to_owned(),
+            (Verdict::Rejected(_), Verdict::Rejected(_)) => "both refuse".to_owned(),
             (ours, theirs) if ours == theirs => "both accept".to_owned(),
-            _ => match allowed(ours.word(), theirs.word()) {
+            _ => match allowed(ours.label(), theirs.label()) {
                 Some(differs) => differs.why.to_owned(),
                 None => {
                     let text = String::from_utf8_lossy(header).into_owned();
@@ -252,23 +252,23 @@ fn differential_every_allowed_difference_is_real() {
     for ((line, header), theirs) in crate::allowed_differences::TABLE
         .iter()
         .zip(&headers)
-        .zip(theirs(node, &headers))
+        .zip(reference_verdicts(node, &headers))
     {
         let AllowedDifference {
-            ours: a,
-            theirs: b,
+            purser_result: a,
+            reference_result: b,
             why,
             ..
         } = line;
-        let ours = ours(header);
+        let ours = purser_verdict(header);
         assert!(
-            ours.word().starts_with(a) && theirs.word() == *b,
+            ours.label().starts_with(a) && theirs.label() == *b,
             "{why}: ours {ours:?}, theirs {theirs:?}"
         );
     }
     let good = pay(&offers(), Network::Base);
     assert!(matches!(
-        ours(seller::encode(&good).as_bytes()),
-        Verdict::Paid { offer: 0, .. }
+        purser_verdict(seller::encode(&good).as_bytes()),
+        Verdict::Accepted { offer: 0, .. }
     ));
 }

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::local_chains::{ETHER, LocalChains, Production, until};
 use crate::node::{Node, folder};
-use crate::production::{ORDER, PRICE, buyer, cancel, every_figure_is_documented, key, network, wallet, withdraw};
+use crate::production::{ORDER, PRICE, buyer, cancel, assert_metrics_documented, key, network, wallet, withdraw};
 use crate::python::Python;
 use crate::{NETWORKS, receipt, statuses, text};
 
@@ -106,7 +106,7 @@ async fn settles_on_both_chains(program: Command, from: &str, node: Node) {
         withdraw(&production, text(&call["body"]["auth"]["id_token"]), 100).await;
         let left = 1_000_000_000 - PRICE + 100_000_000;
         let address = wallet.address(network(chain));
-        assert_eq!(production.chains.holds(chain, &address).await, left, "{chain}");
+        assert_eq!(production.chains.usdc_balance(chain, &address).await, left, "{chain}");
         assert_eq!(production.treasury(chain).await, PRICE - 100_000_000, "{chain}");
     }
     declined_before_the_claim(node, &production).await;
@@ -119,7 +119,7 @@ async fn settles_on_both_chains(program: Command, from: &str, node: Node) {
         .await;
         assert_eq!(listed.len(), 2, "{listed:?}");
     }
-    let figures = every_figure_is_documented(&production, &["Facilitators"]).await;
+    let figures = assert_metrics_documented(&production, &["Facilitators"]).await;
     for (chain, _) in NETWORKS {
         let facilitator = format!("network=\"{chain}\",facilitator=\"{}\"", facilitator.url);
         let settled = format!("purser_facilitator_payments_total{{{facilitator}}} 2");

@@ -82,7 +82,7 @@ impl LocalChains {
     }
 
     /// What an address holds on a chain, in millionths of a USDC.
-    pub async fn holds(&self, chain: &str, owner: &str) -> u64 {
+    pub async fn usdc_balance(&self, chain: &str, owner: &str) -> u64 {
         if chain == "base" {
             let data = format!("0x70a08231{:0>64}", owner.trim_start_matches("0x").to_lowercase());
             let call = json!([{"to": BASE_USDC, "data": data}, "latest"]);
@@ -251,7 +251,7 @@ impl Production {
     /// What our treasury holds on a chain.
     pub async fn treasury(&self, chain: &str) -> u64 {
         let owner = self.keys[chain]["treasury"].as_str().unwrap();
-        self.chains.holds(chain, owner).await
+        self.chains.usdc_balance(chain, owner).await
     }
 
     /// The final transfers of our treasury on a chain, as the running service lists them.
@@ -272,7 +272,7 @@ impl Production {
     }
 
     /// What `/metrics` says.
-    pub async fn figures(&self) -> String {
+    pub async fn metrics(&self) -> String {
         let url = std::fs::read_to_string(self.purser.data().join("operator.address")).unwrap();
         let page = self.purser.http.get(format!("http://{}/metrics", url.trim()));
         page.send().await.unwrap().text().await.unwrap()
@@ -288,7 +288,7 @@ impl Production {
 
     /// A command beside the running service, by its operator's token, with its settings or with those of the sandbox; whatever comes
     /// of it.
-    pub fn beside(&self, command: &str, its_settings: bool) -> Output {
+    pub fn run_command_beside(&self, command: &str, its_settings: bool) -> Output {
         let (data, folder) = (self.purser.data(), self.folder.path());
         let (token, config) = (folder.join("keys/operator.token"), folder.join("purser.toml"));
         let mut arguments: Vec<&Path> = [command, "--token-file"].map(Path::new).into();

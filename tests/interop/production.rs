@@ -70,7 +70,7 @@ async fn stock_clients_buy_on_real_chains_and_take_their_money_out() {
         withdraw(&production, token, 100).await;
         let address = wallet.address(network(chain));
         let left = 1_000_000_000 - PRICE + 100_000_000;
-        assert_eq!(production.chains.holds(chain, &address).await, left);
+        assert_eq!(production.chains.usdc_balance(chain, &address).await, left);
         assert_eq!(production.treasury(chain).await, PRICE - 100_000_000);
     }
     let mpp = json!({"client": "mppx", "chain": "base", "key": hex::encode(key(OF)), "real": true});
@@ -78,10 +78,10 @@ async fn stock_clients_buy_on_real_chains_and_take_their_money_out() {
     assert_eq!(statuses(&call), [402, 200], "{call:#}");
     assert_eq!(production.treasury("base").await, 2 * PRICE - 100_000_000);
 
-    every_figure_is_documented(&production, &["On the real chains"]).await;
-    let proved = production.beside("verify", true);
+    assert_metrics_documented(&production, &["On the real chains"]).await;
+    let proved = production.run_command_beside("verify", true);
     assert!(proved.status.success(), "{proved:?}");
-    let refused = production.beside("verify", false);
+    let refused = production.run_command_beside("verify", false);
     let said = String::from_utf8_lossy(&refused.stderr);
     assert!(!refused.status.success() && said.contains("--config"), "{said}");
     production.purser.stop().await;
@@ -90,8 +90,8 @@ async fn stock_clients_buy_on_real_chains_and_take_their_money_out() {
 }
 
 /// docs/metrics.md names every metric with its labels, and in these sections none that does not exist. Gives what the service shows.
-pub async fn every_figure_is_documented(production: &Production, sections: &[&str]) -> String {
-    let page = production.figures().await;
+pub async fn assert_metrics_documented(production: &Production, sections: &[&str]) -> String {
+    let page = production.metrics().await;
     let document = include_str!("../../docs/metrics.md");
     let parts = document.split("\n## ");
     let shown = |part: &&str| sections.iter().any(|section| part.starts_with(section));
@@ -262,7 +262,7 @@ async fn a_kill_during_a_withdrawal_pays_it_once() {
     }
     let (paid, withdrawn) = (orders * PRICE, rounds * 1_000_000);
     for (chain, _) in NETWORKS {
-        let holds = production.chains.holds(chain, &wallet.address(network(chain))).await;
+        let holds = production.chains.usdc_balance(chain, &wallet.address(network(chain))).await;
         assert_eq!(holds, 1_000_000_000 - paid + withdrawn, "{chain}");
         assert_eq!(production.treasury(chain).await, paid - withdrawn, "{chain}");
     }
@@ -320,14 +320,14 @@ async fn case_86_payments_settle_once_through_endpoints_that_fail_and_lie() {
     // Aim: behind two endpoints a chain that refuse, hang, lose answers and drop transactions, one of which also says what is
     // not so, each payment buys once by one transfer or is declined without one, and the books agree with the chains.
     // Each seed has chains of its own and mostly waits for them.
-    const AT_ONCE: usize = 4;
+    const MAX_CONCURRENT_PAYMENTS: usize = 4;
     let seeds = stream::iter(0..number("PURSER_RPC_SEEDS", 2));
     let runtime = Handle::current();
     let started = seeds.map(|seed| {
         let runtime = runtime.clone();
         tokio::task::spawn_blocking(move || runtime.block_on(behind_faulty_endpoints(seed)))
     });
-    let mut ran = started.buffer_unordered(AT_ONCE);
+    let mut ran = started.buffer_unordered(MAX_CONCURRENT_PAYMENTS);
     while let Some(seed) = ran.next().await {
         seed.unwrap();
     }
@@ -347,13 +347,13 @@ async fn behind_faulty_endpoints(seed: u64) {
         }
     }
     let mut production = Production::start_on(chains, &endpoints).await;
-    settles_once(&production, &proxies, seed).await;
+    assert_settles_once(&production, &proxies, seed).await;
     production.purser.stop().await;
     production.offline("verify");
     production.offline("reconcile");
 }
 
-async fn settles_once(production: &Production, proxies: &[RpcProxy], seed: u64) {
+async fn assert_settles_once(production: &Production, proxies: &[RpcProxy], seed: u64) {
     const WALLETS: usize = 4;
     let mut paid = Vec::new();
     for n in 0..WALLETS {

@@ -49,7 +49,7 @@ struct Providers(ProviderProcess);
 impl Providers {
     async fn start(chains: &LocalChains) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let base = shown(chains.urls()[0].clone()).await;
+        let base = serve_transfers(chains.urls()[0].clone()).await;
         let mut command = Command::new(env!("CARGO_BIN_EXE_purser"));
         command
             .env_clear()
@@ -77,7 +77,7 @@ impl Providers {
 }
 
 /// Shows the USDC transfers of a Base as a service's sandbox does, for the card issuer of `purser provider`. Returns its URL.
-async fn shown(base: String) -> String {
+async fn serve_transfers(base: String) -> String {
     #[derive(serde::Deserialize)]
     struct Page {
         after: usize,
@@ -224,7 +224,7 @@ async fn becomes_wallet(chains: &LocalChains, address: Address, code: Value) {
 }
 
 /// A payment for a route from a contract wallet, which accepts its owner's signature after `wrap`.
-async fn paid_from(production: &Production, path: &str, from: Address, wrap: impl Fn(Vec<u8>) -> Vec<u8>) -> String {
+async fn payment_from(production: &Production, path: &str, from: Address, wrap: impl Fn(Vec<u8>) -> Vec<u8>) -> String {
     let (status, headers, body) = production.purser.get(path, &[]).await;
     assert_eq!(status, 402, "{body}");
     let required = PaymentRequired::from_header(headers["payment-required"].as_bytes()).unwrap();
@@ -298,13 +298,13 @@ async fn contract_wallets_buy_products_on_a_real_chain() {
             .wrap()
             .to_vec(),
         };
-        let held = production.chains.holds("base", &format!("{wallet:#x}")).await;
+        let held = production.chains.usdc_balance("base", &format!("{wallet:#x}")).await;
         for path in WITHOUT_OWNER {
             let path = sample(path, &document["paths"][path]["get"], "");
-            let payment = paid_from(&production, &path, wallet, &wrap).await;
+            let payment = payment_from(&production, &path, wallet, &wrap).await;
             assert_eq!(ended(&production, &path, &payment).await, 200, "{wallet}: {path}");
         }
-        let paid = held - production.chains.holds("base", &format!("{wallet:#x}")).await;
+        let paid = held - production.chains.usdc_balance("base", &format!("{wallet:#x}")).await;
         assert!(paid > 0);
         received += paid;
         assert_eq!(production.treasury("base").await, received);

@@ -101,7 +101,7 @@ impl ServerProcess {
     }
 }
 
-async fn every_product_is_bought(client: &str, chain: &str) {
+async fn buy_every_product(client: &str, chain: &str) {
     let Some(node) = Node::ready() else { return };
     let purser = ServerProcess::start();
     let sign_in = json!({"client": "extension", "chain": chain, "key": KEY});
@@ -127,19 +127,19 @@ async fn every_product_is_bought(client: &str, chain: &str) {
 #[tokio::test]
 async fn stock_x402_buys_every_product_on_base() {
     // Aim: one payment and one transfer for each product of the price list, which all say `available`.
-    every_product_is_bought("x402", "base").await;
+    buy_every_product("x402", "base").await;
 }
 
 #[tokio::test]
 async fn stock_x402_buys_every_product_on_solana() {
     // Aim: the same on Solana.
-    every_product_is_bought("x402", "solana").await;
+    buy_every_product("x402", "solana").await;
 }
 
 #[tokio::test]
 async fn mppx_buys_every_product() {
     // Aim: the same by MPP.
-    every_product_is_bought("mppx", "base").await;
+    buy_every_product("mppx", "base").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

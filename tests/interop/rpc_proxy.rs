@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 /// Longer than the service waits for an answer.
 const HANG: Duration = Duration::from_secs(3);
 /// Of a hundred requests.
-const LIES: u64 = 15;
+const LIE_PERCENT: u64 = 15;
 /// Blocks that a lying endpoint is behind.
 const LAG: u64 = 3;
 
@@ -34,10 +34,10 @@ struct Node {
     http: reqwest::Client,
     random: AtomicU64,
     /// Also says what is not so. Of a chain's endpoints at most one may: nothing stands against two that lie together.
-    lies: bool,
+    is_lying: bool,
     faulty: AtomicBool,
     faults: AtomicU64,
-    silent: AtomicBool,
+    is_silent: AtomicBool,
 }
 
 impl RpcProxy {
@@ -46,10 +46,10 @@ impl RpcProxy {
             url: node.to_owned(),
             http: crate::anvil::client(),
             random: AtomicU64::new(seed),
-            lies,
+            is_lying: lies,
             faulty: AtomicBool::new(false),
             faults: AtomicU64::new(0),
-            silent: AtomicBool::new(false),
+            is_silent: AtomicBool::new(false),
         });
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -64,8 +64,8 @@ impl RpcProxy {
     }
 
     /// Whether it answers anything.
-    pub fn answers(&self, answers: bool) {
-        self.node.silent.store(!answers, Ordering::SeqCst);
+    pub fn set_responding(&self, answers: bool) {
+        self.node.is_silent.store(!answers, Ordering::SeqCst);
     }
 
     /// How many requests met a fault.
@@ -75,7 +75,7 @@ impl RpcProxy {
 }
 
 async fn serve(State(node): State<Arc<Node>>, body: Bytes) -> Response {
-    if node.silent.load(Ordering::SeqCst) {
+    if node.is_silent.load(Ordering::SeqCst) {
         return StatusCode::SERVICE_UNAVAILABLE.into_response();
     }
     let request: Value = serde_json::from_slice(&body).unwrap();
@@ -87,9 +87,9 @@ async fn serve(State(node): State<Arc<Node>>, body: Bytes) -> Response {
     if !node.faulty.load(Ordering::SeqCst) {
         return node.forward(body).await;
     }
-    if node.lies
-        && node.below(100) < LIES
-        && let Some(lie) = node.lie(&request).await
+    if node.is_lying
+        && node.below(100) < LIE_PERCENT
+        && let Some(lie) = node.false_response(&request).await
     {
         node.faults.fetch_add(1, Ordering::SeqCst);
         return lie.to_string().into_response();
@@ -140,7 +140,7 @@ impl Node {
     }
 
     /// What it says of itself instead of the node; `None` where it says the truth.
-    async fn lie(&self, request: &Value) -> Option<Value> {
+    async fn false_response(&self, request: &Value) -> Option<Value> {
         if let Some(calls) = request.as_array() {
             let null = |call: &Value| json!({"jsonrpc": "2.0", "id": call["id"], "result": null});
             return Some(calls.iter().map(null).collect());
@@ -148,7 +148,7 @@ impl Node {
         let reply = |result: Value| Some(json!({"jsonrpc": "2.0", "id": request["id"], "result": result}));
         let params = &request["params"];
         match request["method"].as_str()? {
-            "eth_sendRawTransaction" => self.refused(request),
+            "eth_sendRawTransaction" => self.rejected_transaction(request),
             "eth_getTransactionReceipt" | "getTransaction" => reply(Value::Null),
             "eth_getBlockByNumber" => match params[0].as_str()? {
                 "latest" => reply(self.earlier().await?),
@@ -169,7 +169,7 @@ impl Node {
     }
 
     /// A transaction of Base that is not passed on.
-    fn refused(&self, request: &Value) -> Option<Value> {
+    fn rejected_transaction(&self, request: &Value) -> Option<Value> {
         let fail = |text: &str| {
             let error = json!({"code": -32000, "message": text});
             Some(json!({"jsonrpc": "2.0", "id": request["id"], "error": error}))

@@ -133,7 +133,7 @@ impl ServerProcess {
 
 /// One run of the program, which must go well.
 pub fn purser(arguments: &[&Path]) -> Output {
-    well(arguments, run(arguments))
+    stdout_of_success(arguments, run(arguments))
 }
 
 /// One run of the program, without settings of the surroundings.
@@ -147,7 +147,7 @@ pub fn run(arguments: &[&Path]) -> Output {
     command.args(arguments).stdin(Stdio::null()).output().unwrap()
 }
 
-pub fn well(arguments: &[impl std::fmt::Debug], run: Output) -> Output {
+pub fn stdout_of_success(arguments: &[impl std::fmt::Debug], run: Output) -> Output {
     assert!(
         run.status.success(),
         "{arguments:?}: {}{}",

@@ -100,7 +100,7 @@ async fn call(purser: &ServerProcess, token: &str, name: &str, key: Option<&str>
 }
 
 /// What left the managed wallet on a chain, in atomic USDC.
-async fn left(purser: &ServerProcess, token: &str, chain: &str) -> Vec<u64> {
+async fn outgoing_amounts(purser: &ServerProcess, token: &str, chain: &str) -> Vec<u64> {
     let (_, now) = call(purser, token, "getAgentWallet", None, &json!({})).await;
     let from = text(&now["result"]["wallet"]["addresses"][chain]).to_owned();
     let moved = purser.transfers(chain).await;
@@ -111,7 +111,7 @@ async fn left(purser: &ServerProcess, token: &str, chain: &str) -> Vec<u64> {
 /// What is told of a call that was paid and not answered, once the shop was asked again. On Base it looks its own settlement
 /// up and serves; on Solana the published facilitator first simulates the transaction, finds it on the chain already, and asks
 /// to be paid: an error of the shop's, for the money is there.
-fn assert_taken(chain: &str, status: u16, told: &Value) {
+fn assert_paid_response(chain: &str, status: u16, told: &Value) {
     match chain {
         "base" => assert_eq!(
             (status, &told["result"]["status"], &told["result"]["response"]["body"]),
@@ -142,24 +142,24 @@ async fn a_stock_seller_is_paid_on_both_chains_and_its_refusals_are_told() {
             let moved = purser.transfers(chain).await;
             assert_eq!(moved.last().unwrap()["id"], told["spend"]["txHash"]);
         }
-        assert_eq!(left(&purser, &token, chain).await, [PRICE]);
+        assert_eq!(outgoing_amounts(&purser, &token, chain).await, [PRICE]);
         let (status, refused) = call(&purser, &token, "agentX402Pay", None, &shop.page("refuses", chain)).await;
         assert_eq!(
             (status, &refused["error"]["code"]),
             (409, &json!("unsettled")),
             "{refused}"
         );
-        assert_eq!(left(&purser, &token, chain).await, [PRICE]);
+        assert_eq!(outgoing_amounts(&purser, &token, chain).await, [PRICE]);
         let (status, late) = call(&purser, &token, "agentX402Pay", None, &shop.page("takes", chain)).await;
-        assert_taken(chain, status, &late);
-        assert_eq!(left(&purser, &token, chain).await, [PRICE, PRICE]);
+        assert_paid_response(chain, status, &late);
+        assert_eq!(outgoing_amounts(&purser, &token, chain).await, [PRICE, PRICE]);
         let (status, silent) = call(&purser, &token, "agentX402Pay", None, &shop.page("hangs", chain)).await;
         assert_eq!(
             (status, &silent["error"]["code"]),
             (502, &json!("fetch_failed")),
             "{silent}"
         );
-        assert_eq!(left(&purser, &token, chain).await, [PRICE, PRICE]);
+        assert_eq!(outgoing_amounts(&purser, &token, chain).await, [PRICE, PRICE]);
     }
     // What was refused and what was not answered can land until its time is over.
     let (_, now) = call(&purser, &token, "getAgentWallet", None, &json!({})).await;
@@ -181,7 +181,7 @@ async fn a_kill_between_payment_and_answer_pays_a_stock_seller_once() {
             tokio::spawn(request.send())
         };
         let mut tries = 0;
-        while left(&purser, &token, chain).await.is_empty() {
+        while outgoing_amounts(&purser, &token, chain).await.is_empty() {
             tries += 1;
             assert!(tries < 400, "it is never settled on {chain}");
             tokio::time::sleep(Duration::from_millis(50)).await;
@@ -197,7 +197,7 @@ async fn a_kill_between_payment_and_answer_pays_a_stock_seller_once() {
             tokio::time::sleep(Duration::from_millis(200)).await;
             answered = call(&purser, &token, "agentX402Pay", Some(chain), &wanted).await;
         }
-        assert_taken(chain, answered.0, &answered.1);
-        assert_eq!(left(&purser, &token, chain).await, [PRICE], "{chain}");
+        assert_paid_response(chain, answered.0, &answered.1);
+        assert_eq!(outgoing_amounts(&purser, &token, chain).await, [PRICE], "{chain}");
     }
 }

@@ -36,7 +36,7 @@ fn two_payers(chain: &SolanaChain) -> Payee {
 }
 
 /// The terms that a challenge shows, one an offer.
-fn shown(terms: &[Terms]) -> Vec<Value> {
+fn challenge_terms(terms: &[Terms]) -> Vec<Value> {
     let challenge: Value = serde_json::from_slice(&STANDARD.decode(ask(terms, None).header).unwrap()).unwrap();
     challenge["accepts"].as_array().unwrap().clone()
 }
@@ -64,13 +64,13 @@ fn any_of_our_fee_payers_is_taken_and_the_challenge_names_one() {
     // challenge it answers; one with another fee payer is rejected, and so are terms that name it.
     let mainnet = SolanaChain::MAINNET;
     let mut offered = terms(PRICE, two_payers(&mainnet));
-    let named = |terms: &Terms| shown(std::slice::from_ref(terms))[0]["extra"]["feePayer"].clone();
+    let named = |terms: &Terms| challenge_terms(std::slice::from_ref(terms))[0]["extra"]["feePayer"].clone();
     assert_eq!(named(&offered), base58(&fee_payer()), "the first, unless one is chosen");
     offered.fee_payer = Some(second());
     assert_eq!(named(&offered), base58(&second()));
 
     let offered = [offered];
-    let accepted = shown(&offered).remove(0);
+    let accepted = challenge_terms(&offered).remove(0);
     for payer in [fee_payer(), second()] {
         assert_eq!(
             verdict(&paid_on_solana(&accepted, payer, &mainnet), &offered).err(),
@@ -85,7 +85,7 @@ fn any_of_our_fee_payers_is_taken_and_the_challenge_names_one() {
     assert_eq!(verdict(&named_stranger, &offered).err(), mismatch);
     // Who has one fee payer takes no other.
     let one = [terms(PRICE, solana(None))];
-    let other = paid_on_solana(&shown(&one)[0], second(), &mainnet);
+    let other = paid_on_solana(&challenge_terms(&one)[0], second(), &mainnet);
     assert_eq!(verdict(&other, &one).err(), mismatch);
 }
 
@@ -95,7 +95,7 @@ fn devnet_is_paid_in_its_own_token() {
     let devnet = SolanaChain::DEVNET;
     let here = [terms(PRICE, two_payers(&devnet))];
     let there = [terms(PRICE, two_payers(&SolanaChain::MAINNET))];
-    let (accepted, mainnet) = (shown(&here).remove(0), shown(&there).remove(0));
+    let (accepted, mainnet) = (challenge_terms(&here).remove(0), challenge_terms(&there).remove(0));
     assert_eq!(accepted["network"], "solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1");
     assert_eq!(accepted["asset"], "4zMMC9srt5Ri5X14GAgXhaHii3GnPAEERYPJgZJDncDU");
     let paid = paid_on_solana(&accepted, fee_payer(), &devnet);
@@ -133,7 +133,7 @@ fn base_sepolia_is_paid_under_its_own_domain() {
     let payees = [BaseChain::SEPOLIA, BaseChain::MAINNET, BaseChain::SANDBOX].map(|c| BasePayee::on(&c, PAY_TO_BASE));
     let domains = [0, 1, 2].map(|i: usize| payees[i].domain_separator);
     let [here, there, _] = payees.map(|payee| [terms(PRICE, Payee::Base(Arc::new(payee)))]);
-    let accepted = shown(&here).remove(0);
+    let accepted = challenge_terms(&here).remove(0);
     assert_eq!(accepted["network"], "eip155:84532");
     assert_eq!(accepted["asset"], "0x036CbD53842c5426634e7929541eC2318f3dCF7e");
     assert_eq!(accepted["extra"]["name"], "USDC");
@@ -144,7 +144,7 @@ fn base_sepolia_is_paid_under_its_own_domain() {
     }
     let network = Some("invalid_network");
     assert_eq!(verdict(&paid_on_base(&accepted, &domains[0]), &there).err(), network);
-    let mainnet = shown(&there).remove(0);
+    let mainnet = challenge_terms(&there).remove(0);
     assert_eq!(verdict(&paid_on_base(&mainnet, &domains[1]), &here).err(), network);
 }
 

@@ -13,7 +13,7 @@ use crate::seller::{NOW, offers, pay, solana, terms};
 use crate::verify::verdict;
 
 /// Good payments with one field of `accepted` changed, and what each is refused for.
-fn refused(network: Network, cases: &[(&str, Value, &str)]) {
+fn assert_rejected(network: Network, cases: &[(&str, Value, &str)]) {
     for (field, value, reason) in cases {
         let mut payment = pay(&offers(), network);
         payment["accepted"][field] = value.clone();
@@ -40,7 +40,7 @@ fn case_3_and_5_echoed_terms_on_base_must_be_ours() {
         ("extra", json!({"name": "USD Coin", "version": "1"}), version),
         ("extra", json!(null), name),
     ];
-    refused(Network::Base, &cases);
+    assert_rejected(Network::Base, &cases);
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn case_3_and_5_echoed_terms_on_solana_must_be_ours() {
         ("extra", json!({"feePayer": other}), fee_payer),
         ("extra", json!({}), fee_payer),
     ];
-    refused(Network::Solana, &cases);
+    assert_rejected(Network::Solana, &cases);
 }
 
 type Change = fn(&mut Value);

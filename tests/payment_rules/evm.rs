@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use purser::payment::evm::{SignatureRecovery, recover};
 use purser::payment::terms::BASE_USDC;
-use purser::payment::{BasePayee, Judged, Payee, Terms, decode, verify_against};
+use purser::payment::{BasePayee, OfflineVerification, Payee, Terms, decode, verify_against};
 use purser_actors::id::Network;
 use purser_actors::money::Usdc;
 use purser_actors::port::{Authorization, EvmAuthorization, Timestamp};
@@ -98,7 +98,7 @@ fn case_6_the_time_window_has_edges() {
 #[test]
 fn case_14_only_a_plain_signature_of_the_payer_counts() {
     // Aim: malleated, foreign, wrapped, truncated signatures and changed fields are refused; v 0/1 is put right.
-    const BAD: Option<&str> = Some("invalid_exact_evm_signature");
+    const INVALID_SIGNATURE: Option<&str> = Some("invalid_exact_evm_signature");
     let good = signed(|_| {});
     let signature = good["payload"]["signature"].as_str().unwrap().to_owned();
     let bytes: [u8; 65] = hex::decode(&signature[2..]).unwrap().try_into().unwrap();
@@ -123,18 +123,18 @@ fn case_14_only_a_plain_signature_of_the_payer_counts() {
     let mut twin = bytes;
     twin[32..64].copy_from_slice(&negated(&bytes[32..64]));
     twin[64] = if bytes[64] == 27 { 28 } else { 27 };
-    assert_eq!(replaced(hex(&twin)), BAD, "high s");
+    assert_eq!(replaced(hex(&twin)), INVALID_SIGNATURE, "high s");
     let mut other_v = bytes;
     other_v[64] = 55 - bytes[64];
-    assert_eq!(replaced(hex(&other_v)), BAD, "the other v recovers another key");
+    assert_eq!(replaced(hex(&other_v)), INVALID_SIGNATURE, "the other v recovers another key");
     let mut v_29 = bytes;
     v_29[64] = 29;
-    assert_eq!(replaced(hex(&v_29)), BAD, "v 29");
-    assert_eq!(replaced(hex(&[0; 65])), BAD, "zeros");
-    assert_eq!(replaced(hex(&bytes[..64])), BAD, "64 bytes");
-    assert_eq!(replaced("0x".to_owned()), BAD, "none");
-    assert_eq!(replaced(format!("0xzz{}", &signature[4..])), BAD, "not hex");
-    assert_eq!(replaced(hex(&[7; 130])), BAD, "a contract wallet's (ERC-1271)");
+    assert_eq!(replaced(hex(&v_29)), INVALID_SIGNATURE, "v 29");
+    assert_eq!(replaced(hex(&[0; 65])), INVALID_SIGNATURE, "zeros");
+    assert_eq!(replaced(hex(&bytes[..64])), INVALID_SIGNATURE, "64 bytes");
+    assert_eq!(replaced("0x".to_owned()), INVALID_SIGNATURE, "none");
+    assert_eq!(replaced(format!("0xzz{}", &signature[4..])), INVALID_SIGNATURE, "not hex");
+    assert_eq!(replaced(hex(&[7; 130])), INVALID_SIGNATURE, "a contract wallet's (ERC-1271)");
     let wrapped = [&[7; 96][..], &[0x64, 0x92].repeat(16)].concat();
     assert_eq!(replaced(hex(&wrapped)), Some("unsupported_payload_type"), "ERC-6492");
 
@@ -152,7 +152,7 @@ fn case_14_only_a_plain_signature_of_the_payer_counts() {
         fields.from = [0x19; 20];
         fields
     });
-    assert_eq!(reason(&foreign), BAD, "somebody else's money");
+    assert_eq!(reason(&foreign), INVALID_SIGNATURE, "somebody else's money");
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn case_14_a_signature_of_no_key_is_left_to_the_chain() {
         payment
     };
     let is_unproven = |payment: &Value, terms: &[Terms], bytes: &[u8]| {
-        let Ok(Judged::Unproven(verified, refusal)) = judged(payment, terms) else {
+        let Ok(OfflineVerification::Unproven(verified, refusal)) = judged(payment, terms) else {
             panic!("{payment}")
         };
         let Authorization::Evm(authorization) = verified.authorization else {
@@ -189,7 +189,7 @@ fn case_14_a_signature_of_no_key_is_left_to_the_chain() {
         let bytes = vec![7; length];
         is_unproven(&with_signature(&bytes), &offers(), &bytes);
     }
-    assert!(matches!(judged(&signed(|_| {}), &offers()), Ok(Judged::Proven(_))));
+    assert!(matches!(judged(&signed(|_| {}), &offers()), Ok(OfflineVerification::Proven(_))));
     let mut other = with_signature(&[7; 80]);
     other["payload"]["authorization"]["to"] = json!(format!("0x{}", "ab".repeat(20)));
     assert_eq!(

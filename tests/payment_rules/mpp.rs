@@ -40,7 +40,7 @@ pub(crate) fn issue(mpp: &Mpp) -> IssuedChallenge {
 }
 
 /// What the buyer's wallet answers, as JSON.
-fn paid(issued: &IssuedChallenge) -> Value {
+fn paid_credential(issued: &IssuedChallenge) -> Value {
     let offer = MppOffer::from_header(std::str::from_utf8(&issued.header).unwrap()).unwrap();
     let header = buyer().pay_mpp(&offer);
     let json = URL_SAFE_NO_PAD
@@ -49,7 +49,7 @@ fn paid(issued: &IssuedChallenge) -> Value {
     serde_json::from_slice(&json).unwrap()
 }
 
-fn judge_at(
+fn verify_at(
     mpp: &Mpp,
     credential: &Value,
     offers: &[Terms],
@@ -65,8 +65,8 @@ fn judge_at(
     verdict
 }
 
-fn judge(mpp: &Mpp, credential: &Value) -> Result<VerifiedCredential, CredentialError> {
-    judge_at(mpp, credential, &offers(), &CARD, NOW_MS)
+fn verify(mpp: &Mpp, credential: &Value) -> Result<VerifiedCredential, CredentialError> {
+    verify_at(mpp, credential, &offers(), &CARD, NOW_MS)
 }
 
 #[test]
@@ -74,23 +74,23 @@ fn what_a_wallet_answers_is_taken() {
     // Aim: our challenge, answered as it stands, is a payment of the buyer over the price, named by the challenge.
     let mpp = server();
     let issued = issue(&mpp);
-    let answered = judge(&mpp, &paid(&issued)).unwrap();
+    let answered = verify(&mpp, &paid_credential(&issued)).unwrap();
     assert_eq!(answered.challenge, issued.id);
     assert_eq!(answered.authorization.payer(), Wallet::Evm(buyer().evm_address()));
     assert_eq!(answered.authorization.value().atomic(), PRICE);
-    assert_eq!(answered.once.1, NOW + 301);
+    assert_eq!(answered.single_use_key.1, NOW + 301);
     // Without the optional parts it is as good.
-    let mut bare = paid(&issued);
+    let mut bare = paid_credential(&issued);
     bare.as_object_mut().unwrap().remove("source");
     bare["challenge"].as_object_mut().unwrap().remove("description");
-    assert_eq!(judge(&mpp, &bare).unwrap(), answered);
+    assert_eq!(verify(&mpp, &bare).unwrap(), answered);
 }
 
 #[test]
 fn case_16_what_the_challenge_says_cannot_be_changed() {
     // Aim: another realm, method, intent, price, expiry, body or request than was issued: no challenge of ours.
     let mpp = server();
-    let good = paid(&issue(&mpp));
+    let good = paid_credential(&issue(&mpp));
     let other_request = URL_SAFE_NO_PAD.encode(format!("{{\"amount\":\"{}\"}}", PRICE - 1));
     let other_opaque = URL_SAFE_NO_PAD.encode("{\"n\":\"0\",\"request\":\"\",\"route\":\"/get-card\"}");
     for (member, value) in [
@@ -111,7 +111,7 @@ fn case_16_what_the_challenge_says_cannot_be_changed() {
     ] {
         let mut changed = good.clone();
         changed["challenge"][member] = value.clone();
-        let rejection = judge(&mpp, &changed).unwrap_err();
+        let rejection = verify(&mpp, &changed).unwrap_err();
         assert_eq!(rejection.problem, MppProblem::InvalidChallenge, "{member} {value}");
     }
     // What stands between two values cannot be moved into one of them.
@@ -119,14 +119,14 @@ fn case_16_what_the_challenge_says_cannot_be_changed() {
     let (expires, opaque) = (&good["challenge"]["expires"], &good["challenge"]["opaque"]);
     moved["challenge"]["expires"] = json!(format!("{}||{}", expires.as_str().unwrap(), opaque.as_str().unwrap()));
     moved["challenge"]["opaque"] = Value::Null;
-    assert_eq!(judge(&mpp, &moved).unwrap_err().problem, MppProblem::InvalidChallenge);
+    assert_eq!(verify(&mpp, &moved).unwrap_err().problem, MppProblem::InvalidChallenge);
 }
 
 #[test]
 fn case_03_a_credential_is_for_its_own_request() {
     // Aim: another route, another request of the same route and price, or a price that is not offered any more: refused.
     let mpp = server();
-    let good = paid(&issue(&mpp));
+    let good = paid_credential(&issue(&mpp));
     let elsewhere = BoundRequest {
         route: "/order-gift-card",
         ..CARD
@@ -136,26 +136,26 @@ fn case_03_a_credential_is_for_its_own_request() {
         ..CARD
     };
     for bound in [elsewhere, another] {
-        let rejection = judge_at(&mpp, &good, &offers(), &bound, NOW_MS).unwrap_err();
+        let rejection = verify_at(&mpp, &good, &offers(), &bound, NOW_MS).unwrap_err();
         assert_eq!(rejection.problem, MppProblem::InvalidChallenge);
     }
     let dearer = [terms(PRICE + 10_000, base())];
-    let rejection = judge_at(&mpp, &good, &dearer, &CARD, NOW_MS).unwrap_err();
+    let rejection = verify_at(&mpp, &good, &dearer, &CARD, NOW_MS).unwrap_err();
     assert_eq!(rejection.problem, MppProblem::InvalidChallenge);
     // A price that is still honoured beside the new one is taken.
     let both = [dearer[0].clone(), terms(PRICE, base())];
-    assert!(judge_at(&mpp, &good, &both, &CARD, NOW_MS).is_ok());
+    assert!(verify_at(&mpp, &good, &both, &CARD, NOW_MS).is_ok());
 }
 
 #[test]
 fn case_16_a_challenge_ends() {
     // Aim: six seconds before its end a challenge is still good, later it has expired.
     let mpp = server();
-    let good = paid(&issue(&mpp));
+    let good = paid_credential(&issue(&mpp));
     let end = NOW_MS.0 + 300_000;
-    assert!(judge_at(&mpp, &good, &offers(), &CARD, Timestamp(end - 6_000)).is_ok());
+    assert!(verify_at(&mpp, &good, &offers(), &CARD, Timestamp(end - 6_000)).is_ok());
     for now in [end - 5_999, end, end + 1_000_000] {
-        let rejection = judge_at(&mpp, &good, &offers(), &CARD, Timestamp(now)).unwrap_err();
+        let rejection = verify_at(&mpp, &good, &offers(), &CARD, Timestamp(now)).unwrap_err();
         assert_eq!(
             (rejection.problem, rejection.reason),
             (MppProblem::PaymentExpired, "payment_expired")
@@ -174,10 +174,10 @@ fn keys_turn_over_once_without_anybody_noticing() {
         let (current, previous) = keys.rotating_macs("test");
         Mpp::new("shop.example", current, previous, 7)
     };
-    let good = paid(&issue(&server(&first)));
-    assert!(judge(&server(&first), &good).is_ok());
-    assert!(judge(&server(&second), &good).is_ok());
-    let rejection = judge(&server(&third), &good).unwrap_err();
+    let good = paid_credential(&issue(&server(&first)));
+    assert!(verify(&server(&first), &good).is_ok());
+    assert!(verify(&server(&second), &good).is_ok());
+    let rejection = verify(&server(&third), &good).unwrap_err();
     assert_eq!(rejection.problem, MppProblem::InvalidChallenge);
     // What was paid is still recognised as a payment.
     let credential = decode(URL_SAFE_NO_PAD.encode(good.to_string()).as_bytes()).unwrap();
@@ -191,7 +191,7 @@ fn challenges_of_one_instant_differ() {
     let mpp = server();
     let (one, two) = (issue(&mpp), issue(&mpp));
     assert_ne!(one.id, two.id);
-    let once = |issued: &IssuedChallenge| judge(&mpp, &paid(issued)).unwrap().once;
+    let once = |issued: &IssuedChallenge| verify(&mpp, &paid_credential(issued)).unwrap().single_use_key;
     assert_ne!(once(&one), once(&two));
 }
 
@@ -199,10 +199,10 @@ fn challenges_of_one_instant_differ() {
 fn case_05_the_payment_inside_is_judged_as_any_other() {
     // Aim: value, recipient, window, nonce, source and signature each with its own reason, in the words of x402.
     let mpp = server();
-    let good = paid(&issue(&mpp));
+    let good = paid_credential(&issue(&mpp));
     let stranger = "0x00000000000000000000000000000000000000aa";
     let (before, source) = (Reason::EvmValidBefore, "did:pkh:eip155");
-    let own = paid(&issue(&mpp))["payload"]["from"].as_str().unwrap().to_owned();
+    let own = paid_credential(&issue(&mpp))["payload"]["from"].as_str().unwrap().to_owned();
     for (place, value, reason) in [
         ("/payload/value", "5000001", Reason::EvmValue),
         ("/payload/value", "4999999", Reason::EvmValue),
@@ -216,7 +216,7 @@ fn case_05_the_payment_inside_is_judged_as_any_other() {
     ] {
         let mut changed = good.clone();
         *changed.pointer_mut(place).unwrap() = json!(value);
-        let rejection = judge(&mpp, &changed).unwrap_err();
+        let rejection = verify(&mpp, &changed).unwrap_err();
         assert_eq!(rejection.reason, reason.as_str(), "{place} {value}");
         let malformed = rejection.problem == MppProblem::MalformedCredential;
         assert!(
@@ -232,7 +232,7 @@ fn case_05_the_payment_inside_is_judged_as_any_other() {
     ] {
         let mut changed = good.clone();
         *changed.pointer_mut(place).unwrap() = json!(value);
-        let rejection = judge(&mpp, &changed).unwrap_err();
+        let rejection = verify(&mpp, &changed).unwrap_err();
         assert_eq!(rejection.reason, "verification_failed", "{place} {value}");
     }
     // Somebody else's signature over the same challenge is somebody else's payment.
@@ -240,7 +240,7 @@ fn case_05_the_payment_inside_is_judged_as_any_other() {
     from_another["payload"]["from"] = json!(stranger);
     from_another.as_object_mut().unwrap().remove("source");
     assert_eq!(
-        judge(&mpp, &from_another).unwrap_err().reason,
+        verify(&mpp, &from_another).unwrap_err().reason,
         Reason::EvmSignature.as_str()
     );
 }
@@ -248,7 +248,7 @@ fn case_05_the_payment_inside_is_judged_as_any_other() {
 #[test]
 fn case_15_a_broken_credential_is_a_clear_refusal() {
     // Aim: too long, not base64url, padded, not JSON, the wrong shape: malformed, whatever else is wrong.
-    let good = paid(&issue(&server()));
+    let good = paid_credential(&issue(&server()));
     let without = |place: &str, name: &str| {
         let mut less = good.clone();
         less.pointer_mut(place).unwrap().as_object_mut().unwrap().remove(name);

@@ -57,7 +57,7 @@ impl Entropy for Fixed {
     }
 }
 
-pub(crate) fn ask(terms: &[Terms], extensions: Option<&str>) -> Challenge {
+pub(crate) fn build_challenge(terms: &[Terms], extensions: Option<&str>) -> Challenge {
     challenge(&ChallengeInput {
         resource: Resource {
             url: "http://localhost/get-card?amount=5",
@@ -74,7 +74,7 @@ pub(crate) fn ask(terms: &[Terms], extensions: Option<&str>) -> Challenge {
 
 /// A good payment for the first offer on this network, as the buyer sends it.
 pub(crate) fn pay(terms: &[Terms], network: Network) -> Value {
-    let required = PaymentRequired::from_header(&ask(terms, None).header).unwrap();
+    let required = PaymentRequired::from_header(&build_challenge(terms, None).header).unwrap();
     let offer = required.choose(Some(network)).unwrap();
     let circumstances = SigningContext {
         now: Timestamp(NOW * 1000),

@@ -278,19 +278,19 @@ fn the_payers_signature_covers_every_byte_of_the_message() {
 fn the_wire_format_is_read_strictly() {
     // Aim: truncation at every length, trailing bytes, other versions, lookup tables, long spellings of lengths,
     // headers that do not add up, and more than 1,232 bytes.
-    const BAD: Option<&str> = Some("invalid_exact_svm_payload_transaction_could_not_be_decoded");
+    const UNDECODABLE: Option<&str> = Some("invalid_exact_svm_payload_transaction_could_not_be_decoded");
     let wire = buyer().sign_draft(&draft());
     for length in 0..wire.len() {
-        assert_eq!(reason_of(&wire[..length], &offers()), BAD, "{length} bytes");
+        assert_eq!(reason_of(&wire[..length], &offers()), UNDECODABLE, "{length} bytes");
     }
     assert_eq!(
         reason_of(&[&wire[..], &[0]].concat(), &offers()),
-        BAD,
+        UNDECODABLE,
         "a trailing byte"
     );
     assert_eq!(
         reason_of(&[&[0x82, 0x00], &wire[1..]].concat(), &offers()),
-        BAD,
+        UNDECODABLE,
         "2 spelled long"
     );
     let message = 1 + 2 * 64;
@@ -299,12 +299,12 @@ fn the_wire_format_is_read_strictly() {
         bytes[at] = value;
         reason_of(&bytes, &offers())
     };
-    assert_eq!(set(message, 0x81), BAD, "version 1");
-    assert_eq!(set(message + 1, 1), BAD, "fewer signers than signatures");
-    assert_eq!(set(message + 2, 2), BAD, "a read-only fee payer");
-    assert_eq!(set(message + 3, 200), BAD, "more read-only accounts than accounts");
+    assert_eq!(set(message, 0x81), UNDECODABLE, "version 1");
+    assert_eq!(set(message + 1, 1), UNDECODABLE, "fewer signers than signatures");
+    assert_eq!(set(message + 2, 2), UNDECODABLE, "a read-only fee payer");
+    assert_eq!(set(message + 3, 200), UNDECODABLE, "more read-only accounts than accounts");
     let first_program = message + 5 + 8 * 32 + 32 + 1;
-    assert_eq!(set(first_program, 8), BAD, "a program that is not listed");
+    assert_eq!(set(first_program, 8), UNDECODABLE, "a program that is not listed");
 
     let table = [&wire[..wire.len() - 1], &[1], &[0xee; 32], &[1, 0, 0]].concat();
     assert_eq!(
@@ -312,7 +312,7 @@ fn the_wire_format_is_read_strictly() {
         Some("invalid_exact_svm_smart_wallet_alt_resolution_not_available")
     );
     let long = reason(|d| d.instructions[3].data = vec![b'x'; 1000]);
-    assert_eq!(long, BAD, "longer than a packet");
+    assert_eq!(long, UNDECODABLE, "longer than a packet");
 
     let mut twice = wire.clone();
     let keys = message + 5;

@@ -23,10 +23,10 @@ use zeroize::Zeroizing;
 use super::control::ProviderControl;
 use super::suite::until;
 
-pub(crate) async fn every_rule(providers: &Providers, desk: &ProviderControl) {
+pub(crate) async fn check_all_rules(providers: &Providers, desk: &ProviderControl) {
     let account = funded(providers, desk).await;
     cards(providers, account).await;
-    wishes(providers).await;
+    card_actions(providers).await;
     reservations(providers, account).await;
     application(providers).await;
     let (on, off) = bank_accounts(providers).await;
@@ -82,7 +82,7 @@ fn card(key: u128, account: [u8; 20], cents: u64) -> OpenCardRequest {
 
 async fn ordered(providers: &Providers, order: &OpenCardRequest) -> PlainOpenResult {
     until("a reloadable card", async || {
-        let said = providers.program.open(order).await.unwrap();
+        let said = providers.reloadable_cards.open(order).await.unwrap();
         (!matches!(said, PlainOpenResult::Pending { .. })).then_some(said)
     })
     .await
@@ -96,7 +96,7 @@ async fn opened(providers: &Providers, order: &OpenCardRequest) -> PlainCard {
 }
 
 async fn cards(providers: &Providers, account: [u8; 20]) {
-    let program = &providers.program;
+    let program = &providers.reloadable_cards;
     let dear = card(40, account, 10_001);
     for _ in 0..2 {
         let said = ordered(providers, &dear).await;
@@ -132,8 +132,8 @@ async fn cards(providers: &Providers, account: [u8; 20]) {
 }
 
 /// What the holder wants of the card of key 41.
-async fn wishes(providers: &Providers) {
-    let program = &providers.program;
+async fn card_actions(providers: &Providers) {
+    let program = &providers.reloadable_cards;
     let account = match providers.accounts.open(&Wallet::Evm([0xC3; 20])).await.unwrap() {
         IssuerAccountResult::Open { deposit_address } => deposit_address,
         said => panic!("{said:?}"),
@@ -143,7 +143,7 @@ async fn wishes(providers: &Providers) {
         key: JobId(key),
         card: CardId(1_041),
         issuer_ref: issuer_ref.clone(),
-        wish,
+        action: wish,
     };
     let mut last = 0;
     for (key, wanted, state) in [
@@ -167,17 +167,17 @@ async fn wishes(providers: &Providers) {
     };
     permanent(program.apply_action(&nobodys).await, "no such card");
     let told = program.events_after(0, 1_000).await.unwrap();
-    assert!(told.windows(2).all(|pair| pair[0].number < pair[1].number));
+    assert!(told.windows(2).all(|pair| pair[0].position < pair[1].position));
     let newest = told.iter().rfind(|word| word.card == CardId(1_041)).unwrap();
     assert_eq!(
-        (newest.standing.state, newest.standing.sequence),
+        (newest.snapshot.state, newest.snapshot.sequence),
         (CardState::Closed, last)
     );
-    assert_eq!(program.events_after(told[0].number, 1_000).await.unwrap(), told[1..]);
+    assert_eq!(program.events_after(told[0].position, 1_000).await.unwrap(), told[1..]);
     assert_eq!(program.events_after(0, 1).await.unwrap(), told[..1]);
     assert!(
         program
-            .events_after(told.last().unwrap().number, 10)
+            .events_after(told.last().unwrap().position, 10)
             .await
             .unwrap()
             .is_empty()
@@ -185,7 +185,7 @@ async fn wishes(providers: &Providers) {
 }
 
 async fn reservations(providers: &Providers, account: [u8; 20]) {
-    let program = &providers.program;
+    let program = &providers.reloadable_cards;
     let part = |key: u128, cents| HoldRequest {
         key: JobId(key),
         withdrawal: WithdrawalId(key + 1_000),
@@ -237,7 +237,7 @@ async fn reservations(providers: &Providers, account: [u8; 20]) {
     );
 }
 
-fn asked(key: u128, bytes: &[u8], tax: &str) -> PlainApplication {
+fn application_with(key: u128, bytes: &[u8], tax: &str) -> PlainApplication {
     PlainApplication {
         key: JobId(key),
         id: BankingApplicationId(1 << 100),
@@ -249,8 +249,8 @@ fn asked(key: u128, bytes: &[u8], tax: &str) -> PlainApplication {
         tax_id: Secret::new(tax.to_owned()),
         documents: vec![PlainDocument {
             id: DocumentId(key + 1_000),
-            shows: "proof_of_address".into(),
-            media: "application/pdf".into(),
+            document_type: "proof_of_address".into(),
+            media_type: "application/pdf".into(),
             sha256: Sha256::digest(b"%PDF paper").into(),
             bytes: Zeroizing::new(bytes.to_vec()),
         }],
@@ -261,7 +261,7 @@ async fn application(providers: &Providers) {
     let bank = &providers.bank;
     let decided = async || {
         until("a review", async || {
-            match bank.review(asked(71, b"%PDF paper", "987654321")).await.unwrap() {
+            match bank.review(application_with(71, b"%PDF paper", "987654321")).await.unwrap() {
                 BankDecision::Final(review) => Some(review),
                 BankDecision::Pending { .. } => None,
             }
@@ -275,11 +275,11 @@ async fn application(providers: &Providers) {
     );
     assert_eq!(decided().await, review, "one key is one submission");
     permanent(
-        bank.review(asked(71, b"%PDF paper", "987654322")).await,
+        bank.review(application_with(71, b"%PDF paper", "987654322")).await,
         "a key has one content",
     );
     permanent(
-        bank.review(asked(72, b"%PDF other", "987654321")).await,
+        bank.review(application_with(72, b"%PDF other", "987654321")).await,
         "not the document that was announced",
     );
 }
@@ -289,7 +289,7 @@ async fn bank_accounts(providers: &Providers) -> (BankAccountId, BankAccountId) 
         key: JobId(key),
         account: BankAccountId((key << 100) + key),
         customer: "customer".into(),
-        ramp,
+        account_type: ramp,
     };
     let opened = async |order: OpenAccountRequest| -> AccountNumbers {
         until("a bank account", async || {
@@ -373,7 +373,7 @@ async fn deposits(providers: &Providers, desk: &ProviderControl, on: BankAccount
         desk.pay_in(on, cents, reference).await;
     }
     let told = bank.incoming(0, 1_000).await.unwrap();
-    assert!(told.windows(2).all(|pair| pair[0].number < pair[1].number));
+    assert!(told.windows(2).all(|pair| pair[0].position < pair[1].position));
     let mut named: Vec<_> = told
         .iter()
         .map(|one| (&*one.reference, one.amount.get(), one.account))
@@ -381,7 +381,7 @@ async fn deposits(providers: &Providers, desk: &ProviderControl, on: BankAccount
     named.sort_unstable();
     named.dedup();
     assert_eq!(named, [("wire-1", 1_234, on), ("wire-2", 1, on), ("wire-3", 1_234, on)]);
-    assert_eq!(bank.incoming(told[0].number, 1_000).await.unwrap(), told[1..]);
+    assert_eq!(bank.incoming(told[0].position, 1_000).await.unwrap(), told[1..]);
     assert_eq!(bank.incoming(0, 1).await.unwrap(), told[..1]);
-    assert!(bank.incoming(told.last().unwrap().number, 10).await.unwrap().is_empty());
+    assert!(bank.incoming(told.last().unwrap().position, 10).await.unwrap().is_empty());
 }

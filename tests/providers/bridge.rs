@@ -8,15 +8,15 @@ use purser_actors::port::{
 
 use super::suite::until;
 
-pub(crate) async fn every_rule(providers: &Providers) {
+pub(crate) async fn check_all_rules(providers: &Providers) {
     let bridge = &providers.bridge;
     let crossing = BridgeTransfer {
         key: 101,
         to: [0xD4; 20],
-        arrives: Usdc::from_cents(Cents::new(2_500)).unwrap(),
+        delivered_amount: Usdc::from_cents(Cents::new(2_500)).unwrap(),
     };
     let burn = bridge.sign_burn(&crossing).await.unwrap();
-    assert!(burn.burned >= crossing.arrives, "{burn:?}");
+    assert!(burn.burned >= crossing.delivered_amount, "{burn:?}");
     // What is signed is not sent.
     assert_eq!(bridge.find_burn(&burn).await.unwrap(), ChainStatus::Pending);
     let nothing = bridge.attestation(&burn).await.unwrap();
@@ -26,7 +26,7 @@ pub(crate) async fn every_rule(providers: &Providers) {
         panic!("{sent:?}");
     };
     assert_eq!(bridge.burn(&burn).await.unwrap(), sent, "the same burn burns once");
-    let landed = ChainStatus::Landed {
+    let landed = ChainStatus::Confirmed {
         transaction: transaction.clone(),
         finality: *finality,
     };
@@ -42,7 +42,7 @@ pub(crate) async fn every_rule(providers: &Providers) {
         .await
     };
     let message = attested().await;
-    assert_eq!(message.is_of(&crossing, burn.burned), Ok(()));
+    assert_eq!(message.check_matches(&crossing, burn.burned), Ok(()));
     assert_eq!(attested().await.nonce, message.nonce, "a burn has one message");
     assert_eq!(bridge.find_mint(&message).await.unwrap(), ChainStatus::Pending);
     let mint = bridge.sign_mint(&message).await.unwrap();
@@ -66,7 +66,7 @@ pub(crate) async fn every_rule(providers: &Providers) {
         "a nonce mints once"
     );
     let finality = Finality::Final;
-    let landed = ChainStatus::Landed { transaction, finality };
+    let landed = ChainStatus::Confirmed { transaction, finality };
     assert_eq!(bridge.find_mint(&message).await.unwrap(), landed);
     assert!(bridge.reattest(&[9; 32]).await.is_err(), "no such message");
 }

@@ -42,7 +42,7 @@ impl DepositChain {
     }
 
     /// Shows it as a service's sandbox does, with chains that a bridge acts on. Returns that service's URL.
-    pub(crate) async fn shown(&self, chains: SandboxSettlement) -> String {
+    pub(crate) async fn serve(&self, chains: SandboxSettlement) -> String {
         #[derive(serde::Deserialize)]
         struct Page {
             after: u64,
@@ -61,7 +61,7 @@ impl DepositChain {
         let router = router.with_state(self.clone());
         let chains = Arc::new(chains);
         let asked = async move |axum::Json(question): axum::Json<ChainRpcRequest>| {
-            let said = question.put(&chains).await.expect("a question");
+            let said = question.execute(&chains).await.expect("a question");
             axum::Json(said)
         };
         let router = router.route("/sandbox/settlement", post(asked));

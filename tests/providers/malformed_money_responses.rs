@@ -19,15 +19,15 @@ use purser_actors::port::{
 };
 use serde_json::{Value, json};
 
-use super::malformed_responses::{LyingServer, answer, remote, serving};
+use super::malformed_responses::{LyingServer, serve_lie, remote, serving};
 
 /// A provider that always says this.
-async fn saying(body: &Value) -> String {
+async fn serve_response(body: &Value) -> String {
     let liar = LyingServer {
         status: 200,
         body: Arc::new(body.to_string()),
     };
-    serving(Router::new().fallback(answer).with_state(liar)).await
+    serving(Router::new().fallback(serve_lie).with_state(liar)).await
 }
 
 fn open<T: std::fmt::Debug>(said: Result<T, PortError>, body: &Value) {
@@ -36,7 +36,7 @@ fn open<T: std::fmt::Debug>(said: Result<T, PortError>, body: &Value) {
 }
 
 /// With one member changed, and without it.
-fn spoiled(whole: &Value, changes: &[(&str, Value)]) -> Vec<Value> {
+fn corrupted(whole: &Value, changes: &[(&str, Value)]) -> Vec<Value> {
     let changed = changes.iter().map(|(member, value)| {
         let mut body = whole.clone();
         body[*member] = value.clone();
@@ -63,7 +63,7 @@ async fn only_the_banks_definite_word_decides() {
     };
     let yes =
         json!({"transfer_id": BankTransferId(2).to_string(), "amount": "5", "status": "complete", "reference": "m"});
-    let bank = RemoteBank(remote(&saying(&yes).await));
+    let bank = RemoteBank(remote(&serve_response(&yes).await));
     let done = bank.transfer(&order).await.unwrap();
     assert!(
         matches!(done, BankDecision::Final(BankTransferResult::Complete { .. })),
@@ -72,7 +72,7 @@ async fn only_the_banks_definite_word_decides() {
     let no = json!({"transfer_id": BankTransferId(2).to_string(), "amount": "5", "status": "failed", "reason": "r"});
     let other = json!(BankTransferId(9).to_string());
     for body in [
-        spoiled(
+        corrupted(
             &yes,
             &[
                 ("transfer_id", other.clone()),
@@ -81,7 +81,7 @@ async fn only_the_banks_definite_word_decides() {
                 ("status", json!("done")),
             ],
         ),
-        spoiled(
+        corrupted(
             &no,
             &[
                 ("transfer_id", other),
@@ -93,19 +93,19 @@ async fn only_the_banks_definite_word_decides() {
     ]
     .concat()
     {
-        open(RemoteBank(remote(&saying(&body).await)).transfer(&order).await, &body);
+        open(RemoteBank(remote(&serve_response(&body).await)).transfer(&order).await, &body);
     }
     let order = OpenAccountRequest {
         key: JobId(1),
         account: BankAccountId(3),
         customer: "c".into(),
-        ramp: AccountType::OnRamp,
+        account_type: AccountType::OnRamp,
     };
     let yes = json!({"account_id": BankAccountId(3).to_string(), "customer": "c", "status": "open", "bank_name": "B",
         "routing_number": "021000021", "account_number": "1", "memo": "M"});
-    assert!(RemoteBank(remote(&saying(&yes).await)).open(&order).await.is_ok());
+    assert!(RemoteBank(remote(&serve_response(&yes).await)).open(&order).await.is_ok());
     let long = json!("x".repeat(201));
-    for body in spoiled(
+    for body in corrupted(
         &yes,
         &[
             ("account_id", json!(BankAccountId(4).to_string())),
@@ -116,7 +116,7 @@ async fn only_the_banks_definite_word_decides() {
             ("memo", json!(5)),
         ],
     ) {
-        open(RemoteBank(remote(&saying(&body).await)).open(&order).await, &body);
+        open(RemoteBank(remote(&serve_response(&body).await)).open(&order).await, &body);
     }
 }
 
@@ -128,7 +128,7 @@ async fn deposits_are_taken_in_their_order_or_not_at_all() {
             "sender": "s", "returned_transfer_id": null})
     };
     let read = async |deposits: Value| {
-        let url = saying(&json!({"deposits": deposits})).await;
+        let url = serve_response(&json!({"deposits": deposits})).await;
         RemoteBank(remote(&url)).incoming(5, 10).await
     };
     assert_eq!(read(json!([one(6, "a"), one(9, "b")])).await.unwrap().len(), 2);
@@ -168,14 +168,14 @@ async fn only_the_issuers_definite_word_decides() {
     };
     let no = named("card_id", CardId(2).to_string(), "insufficient");
     assert!(
-        RemoteReloadableCards(remote(&saying(&no).await))
+        RemoteReloadableCards(remote(&serve_response(&no).await))
             .open(&order)
             .await
             .is_ok()
     );
-    for body in spoiled(&no, &changes("card_id")) {
+    for body in corrupted(&no, &changes("card_id")) {
         open(
-            RemoteReloadableCards(remote(&saying(&body).await)).open(&order).await,
+            RemoteReloadableCards(remote(&serve_response(&body).await)).open(&order).await,
             &body,
         );
     }
@@ -186,17 +186,17 @@ async fn only_the_issuers_definite_word_decides() {
         amount: Cents::new(500),
     };
     let held = named("withdrawal_id", WithdrawalId(2).to_string(), "held");
-    let said = RemoteReloadableCards(remote(&saying(&held).await)).hold(&part).await;
+    let said = RemoteReloadableCards(remote(&serve_response(&held).await)).hold(&part).await;
     assert_eq!(said.unwrap(), HoldResult::Held);
-    for body in spoiled(&held, &changes("withdrawal_id")) {
+    for body in corrupted(&held, &changes("withdrawal_id")) {
         open(
-            RemoteReloadableCards(remote(&saying(&body).await)).hold(&part).await,
+            RemoteReloadableCards(remote(&serve_response(&body).await)).hold(&part).await,
             &body,
         );
     }
     let ended = json!({"key": JobId(1).to_string(), "paid": true});
-    for body in spoiled(&ended, &[("key", json!(JobId(2).to_string())), ("paid", json!(false))]) {
-        let program = RemoteReloadableCards(remote(&saying(&body).await));
+    for body in corrupted(&ended, &[("key", json!(JobId(2).to_string())), ("paid", json!(false))]) {
+        let program = RemoteReloadableCards(remote(&serve_response(&body).await));
         open(program.settle_hold(JobId(1), true).await, &body);
     }
 }
@@ -208,17 +208,17 @@ async fn a_wish_and_a_burn_are_answered_by_name() {
         key: JobId(7),
         card: CardId(2),
         issuer_ref: "r".into(),
-        wish: CardAction::Close,
+        action: CardAction::Close,
     };
     let stands = json!({"key": JobId(7).to_string(), "card_id": CardId(2).to_string(), "sequence": 1, "state": "closed",
         "available": "0", "released": "0", "transactions": []});
     assert!(
-        RemoteReloadableCards(remote(&saying(&stands).await))
+        RemoteReloadableCards(remote(&serve_response(&stands).await))
             .apply_action(&wish)
             .await
             .is_ok()
     );
-    for body in spoiled(
+    for body in corrupted(
         &stands,
         &[
             ("key", json!(JobId(6).to_string())),
@@ -227,7 +227,7 @@ async fn a_wish_and_a_burn_are_answered_by_name() {
         ],
     ) {
         open(
-            RemoteReloadableCards(remote(&saying(&body).await))
+            RemoteReloadableCards(remote(&serve_response(&body).await))
                 .apply_action(&wish)
                 .await,
             &body,
@@ -240,23 +240,23 @@ async fn a_wish_and_a_burn_are_answered_by_name() {
         burned: Usdc::from_atomic(1),
     };
     let gone = json!({"of": "t", "status": "impossible"});
-    let said = RemoteBridge(remote(&saying(&gone).await)).find_burn(&burn).await;
+    let said = RemoteBridge(remote(&serve_response(&gone).await)).find_burn(&burn).await;
     assert_eq!(said.unwrap(), ChainStatus::Impossible);
     // Of a landed burn a bridge may say that it is not final; one that does not say so means that it is.
     for (reversible, finality) in [
         (None, Finality::Final),
         (Some(false), Finality::Final),
-        (Some(true), Finality::Seen),
+        (Some(true), Finality::Confirmed),
     ] {
         let mut found = json!({"of": "t", "status": "landed", "landed_as": "t"});
         if let Some(reversible) = reversible {
             found["reversible"] = json!(reversible);
         }
-        let said = RemoteBridge(remote(&saying(&found).await)).find_burn(&burn).await;
+        let said = RemoteBridge(remote(&serve_response(&found).await)).find_burn(&burn).await;
         let transaction = "t".to_owned();
-        assert_eq!(said.unwrap(), ChainStatus::Landed { transaction, finality });
+        assert_eq!(said.unwrap(), ChainStatus::Confirmed { transaction, finality });
     }
-    for body in spoiled(&gone, &[("of", json!("u")), ("status", json!("gone"))]) {
-        open(RemoteBridge(remote(&saying(&body).await)).find_burn(&burn).await, &body);
+    for body in corrupted(&gone, &[("of", json!("u")), ("status", json!("gone"))]) {
+        open(RemoteBridge(remote(&serve_response(&body).await)).find_burn(&burn).await, &body);
     }
 }

@@ -30,7 +30,7 @@ pub(crate) struct LyingServer {
     pub(crate) body: Arc<String>,
 }
 
-pub(crate) async fn answer(State(liar): State<LyingServer>, request: axum::extract::Request) -> Response<Body> {
+pub(crate) async fn serve_lie(State(liar): State<LyingServer>, request: axum::extract::Request) -> Response<Body> {
     let (status, body) = match request.uri().path() {
         "/v1/billing-address" => (200, ADDRESS.to_owned()),
         _ => (liar.status, liar.body.to_string()),
@@ -70,12 +70,12 @@ fn order() -> IssueCardRequest {
 }
 
 /// What an order comes to, and what a reading does.
-async fn said(status: u16, body: &str) -> (Result<PlainIssueResult, ErrorKind>, ErrorKind) {
+async fn order_result(status: u16, body: &str) -> (Result<PlainIssueResult, ErrorKind>, ErrorKind) {
     let body = Arc::new(body.to_owned());
-    let url = serving(Router::new().fallback(answer).with_state(LyingServer { status, body })).await;
+    let url = serving(Router::new().fallback(serve_lie).with_state(LyingServer { status, body })).await;
     let issuer = RemoteIssuer::connect(remote(&url)).await.unwrap();
     let ordered = issuer.issue(&order()).await.map_err(|e| e.kind);
-    (ordered, issuer.standing("x").await.unwrap_err().kind)
+    (ordered, issuer.card_snapshot("x").await.unwrap_err().kind)
 }
 
 fn ready(card: CardId, amount: &str) -> Value {
@@ -89,7 +89,7 @@ fn ready(card: CardId, amount: &str) -> Value {
 #[tokio::test]
 async fn only_the_providers_definite_word_decides() {
     let yes = ready(CardId(2), "5.00").to_string();
-    let (made, _) = said(200, &yes).await;
+    let (made, _) = order_result(200, &yes).await;
     assert!(matches!(made, Ok(PlainIssueResult::Ready(_))), "{made:?}");
     let refusal = |code: &str| json!({"error": {"code": code, "message": "no"}}).to_string();
     let huge = format!("{{\"padding\":\"{}\"}}", "x".repeat(5 * 1024 * 1024));
@@ -114,7 +114,7 @@ async fn only_the_providers_definite_word_decides() {
         (200, json!({"status": "declined", "reason": "x"}).to_string()),
         (200, huge),
     ] {
-        let (ordered, _) = said(status, &body).await;
+        let (ordered, _) = order_result(status, &body).await;
         let shown: String = body.chars().take(80).collect();
         assert!(
             matches!(ordered, Err(ErrorKind::Unknown)),
@@ -123,7 +123,7 @@ async fn only_the_providers_definite_word_decides() {
     }
     for code in ErrorCode::ALL {
         let name = serde_json::to_value(code).unwrap();
-        let (ordered, read) = said(code.status(), &refusal(name.as_str().unwrap())).await;
+        let (ordered, read) = order_result(code.status(), &refusal(name.as_str().unwrap())).await;
         let ordered_kind = match code {
             ErrorCode::NotFound => ErrorKind::Temporary,
             code => code.kind(),

@@ -19,16 +19,16 @@ use super::process::ServerProcess;
 /// The sandbox's own, over files in `folder`.
 pub(crate) fn in_process(folder: &Path) -> (Providers, ProviderControl) {
     let mut config = Config::load(&ConfigSources::default()).unwrap();
-    config.sandbox.card_ready_ms = 20;
-    config.sandbox.gift_ready_ms = 20;
-    config.sandbox.payout_paid_ms = 20;
-    config.sandbox.bank_ms = 20;
-    config.sandbox.attest_ms = 20;
-    config.sandbox.credit_ms = 20;
+    config.sandbox.card_issue_delay_ms = 20;
+    config.sandbox.gift_card_delay_ms = 20;
+    config.sandbox.payout_delay_ms = 20;
+    config.sandbox.bank_delay_ms = 20;
+    config.sandbox.attestation_delay_ms = 20;
+    config.sandbox.issuer_credit_delay_ms = 20;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let chain = DepositChain::default();
     let watched: Arc<dyn DepositSource> = Arc::new(chain.clone());
-    let chains = SandboxSettlement::open(folder, config.sandbox.faucet_usdc, clock.clone(), &SystemEntropy).unwrap();
+    let chains = SandboxSettlement::open(folder, config.sandbox.initial_balance_usdc, clock.clone(), &SystemEntropy).unwrap();
     let chains: Arc<dyn ChainRpc> = Arc::new(chains);
     let sandbox = SandboxProviders::open(folder, &config, (&chains, &watched), &clock).unwrap();
     let bank = sandbox.bank.clone();
@@ -36,7 +36,7 @@ pub(crate) fn in_process(folder: &Path) -> (Providers, ProviderControl) {
 }
 
 /// Every port at one address.
-pub(crate) fn everybody_at(url: &str, token_file: &Path) -> RemoteProviders {
+pub(crate) fn all_providers_at(url: &str, token_file: &Path) -> RemoteProviders {
     let outside = RemoteProvider {
         url: url.to_owned(),
         token_file: token_file.to_owned(),
@@ -47,7 +47,7 @@ pub(crate) fn everybody_at(url: &str, token_file: &Path) -> RemoteProviders {
         gift_cards: outside.clone(),
         payouts: outside.clone(),
         identity: outside.clone(),
-        card_accounts: outside.clone(),
+        issuer_accounts: outside.clone(),
         banking: outside.clone(),
         bridge: outside.clone(),
         rates: outside.clone(),
@@ -56,8 +56,8 @@ pub(crate) fn everybody_at(url: &str, token_file: &Path) -> RemoteProviders {
 }
 
 /// Asked over HTTP at one address.
-pub(crate) async fn met(url: &str, token_file: &Path, folder: &Path) -> Providers {
-    let settings = everybody_at(url, token_file);
+pub(crate) async fn connect_over_http(url: &str, token_file: &Path, folder: &Path) -> Providers {
+    let settings = all_providers_at(url, token_file);
     let nobody = folder.join("replaced");
     std::fs::create_dir_all(&nobody).unwrap();
     connect::connect(&settings, in_process(&nobody).0).await.unwrap()
@@ -78,7 +78,7 @@ impl SandboxOverHttp {
         std::fs::create_dir(&world).unwrap();
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let chains = SandboxSettlement::open(&world, DEFAULT_GRANT, clock, &SystemEntropy).unwrap();
-        let shown = chain.shown(chains).await;
+        let shown = chain.serve(chains).await;
         command.arg(folder.path()).args(["--chain-of", &shown]).args(more);
         for delay in [
             "CARD_READY_MS",
@@ -99,10 +99,10 @@ impl SandboxOverHttp {
 
     pub(crate) async fn providers(&self) -> Providers {
         let folder = self.0.folder.path();
-        met(&self.0.url, &folder.join("provider.token"), folder).await
+        connect_over_http(&self.0.url, &folder.join("provider.token"), folder).await
     }
 
-    pub(crate) async fn desked(&self) -> (Providers, ProviderControl) {
+    pub(crate) async fn with_control(&self) -> (Providers, ProviderControl) {
         let (chain, url) = (self.1.clone(), self.0.url.clone());
         (self.providers().await, ProviderControl::Sandbox { chain, url })
     }
@@ -132,9 +132,9 @@ impl PythonStub {
         Some(Self(ServerProcess::start(command, folder)))
     }
 
-    pub(crate) async fn desked(&self) -> (Providers, ProviderControl) {
+    pub(crate) async fn with_control(&self) -> (Providers, ProviderControl) {
         let folder = self.0.folder.path();
-        let providers = met(&self.0.url, &folder.join("provider.token"), folder).await;
+        let providers = connect_over_http(&self.0.url, &folder.join("provider.token"), folder).await;
         let url = self.0.url.clone();
         (providers, ProviderControl::Stub { url })
     }

@@ -7,10 +7,10 @@ use purser_actors::port::{EntryKey, ListCursor, ListPage, ProviderEntry, Provide
 use purser_actors::product::Currency;
 use purser_actors::reconciliation::{EntryAmount, EntryStatus, ReconciliationSource};
 
-use crate::suite::{paid, payout, until};
+use crate::suite::{wait_until_paid, payout, until};
 
 /// All of a list, by pages of this size.
-async fn whole(list: &dyn ProviderList, limit: usize) -> Vec<ProviderEntry> {
+async fn read_all(list: &dyn ProviderList, limit: usize) -> Vec<ProviderEntry> {
     let (mut all, mut at) = (Vec::new(), None);
     loop {
         let ListPage { items, next } = list.entries(at.as_ref(), limit).await.unwrap();
@@ -28,7 +28,7 @@ async fn whole(list: &dyn ProviderList, limit: usize) -> Vec<ProviderEntry> {
     }
 }
 
-fn named(all: &[ProviderEntry], name: &str) -> Vec<ProviderEntry> {
+fn entries_named(all: &[ProviderEntry], name: &str) -> Vec<ProviderEntry> {
     all.iter()
         .filter(|entry| entry.name.as_str() == name)
         .cloned()
@@ -40,13 +40,13 @@ const fn dollars(cents: u64) -> EntryAmount {
 }
 
 fn of(all: &[ProviderEntry], key: u128) -> Vec<ProviderEntry> {
-    named(all, &JobId(key).to_string())
+    entries_named(all, &JobId(key).to_string())
 }
 
 /// What was ordered above is on the lists under its keys, once and as it ended; what was not is not.
 pub(crate) async fn lists(providers: &Providers) {
     let cards = &providers.lists[&ReconciliationSource::Cards];
-    let all = whole(&**cards, 100).await;
+    let all = read_all(&**cards, 100).await;
     for (key, standing, cents) in [
         (1, EntryStatus::Completed, 2_550),
         (2, EntryStatus::Completed, 2_550),
@@ -55,23 +55,23 @@ pub(crate) async fn lists(providers: &Providers) {
         let [entry] = &of(&all, key)[..] else {
             panic!("{key}: {all:?}")
         };
-        assert_eq!((entry.standing, entry.money), (standing, dollars(cents)));
+        assert_eq!((entry.status, entry.amount), (standing, dollars(cents)));
         assert_eq!(
-            cards.entry(&EntryKey::of(JobId(key))).await.unwrap().as_ref(),
+            cards.entry(&EntryKey::for_order(JobId(key))).await.unwrap().as_ref(),
             Some(entry),
             "alone as on the list"
         );
     }
-    let gifts = whole(&*providers.lists[&ReconciliationSource::GiftCards], 100).await;
+    let gifts = read_all(&*providers.lists[&ReconciliationSource::GiftCards], 100).await;
     assert_eq!(of(&gifts, 11).len() + of(&gifts, 12).len(), 2);
-    assert!(gifts.iter().all(|entry| entry.standing == EntryStatus::Completed));
-    holders(providers).await;
+    assert!(gifts.iter().all(|entry| entry.status == EntryStatus::Completed));
+    check_customer_money(providers).await;
     for (source, list) in &providers.lists {
-        assert_eq!(list.entry(&EntryKey::of(JobId(4_711))).await.unwrap(), None);
-        let all = whole(&**list, 100).await;
+        assert_eq!(list.entry(&EntryKey::for_order(JobId(4_711))).await.unwrap(), None);
+        let all = read_all(&**list, 100).await;
         for size in [1, 2] {
             assert_eq!(
-                whole(&**list, size).await,
+                read_all(&**list, size).await,
                 all,
                 "{source:?}: pages of {size} are the same list"
             );
@@ -83,11 +83,11 @@ pub(crate) async fn lists(providers: &Providers) {
         let none = ListCursor::new(none).unwrap();
         assert!(list.entries(Some(&none), 1).await.is_err(), "{source:?}");
     }
-    one_that_changes_comes_again(providers).await;
+    check_changed_entry_is_listed_again(providers).await;
 }
 
 /// What was done above with holders' money is on its lists, by its names and as it ended.
-async fn holders(providers: &Providers) {
+async fn check_customer_money(providers: &Providers) {
     use EntryStatus::{Completed, Declined, Returned};
     let order = |key: u128| JobId(key).to_string();
     for (source, name, standing, money) in [
@@ -155,12 +155,12 @@ async fn holders(providers: &Providers) {
         ),
     ] {
         let list = &providers.lists[&source];
-        let listed = named(&whole(&**list, 100).await, &name);
+        let listed = entries_named(&read_all(&**list, 100).await, &name);
         assert!(!listed.is_empty(), "{source:?}: {name}");
         let expected = (standing, money, None);
         for entry in &listed {
             assert_eq!(
-                (entry.standing, entry.money, entry.returns),
+                (entry.status, entry.amount, entry.returned_transfer),
                 expected,
                 "{source:?}: {name}"
             );
@@ -172,34 +172,34 @@ async fn holders(providers: &Providers) {
             "{source:?}: {name}"
         );
     }
-    let crossings = whole(&*providers.lists[&ReconciliationSource::Bridge], 100).await;
+    let crossings = read_all(&*providers.lists[&ReconciliationSource::Bridge], 100).await;
     let arrives = EntryAmount::Usdc(Usdc::from_cents(Cents::new(2_500)).unwrap());
     assert!(!crossings.is_empty());
     for crossing in &crossings {
-        assert_eq!((crossing.standing, crossing.money), (Completed, arrives));
+        assert_eq!((crossing.status, crossing.amount), (Completed, arrives));
     }
 }
 
 /// A payout is listed when it is ordered, and again, behind that, when it is paid.
-async fn one_that_changes_comes_again(providers: &Providers) {
+async fn check_changed_entry_is_listed_again(providers: &Providers) {
     let list = &providers.lists[&ReconciliationSource::Payouts];
     let mut at = None;
     while let Some(next) = list.entries(at.as_ref(), 1_000).await.unwrap().next {
         at = Some(next);
     }
     let order = payout(24, 1_200);
-    providers.rails.send(order.clone()).await.unwrap();
+    providers.payouts.send(order.clone()).await.unwrap();
     let first = until("it is listed", async || {
         let page = list.entries(at.as_ref(), 10).await.unwrap();
         page.next.map(|next| (page.items, next))
     })
     .await;
     let expected = (
-        EntryKey::of(order.key),
+        EntryKey::for_order(order.key),
         EntryAmount::Cents(order.amount, order.currency),
     );
-    assert_eq!((first.0[0].name.clone(), first.0[0].money), expected);
-    paid(providers, &order).await;
+    assert_eq!((first.0[0].name.clone(), first.0[0].amount), expected);
+    wait_until_paid(providers, &order).await;
     let again = until("it comes again", async || {
         let all = list.entries(at.as_ref(), 10).await.unwrap().items;
         let all = of(&all, 24);
@@ -207,10 +207,10 @@ async fn one_that_changes_comes_again(providers: &Providers) {
     })
     .await;
     assert!(
-        again.iter().all(|entry| entry.standing == EntryStatus::Completed),
+        again.iter().all(|entry| entry.status == EntryStatus::Completed),
         "{again:?}"
     );
-    let entry = list.entry(&EntryKey::of(order.key)).await.unwrap().unwrap();
-    assert_eq!(entry.standing, EntryStatus::Completed);
+    let entry = list.entry(&EntryKey::for_order(order.key)).await.unwrap().unwrap();
+    assert_eq!(entry.status, EntryStatus::Completed);
     assert_eq!(again.last(), Some(&entry));
 }

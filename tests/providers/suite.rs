@@ -23,16 +23,16 @@ use rust_decimal::Decimal;
 use super::control::ProviderControl;
 use super::{balances, bridge};
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
-pub(crate) async fn every_rule((providers, desk): &(Providers, ProviderControl)) {
+pub(crate) async fn check_all_rules((providers, desk): &(Providers, ProviderControl)) {
     cards(providers).await;
     gift_cards(providers).await;
     payouts(providers).await;
-    people(providers).await;
-    tables(providers).await;
-    balances::every_rule(providers, desk).await;
-    bridge::every_rule(providers).await;
+    check_identity(providers).await;
+    reference_data(providers).await;
+    balances::check_all_rules(providers, desk).await;
+    bridge::check_all_rules(providers).await;
     crate::reconciliation::lists(providers).await;
 }
 
@@ -43,7 +43,7 @@ pub(crate) async fn until<T>(what: &str, mut ask: impl AsyncFnMut() -> Option<T>
         if let Some(answer) = ask().await {
             return answer;
         }
-        assert!(begun.elapsed() < PATIENCE, "no end: {what}");
+        assert!(begun.elapsed() < TIMEOUT, "no end: {what}");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
@@ -85,7 +85,7 @@ async fn cards(providers: &Providers) {
     let cvv = issuer.cvv(&card.issuer_ref).await.unwrap();
     assert!(matches!(cvv.expose_secret().len(), 3 | 4));
     assert_eq!(issuer.available_balance(&card.issuer_ref).await.unwrap(), order.amount);
-    let stands = issuer.standing(&card.issuer_ref).await.unwrap();
+    let stands = issuer.card_snapshot(&card.issuer_ref).await.unwrap();
     assert_eq!(
         (stands.activity.available, stands.activity.transactions.len()),
         (order.amount, 0)
@@ -94,14 +94,14 @@ async fn cards(providers: &Providers) {
         (stands.sequence, stands.state, stands.released),
         (0, CardState::Open, Cents::ZERO)
     );
-    steered(providers, &order, &card.issuer_ref).await;
+    check_card_actions(providers, &order, &card.issuer_ref).await;
     for nobody in ["nobody", "../cards", "a/b?c=d"] {
         assert_eq!(
             issuer.cvv(nobody).await.unwrap_err().kind,
             ErrorKind::Permanent,
             "{nobody}"
         );
-        assert_eq!(issuer.standing(nobody).await.unwrap_err().kind, ErrorKind::Permanent);
+        assert_eq!(issuer.card_snapshot(nobody).await.unwrap_err().kind, ErrorKind::Permanent);
     }
     for _ in 0..2 {
         let declined = issuer.issue(&card_order(3, 666)).await.unwrap();
@@ -112,13 +112,13 @@ async fn cards(providers: &Providers) {
 
 /// What the holder wants of a prepaid card: each wish carried out once under its key, what was left given back when it is closed,
 /// all of it told in its order.
-async fn steered(providers: &Providers, order: &IssueCardRequest, issuer_ref: &str) {
+async fn check_card_actions(providers: &Providers, order: &IssueCardRequest, issuer_ref: &str) {
     let issuer = &providers.issuer;
     let wish = |key, wish| CardActionRequest {
         key: JobId(key),
         card: order.card,
         issuer_ref: issuer_ref.to_owned(),
-        wish,
+        action: wish,
     };
     let mut last = 0;
     for (key, wanted, state) in [
@@ -130,12 +130,12 @@ async fn steered(providers: &Providers, order: &IssueCardRequest, issuer_ref: &s
         (63, CardAction::Close, CardState::Closed),
         (64, CardAction::Resume, CardState::Closed),
     ] {
-        let standing = issuer.steer(&wish(key, wanted)).await.unwrap();
+        let standing = issuer.apply_action(&wish(key, wanted)).await.unwrap();
         assert_eq!(standing.state, state, "{key} {wanted:?}");
         assert!(standing.sequence >= last, "{key}");
         last = standing.sequence;
     }
-    let closed = issuer.standing(issuer_ref).await.unwrap();
+    let closed = issuer.card_snapshot(issuer_ref).await.unwrap();
     assert_eq!(
         (closed.released, closed.activity.available),
         (order.amount, Cents::ZERO)
@@ -144,13 +144,13 @@ async fn steered(providers: &Providers, order: &IssueCardRequest, issuer_ref: &s
         issuer_ref: "nobody".into(),
         ..wish(65, CardAction::Pause)
     };
-    assert_eq!(issuer.steer(&nobodys).await.unwrap_err().kind, ErrorKind::Permanent);
-    let told = issuer.told(0, 1_000).await.unwrap();
-    assert!(told.windows(2).all(|pair| pair[0].number < pair[1].number));
+    assert_eq!(issuer.apply_action(&nobodys).await.unwrap_err().kind, ErrorKind::Permanent);
+    let told = issuer.events_after(0, 1_000).await.unwrap();
+    assert!(told.windows(2).all(|pair| pair[0].position < pair[1].position));
     let newest = told.iter().rfind(|word| word.card == order.card).unwrap();
-    assert_eq!(newest.standing, closed);
-    assert_eq!(issuer.told(told[0].number, 1_000).await.unwrap(), told[1..]);
-    assert!(issuer.told(told.last().unwrap().number, 10).await.unwrap().is_empty());
+    assert_eq!(newest.snapshot, closed);
+    assert_eq!(issuer.events_after(told[0].position, 1_000).await.unwrap(), told[1..]);
+    assert!(issuer.events_after(told.last().unwrap().position, 10).await.unwrap().is_empty());
 }
 
 async fn gift_cards(providers: &Providers) {
@@ -170,7 +170,7 @@ async fn gift_cards(providers: &Providers) {
     let product = all.products.iter().find(|product| product.in_stock).unwrap();
     let found = catalog.product(&product.product_id).await.unwrap().unwrap();
     assert_eq!(found, *product, "a product is the same in a list and alone");
-    let country = match &product.reach {
+    let country = match &product.redeemability {
         purser::provider::gift_cards::Redeemability::Worldwide => "US".to_owned(),
         purser::provider::gift_cards::Redeemability::Countries(countries) => countries[0].clone(),
     };
@@ -242,10 +242,10 @@ pub(crate) fn payout(key: u128, cents: u64) -> PlainPayout {
     }
 }
 
-pub(crate) async fn paid(providers: &Providers, order: &PlainPayout) -> PayoutStatusUpdate {
+pub(crate) async fn wait_until_paid(providers: &Providers, order: &PlainPayout) -> PayoutStatusUpdate {
     until("a payout", async || {
-        let report = providers.rails.send(order.clone()).await.unwrap();
-        match report.state {
+        let report = providers.payouts.send(order.clone()).await.unwrap();
+        match report.status {
             PayoutRailStatus::InProcess { .. } => None,
             PayoutRailStatus::Complete { .. } => Some(report),
             state => panic!("{state:?}"),
@@ -255,10 +255,10 @@ pub(crate) async fn paid(providers: &Providers, order: &PlainPayout) -> PayoutSt
 }
 
 async fn payouts(providers: &Providers) {
-    let rails = &providers.rails;
+    let rails = &providers.payouts;
     let order = payout(21, 4_200);
-    let report = paid(providers, &order).await;
-    assert_eq!(paid(providers, &order).await, report, "one key pays once");
+    let report = wait_until_paid(providers, &order).await;
+    assert_eq!(wait_until_paid(providers, &order).await, report, "one key pays once");
     let other = PlainPayout {
         amount: Cents::new(4_201),
         ..order.clone()
@@ -276,7 +276,7 @@ async fn payouts(providers: &Providers) {
         to: PlainPayee::Card(card.clone()),
         ..payout(22, 2_500)
     };
-    paid(providers, &to_card).await;
+    wait_until_paid(providers, &to_card).await;
     let to_bank = PlainPayout {
         line: ProductLine::BankPayment,
         to: PlainPayee::Bank {
@@ -286,25 +286,25 @@ async fn payouts(providers: &Providers) {
         },
         ..payout(23, 9_900)
     };
-    paid(providers, &to_bank).await;
+    wait_until_paid(providers, &to_bank).await;
     // What was told is told again, in order, from wherever one asks.
     let told = rails.events_after(0, 1_000).await.unwrap();
-    assert!(told.windows(2).all(|pair| pair[0].number < pair[1].number));
+    assert!(told.windows(2).all(|pair| pair[0].position < pair[1].position));
     for order in [&order, &to_card, &to_bank] {
         let words = told.iter().filter(|word| word.payout == order.payout);
-        let words: Vec<_> = words.map(|word| (word.report.sequence, &word.report.state)).collect();
+        let words: Vec<_> = words.map(|word| (word.update.sequence, &word.update.status)).collect();
         assert!(words.windows(2).all(|pair| pair[0].0 < pair[1].0), "{words:?}");
         assert!(
             matches!(words.last(), Some((_, PayoutRailStatus::Complete { .. }))),
             "{words:?}"
         );
     }
-    let rest = rails.events_after(told[0].number, 1_000).await.unwrap();
+    let rest = rails.events_after(told[0].position, 1_000).await.unwrap();
     assert_eq!(rest, told[1..]);
     assert_eq!(rails.events_after(0, 1).await.unwrap(), told[..1]);
     assert!(
         rails
-            .events_after(told.last().unwrap().number, 10)
+            .events_after(told.last().unwrap().position, 10)
             .await
             .unwrap()
             .is_empty()
@@ -322,7 +322,7 @@ async fn payouts(providers: &Providers) {
     assert_eq!(rails.card_country(&foreign).await.unwrap(), None);
 }
 
-async fn people(providers: &Providers) {
+async fn check_identity(providers: &Providers) {
     let (ada, bob) = (Wallet::Evm([0xA1; 20]), Wallet::Solana([0xB2; 32]));
     let check = |key, wallet| IdentityCheckRequest {
         key: JobId(key),
@@ -361,7 +361,7 @@ async fn people(providers: &Providers) {
     assert!(!providers.deposits.is_credited(&deposit).await.unwrap());
 }
 
-async fn tables(providers: &Providers) {
+async fn reference_data(providers: &Providers) {
     let table = providers.rates.current().await.unwrap();
     assert_eq!(table.usd_per_unit["USD"], Decimal::ONE);
     assert!(table.usd_per_unit.values().all(|rate| *rate > Decimal::ZERO));

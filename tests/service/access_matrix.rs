@@ -5,8 +5,8 @@ use purser::http::callable::FUNCTION_NAMES;
 use serde_json::json;
 
 use super::agent::{Agent, required};
-use super::cases_replay::landed;
-use super::full_account::Person;
+use super::replay::transfer_count;
+use super::full_account::FullAccount;
 use super::http::{Response, ServiceClient, send};
 
 /// A status and the code that goes with it; no code with what is no refusal.
@@ -23,15 +23,15 @@ pub(crate) struct MatrixCall {
     /// The other parameters.
     with: &'static [(&'static str, &'static str)],
     /// Whether it costs something.
-    pub(crate) paid: bool,
+    pub(crate) is_paid: bool,
     /// What its owner is told, when the test comes to its end.
-    pub(crate) own: u16,
+    pub(crate) owner_status: u16,
     /// What another wallet is told.
-    pub(crate) another: StatusAndCode,
+    pub(crate) other_wallet: StatusAndCode,
     /// What anybody is told of an id that nothing has.
-    pub(crate) unknown: StatusAndCode,
+    pub(crate) unknown_id: StatusAndCode,
     /// What is told without a token.
-    pub(crate) nobody: StatusAndCode,
+    pub(crate) without_token: StatusAndCode,
 }
 
 const NO_TOKEN: StatusAndCode = (401, "token_missing");
@@ -63,11 +63,11 @@ const fn reads(
         by,
         of,
         with: &[],
-        paid: false,
-        own: 200,
-        another,
-        unknown,
-        nobody: NO_TOKEN,
+        is_paid: false,
+        owner_status: 200,
+        other_wallet: another,
+        unknown_id: unknown,
+        without_token: NO_TOKEN,
     }
 }
 
@@ -109,14 +109,14 @@ const fn buys(
 ) -> MatrixCall {
     MatrixCall {
         with,
-        paid: true,
-        nobody: (402, "payment_required"),
+        is_paid: true,
+        without_token: (402, "payment_required"),
         ..reads(route, by, of, (refused, refused))
     }
 }
 
 /// The matrix. `every_route_that_takes_an_id_is_in_the_matrix` holds it complete.
-pub(crate) const ASKS: &[MatrixCall] = &[
+pub(crate) const MATRIX: &[MatrixCall] = &[
     reads("/get-card-data", "card_id", "card", CARD),
     reads("/get-card-data", "card_id", "gift_card", CARD),
     reads("/get-card-data", "card_id", "intl_order", CARD),
@@ -131,7 +131,7 @@ pub(crate) const ASKS: &[MatrixCall] = &[
     reads("/get-card-data", "card_id", "reloadable", CARD),
     lists("/get-card-data", "reloadable", &[("card_type", "Reloadable")], CARD),
     MatrixCall {
-        nobody: OK,
+        without_token: OK,
         ..reads(
             "/get-payment",
             "payment_id",
@@ -154,17 +154,17 @@ pub(crate) const ASKS: &[MatrixCall] = &[
     ),
     MatrixCall {
         method: "POST",
-        own: 202,
+        owner_status: 202,
         ..reads("/pause-card", "card_id", "reloadable", CARD)
     },
     MatrixCall {
         method: "POST",
-        own: 202,
+        owner_status: 202,
         ..reads("/resume-card", "card_id", "reloadable_paused", CARD)
     },
     MatrixCall {
         method: "POST",
-        own: 202,
+        owner_status: 202,
         ..reads("/close-card", "card_id", "reloadable_open", CARD)
     },
     MatrixCall {
@@ -180,7 +180,7 @@ pub(crate) const ASKS: &[MatrixCall] = &[
     reads("/webhook-deliveries", "delivery_id", "delivery", DELIVERY),
     lists("/webhook-deliveries", "delivery", &[], DELIVERY),
     MatrixCall {
-        own: 202,
+        owner_status: 202,
         ..calls(
             "/redeliver-webhook",
             "webhook_id",
@@ -190,7 +190,7 @@ pub(crate) const ASKS: &[MatrixCall] = &[
         )
     },
     MatrixCall {
-        own: 202,
+        owner_status: 202,
         ..calls("/redeliver-webhook", "delivery_id", "delivery", &[], DELIVERY)
     },
     calls("/delete-webhook", "webhook_id", "webhook_gone", &[], WEBHOOK),
@@ -279,7 +279,7 @@ pub(crate) const ASKS: &[MatrixCall] = &[
     ),
     calls("/revokeAgentApiKey", "apiKeyId", "api_key", &[], API_KEY),
     MatrixCall {
-        own: 409,
+        owner_status: 409,
         ..calls(
             "/createBankingTransfer",
             "accountId",
@@ -289,7 +289,7 @@ pub(crate) const ASKS: &[MatrixCall] = &[
         )
     },
     MatrixCall {
-        own: 409,
+        owner_status: 409,
         ..calls(
             "/sendBankingPayout",
             "destinationId",
@@ -344,8 +344,8 @@ impl MatrixCall {
     }
 
     /// Whether an operation is this row's, and cannot be asked without naming something.
-    pub(crate) fn must_name(&self, method: &str, route: &str) -> bool {
-        (self.method, self.route) == (method, route) && (self.method != "GET" || self.nobody == OK)
+    pub(crate) fn requires_id(&self, method: &str, route: &str) -> bool {
+        (self.method, self.route) == (method, route) && (self.method != "GET" || self.without_token == OK)
     }
 
     fn target(&self, id: &str) -> String {
@@ -358,12 +358,12 @@ impl MatrixCall {
     }
 
     /// Asks as somebody, who pays what it costs; without anybody, nobody asks and nobody pays.
-    pub(crate) async fn of(&self, site: &ServiceClient<'_>, who: Option<&Person>, id: &str) -> Response {
+    pub(crate) async fn of(&self, site: &ServiceClient<'_>, who: Option<&FullAccount>, id: &str) -> Response {
         let request = self.request(site, id);
         let Some(who) = who else {
             return send(request).await.unwrap();
         };
-        if !self.paid {
+        if !self.is_paid {
             return send(request.bearer_auth(&who.token)).await.unwrap();
         }
         let challenge = send(request).await.unwrap();
@@ -371,7 +371,7 @@ impl MatrixCall {
         let payment = who.agent.sign(&required(&challenge));
         let answer = Agent::pay(site, &self.target(id), &payment).await;
         assert_eq!(
-            landed(site, &payment).await == 0,
+            transfer_count(site, &payment).await == 0,
             answer.status != 200,
             "{}",
             answer.text

@@ -10,18 +10,18 @@ use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
 
 use super::agent::Agent;
-use super::cases_admin::admin;
-use super::cases_api_keys::listening;
-use super::cases_cards::comes_to;
+use super::admin::admin;
+use super::api_keys::listening;
+use super::cards::wait_for_card_status;
 use super::host::{Host, Service};
 use super::http::{ServiceClient, client, send, until};
 use super::mpp;
-use super::owner::{Owner, kyc_comes_to};
+use super::owner::{Owner, wait_for_kyc_status};
 use super::remote_provider::Provider;
 
 const CARD: &str = "/get-card?amount=5";
 
-fn steer(host: &Host, service: &Service, line: &str) -> Value {
+fn sandbox_command(host: &Host, service: &Service, line: &str) -> Value {
     let words: Vec<&str> = ["sandbox", "--service", &service.url]
         .into_iter()
         .chain(line.split(' '))
@@ -40,11 +40,11 @@ async fn time_goes_forward_and_what_is_due_becomes_due() {
     let agent = Agent::new(Network::Base);
     let bought = agent.buy(&site, CARD).await;
     let old = bought.body["auth"]["id_token"].as_str().unwrap();
-    comes_to(&site, old, bought.card(), "ready").await;
-    assert_eq!(steer(&host, &service, "time")["ahead_seconds"], 0);
+    wait_for_card_status(&site, old, bought.card(), "ready").await;
+    assert_eq!(sandbox_command(&host, &service, "time")["ahead_seconds"], 0);
     let mut stream = listening(&site, old).await;
     let years = 7 * 366 * 86_400;
-    let moved = steer(&host, &service, "advance 2562d");
+    let moved = sandbox_command(&host, &service, "advance 2562d");
     assert_eq!(moved["ahead_seconds"], json!(years), "{moved}");
     assert_eq!(site.get_as(old, "/get-account-balance").await.code(), "token_expired");
     let closed = loop {
@@ -54,12 +54,12 @@ async fn time_goes_forward_and_what_is_due_becomes_due() {
     };
     assert_eq!(closed, 4001);
     let token = agent.token(&site).await;
-    comes_to(&site, &token, bought.card(), "expired").await;
-    site.hears(&token, &["card.expired ready"]).await;
+    wait_for_card_status(&site, &token, bought.card(), "expired").await;
+    site.wait_for_events(&token, &["card.expired ready"]).await;
     for network in Network::ALL {
         let bought = Agent::new(network).buy(&site, CARD).await;
         let token = bought.body["auth"]["id_token"].as_str().unwrap();
-        comes_to(&site, token, bought.card(), "ready").await;
+        wait_for_card_status(&site, token, bought.card(), "ready").await;
     }
     let challenged = site.get(CARD, &[]).await;
     let (first, second) = (Agent::new(Network::Base), Agent::new(Network::Base));
@@ -81,12 +81,12 @@ async fn time_goes_forward_and_what_is_due_becomes_due() {
     drop(site);
     service.kill();
     let service = host.start();
-    assert_eq!(steer(&host, &service, "time")["ahead_seconds"], json!(years));
+    assert_eq!(sandbox_command(&host, &service, "time")["ahead_seconds"], json!(years));
     let site = ServiceClient::of(&service);
     assert_eq!(site.get_as(&token, "/get-account-balance").await.status, 200);
     drop(site);
     service.stop();
-    host.assert_books();
+    host.assert_verified();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -94,9 +94,9 @@ async fn time_is_not_moved_for_a_provider_elsewhere() {
     // Aim: with a provider in another process, which has a clock of its own, the desk refuses and nothing moves; and nobody who
     // has reached a daily cap is told to move it.
     let host = Host::new().with("PURSER_CAPS__CARDS_PER_DAY", "1");
-    let secret = host.beside("merchants.token");
+    let secret = host.sibling_path("merchants.token");
     std::fs::write(&secret, "a-secret-of-at-least-32-characters-000").unwrap();
-    let settings = host.beside("more.toml");
+    let settings = host.sibling_path("more.toml");
     let path = secret.to_str().unwrap();
     let merchants = format!("[providers.merchants]\nurl = \"http://127.0.0.1:9\"\ntoken_file = \"{path}\"\n");
     std::fs::write(&settings, merchants).unwrap();
@@ -105,7 +105,7 @@ async fn time_is_not_moved_for_a_provider_elsewhere() {
     let refused = site.post("/sandbox/time", &json!({"advance_seconds": 60})).await;
     assert_eq!((refused.status, refused.code()), (409, "time_not_ours"));
     assert_eq!(site.get("/sandbox/time", &[]).await.body["ahead_seconds"], 0);
-    let hint = capped(&site, &Agent::new(Network::Base)).await;
+    let hint = with_caps(&site, &Agent::new(Network::Base)).await;
     assert!(hint.contains("midnight") && !hint.contains("advance"), "{hint}");
 }
 
@@ -146,11 +146,11 @@ async fn what_steers_a_provider_elsewhere_is_refused() {
     assert!(said.contains("provider_elsewhere"), "{said}");
     let there = ["sandbox", "--service", &provider.url, "fault", "bank", "clear"];
     admin(&host, &service, &there, "").unwrap();
-    steer(&host, &service, "fault chain clear");
+    sandbox_command(&host, &service, "fault chain clear");
 }
 
 /// The hint of the refusal of a day's second card, where one is all that may be bought.
-async fn capped(site: &ServiceClient<'_>, agent: &Agent) -> String {
+async fn with_caps(site: &ServiceClient<'_>, agent: &Agent) -> String {
     agent.buy(site, CARD).await;
     let payment = agent.payment(site, CARD).await;
     let refused = Agent::pay(site, CARD, &payment).await;
@@ -170,9 +170,9 @@ async fn whoever_reaches_a_cap_is_told_how_to_go_on() {
     let service = host.start();
     let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
-    let hint = capped(&site, &agent).await;
+    let hint = with_caps(&site, &agent).await;
     let command = hint.split('`').nth(1).unwrap();
-    steer(&host, &service, command.strip_prefix("purser admin sandbox ").unwrap());
+    sandbox_command(&host, &service, command.strip_prefix("purser admin sandbox ").unwrap());
     let payment = agent.payment(&site, CARD).await;
     let bought = Agent::pay(&site, CARD, &payment).await;
     assert_eq!(bought.status, 200, "{}", bought.text);
@@ -187,17 +187,17 @@ async fn an_operator_declines_a_card_and_decides_a_check() {
     let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Solana);
     let token = agent.token(&site).await;
-    steer(&host, &service, "fault issuer decline");
+    sandbox_command(&host, &service, "fault issuer decline");
     let declined = agent.buy(&site, CARD).await;
-    comes_to(&site, &token, declined.card(), "failed").await;
-    site.hears(&token, &["card.failed pending"]).await;
+    wait_for_card_status(&site, &token, declined.card(), "failed").await;
+    site.wait_for_events(&token, &["card.failed pending"]).await;
     until("the credit", async || {
         let balance = site.get_as(&token, "/get-account-balance").await;
         (balance.body["balance"].as_f64() > Some(4.9)).then_some(())
     })
     .await;
     let made = agent.buy(&site, CARD).await;
-    comes_to(&site, &token, made.card(), "ready").await;
+    wait_for_card_status(&site, &token, made.card(), "ready").await;
 
     let wallet = agent.address();
     let line = ["sandbox", "--service", &service.url, "identity", &wallet, "passed"];
@@ -216,12 +216,12 @@ async fn an_operator_declines_a_card_and_decides_a_check() {
                 .then_some(())
         })
         .await;
-        let decided = steer(&host, &service, &format!("identity {wallet} {result}"));
+        let decided = sandbox_command(&host, &service, &format!("identity {wallet} {result}"));
         assert_eq!(
             (&decided["wallet"], &decided["decided"]),
             (&json!(wallet), &json!(true))
         );
-        kyc_comes_to(&site, &token, status).await;
+        wait_for_kyc_status(&site, &token, status).await;
         assert!(
             admin(&host, &service, &line, "")
                 .unwrap_err()
@@ -261,12 +261,12 @@ async fn the_desk_is_asked_over_http_as_by_the_command_line() {
         "{}",
         decided.text
     );
-    kyc_comes_to(&site, &token, "verified").await;
+    wait_for_kyc_status(&site, &token, "verified").await;
     let other = Agent::new(Network::Solana);
     let begins = json!({"wallet": other.address(), "passed": true, "begin": true});
     let decided = site.post("/sandbox/identity-result", &begins).await;
     assert_eq!(decided.status, 200, "{}", decided.text);
-    kyc_comes_to(&site, &other.token(&site).await, "verified").await;
+    wait_for_kyc_status(&site, &other.token(&site).await, "verified").await;
     let again = site.post("/sandbox/identity-result", &begins).await;
     assert_eq!(
         (again.status, again.code()),

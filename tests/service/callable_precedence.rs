@@ -4,7 +4,7 @@ use purser_actors::id::Network;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
-use super::cases_withdraw::withdraw;
+use super::withdraw::withdraw;
 use super::http::ServiceClient;
 use super::precedence_table::{PrecedenceTable, snapshot};
 use super::request::Request;
@@ -13,13 +13,13 @@ const WHY: &str = "Please write to us.";
 
 /// What a function takes beside its data.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum AccessRule {
     /// It only reads.
     Reads,
     /// An `Idempotency-Key`.
     Keyed,
     /// A key, and no token that a payment brought about.
-    Spends,
+    SpendRights,
 }
 
 /// Who calls: with a token of their own, and with one that a payment brought about.
@@ -27,7 +27,7 @@ pub(crate) struct Caller<'a> {
     pub(crate) site: &'a ServiceClient<'a>,
     pub(crate) agent: Agent,
     pub(crate) token: String,
-    born: String,
+    payment_token: String,
     other: String,
 }
 
@@ -39,7 +39,7 @@ impl<'a> Caller<'a> {
         Self {
             site,
             token: agent.token(site).await,
-            born: bought.body["auth"]["id_token"].as_str().unwrap().to_owned(),
+            payment_token: bought.body["auth"]["id_token"].as_str().unwrap().to_owned(),
             other: other.address(),
             agent,
         }
@@ -54,32 +54,32 @@ impl<'a> Caller<'a> {
     pub(crate) async fn check_precedence(
         &self,
         path: &'static str,
-        way: Way,
+        way: AccessRule,
         wrong: &[Value],
         good: &Value,
     ) -> PrecedenceCheck<'a> {
         let name = snake(&path[1..]);
         let mut climb = PrecedenceCheck {
             site: self.site,
-            ask: Request::new("POST", path),
-            ladder: PrecedenceTable::of(&format!("POST {path}"), &name),
+            request: Request::new("POST", path),
+            table: PrecedenceTable::of(&format!("POST {path}"), &name),
             name,
         };
-        if way != Way::Reads {
+        if way != AccessRule::Reads {
             // The key stands for something else already.
             let other = withdraw(self.site, &self.token, Some(path), &json!({"amount": 9000})).await;
             assert_eq!(other.status, 409, "{}", other.text);
-            climb.ask.header("idempotency-key", &"k".repeat(256));
+            climb.request.header("idempotency-key", &"k".repeat(256));
         }
         self.site.freeze(&self.agent.address(), Some(WHY)).await;
-        climb.ask.body(&json!({"data": wrong[0]}));
-        climb.meets().await;
+        climb.request.body(&json!({"data": wrong[0]}));
+        climb.assert_next().await;
         climb
-            .ask
-            .bearer(if way == Way::Spends { &self.born } else { &self.token });
-        if way != Way::Reads {
-            climb.meets().await;
-            climb.ask.header("idempotency-key", path);
+            .request
+            .bearer(if way == AccessRule::SpendRights { &self.payment_token } else { &self.token });
+        if way != AccessRule::Reads {
+            climb.assert_next().await;
+            climb.request.header("idempotency-key", path);
         }
         for data in wrong {
             climb.data(data).await;
@@ -87,15 +87,15 @@ impl<'a> Caller<'a> {
         climb.data(&with(good, "userId", json!(self.other))).await;
         climb.data(&with(good, "userId", json!(self.agent.address()))).await;
         self.site.freeze(&self.agent.address(), None).await;
-        if way == Way::Spends {
+        if way == AccessRule::SpendRights {
             // What the token may do is asked before what the key stood for here; a key of another route is refused first of all.
             climb.key("0");
-            climb.meets().await;
-            climb.ask.bearer(&self.token);
-            climb.ask.header("idempotency-key", path);
+            climb.assert_next().await;
+            climb.request.bearer(&self.token);
+            climb.request.header("idempotency-key", path);
         }
-        if way != Way::Reads {
-            climb.meets().await;
+        if way != AccessRule::Reads {
+            climb.assert_next().await;
             climb.key("1");
         }
         climb
@@ -105,42 +105,42 @@ impl<'a> Caller<'a> {
 /// One table on the way down.
 pub(crate) struct PrecedenceCheck<'a> {
     site: &'a ServiceClient<'a>,
-    ask: Request,
-    ladder: PrecedenceTable,
+    request: Request,
+    table: PrecedenceTable,
     name: String,
 }
 
 impl PrecedenceCheck<'_> {
     /// The answer must be that of the next row.
-    pub(crate) async fn meets(&mut self) {
-        self.ladder.meets(&self.ask.send(self.site).await);
+    pub(crate) async fn assert_next(&mut self) {
+        self.table.meets(&self.request.send(self.site).await);
     }
 
     /// So it must be for this.
     pub(crate) async fn data(&mut self, data: &Value) {
-        self.ask.body(&json!({ "data": data }));
-        self.meets().await;
+        self.request.body(&json!({ "data": data }));
+        self.assert_next().await;
     }
 
     /// Another key from here on.
     pub(crate) fn key(&mut self, key: &str) {
         let key = format!("{}-{key}", self.name);
-        self.ask.header("idempotency-key", &key);
+        self.request.header("idempotency-key", &key);
     }
 
     /// The same again under the same key is the same answer.
-    pub(crate) async fn again(&self) {
-        let answer = self.ask.answer(self.site).await;
+    pub(crate) async fn assert_replayed(&self) {
+        let answer = self.request.send_and_check(self.site).await;
         assert_eq!(answer.header("idempotency-replayed"), Some("true"), "{}", answer.text);
         snapshot(
             &format!("{}.{}-again", self.name, answer.status),
-            &super::request::seen(&answer),
+            &super::request::recorded(&answer),
         );
     }
 
     /// Nothing of the table is left.
-    pub(crate) fn ends(self) {
-        self.ladder.ends();
+    pub(crate) fn assert_complete(self) {
+        self.table.ends();
     }
 }
 

@@ -18,7 +18,7 @@ async fn refresh(site: &ServiceClient<'_>, token: &str, key: Option<&str>, card:
     send(request.body(json!({"card_id": card}).to_string())).await.unwrap()
 }
 
-async fn once(site: &ServiceClient<'_>, token: &str, card: &str, holds: impl Fn(&Value) -> bool) -> Value {
+async fn wait_for_card(site: &ServiceClient<'_>, token: &str, card: &str, holds: impl Fn(&Value) -> bool) -> Value {
     let path = format!("/get-card-data?card_id={card}");
     until("the card", async || {
         let seen = site.get_as(token, &path).await.body;
@@ -44,7 +44,7 @@ async fn a_refresh_tells_what_was_spent_and_its_budget_survives_a_restart() {
         let agent = Agent::new(Network::Base);
         let bought = agent.buy(&site, "/get-card?amount=20").await;
         let (token, card) = (agent.token(&site).await, bought.card().to_owned());
-        let ready = once(&site, &token, &card, |seen| seen["status"] == "ready").await;
+        let ready = wait_for_card(&site, &token, &card, |seen| seen["status"] == "ready").await;
         assert_eq!(
             (&ready["transactions"], &ready["refreshing"]),
             (&json!([]), &json!(false))
@@ -61,14 +61,14 @@ async fn a_refresh_tells_what_was_spent_and_its_budget_survives_a_restart() {
             asked.text
         );
         let three = |seen: &Value| seen["transactions"].as_array().unwrap().len() == 3 && seen["refreshing"] == false;
-        let told = once(&site, &token, &card, three).await;
+        let told = wait_for_card(&site, &token, &card, three).await;
         let spent = &told["transactions"][1];
         assert_eq!(
             (&spent["merchant"], &spent["usd_amount"]),
             (&json!("<b>Fern & Hill</b>"), &json!(12.34))
         );
         assert_eq!(told["card_details"]["available_balance"], json!(7.66));
-        site.hears(&token, &["card.refresh_requested", "card.refreshed"]).await;
+        site.wait_for_events(&token, &["card.refresh_requested", "card.refreshed"]).await;
         let again = refresh(&site, &token, Some("news"), &card).await;
         assert_eq!(
             (again.status, again.header("idempotency-replayed")),
@@ -94,14 +94,14 @@ async fn an_issuer_is_asked_for_a_cards_news_once_at_a_time() {
     let agent = Agent::new(Network::Base);
     let card = agent.buy(&site, "/get-card?amount=5").await.card().to_owned();
     let token = agent.token(&site).await;
-    once(&site, &token, &card, |seen| seen["status"] == "ready").await;
+    wait_for_card(&site, &token, &card, |seen| seen["status"] == "ready").await;
     site.issuer_fault(json!({"fault": "unreachable", "times": 0})).await;
     assert_eq!(refresh(&site, &token, None, &card).await.status, 200);
     let again = refresh(&site, &token, None, &card).await;
     assert_eq!((again.status, again.code()), (409, "refresh_pending"), "{}", again.text);
     site.issuer_fault(json!({"fault": "clear"})).await;
-    site.hears(&token, &["card.refreshed"]).await;
-    once(&site, &token, &card, |seen| seen["refreshing"] == false).await;
+    site.wait_for_events(&token, &["card.refreshed"]).await;
+    wait_for_card(&site, &token, &card, |seen| seen["refreshing"] == false).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -113,7 +113,7 @@ async fn a_card_that_is_not_ready_has_no_news() {
     let agent = Agent::new(Network::Base);
     let refused = agent.buy(&site, "/get-card?amount=6.66").await.card().to_owned();
     let token = agent.token(&site).await;
-    once(&site, &token, &refused, |seen| seen["status"] == "failed").await;
+    wait_for_card(&site, &token, &refused, |seen| seen["status"] == "failed").await;
     let told = refresh(&site, &token, None, &refused).await;
     assert_eq!((told.status, told.code()), (409, "card_not_ready"), "{}", told.text);
     let gift = "/order-gift-card?product_id=gift_fernhill_grocers_gb&country=GB&amount=10";
@@ -132,8 +132,8 @@ async fn a_refresh_is_refused_for_the_first_rule_that_it_breaks() {
     let token = agent.token(&site).await;
     let failed = agent.buy(&site, "/get-card?amount=6.66").await.card().to_owned();
     let own = agent.buy(&site, "/get-card?amount=5").await.card().to_owned();
-    once(&site, &token, &failed, |seen| seen["status"] == "failed").await;
-    once(&site, &token, &own, |seen| seen["status"] == "ready").await;
+    wait_for_card(&site, &token, &failed, |seen| seen["status"] == "failed").await;
+    wait_for_card(&site, &token, &own, |seen| seen["status"] == "ready").await;
     let stranger = Agent::new(Network::Base);
     let others = stranger.buy(&site, "/get-card?amount=5").await.card().to_owned();
     site.freeze(&agent.address(), Some("why")).await;

@@ -57,7 +57,7 @@ async fn head_alone(service: &Service, contract: &Conformance, head: &str) -> u1
     status
 }
 
-fn refused(answer: &Response, status: u16, code: &str, operation: &(String, String)) {
+fn assert_error(answer: &Response, status: u16, code: &str, operation: &(String, String)) {
     assert_eq!(
         (answer.status, answer.code()),
         (status, code),
@@ -77,11 +77,11 @@ async fn every_operation_refuses_what_is_too_large_or_ambiguous() {
     for operation in &operations {
         let (method, path) = operation;
         let answer = send(site.request(method, &format!("{path}?x={long}"))).await.unwrap();
-        refused(&answer, 414, "url_too_long", operation);
+        assert_error(&answer, 414, "url_too_long", operation);
         let padded = site.request(method, path).header("x-a", &long).header("x-b", &long);
-        refused(&send(padded).await.unwrap(), 431, "headers_too_large", operation);
+        assert_error(&send(padded).await.unwrap(), 431, "headers_too_large", operation);
         let twice = site.request(method, path).header("host", "a").header("host", "b");
-        refused(&send(twice).await.unwrap(), 400, "invalid_request", operation);
+        assert_error(&send(twice).await.unwrap(), 400, "invalid_request", operation);
         let head = format!("{method} {path} HTTP/1.1\r\ncontent-length: 999999999");
         assert_eq!(head_alone(&service, &contract, &head).await, 413, "{operation:?}");
     }
@@ -101,7 +101,7 @@ async fn every_operation_is_limited() {
         if ["/healthz", "/readyz"].contains(&operation.1.as_str()) {
             assert_eq!(answer.status, 200, "{}", answer.text);
         } else {
-            refused(&answer, 429, "rate_limited", operation);
+            assert_error(&answer, 429, "rate_limited", operation);
         }
     }
 }

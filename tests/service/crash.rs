@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use super::agent::Agent;
 use super::crash_checks::{Subscriber, Totals, settle_accounts};
-use super::crash_traffic::{Crowd, Dice};
-use super::host::{Host, PATIENCE};
+use super::crash_traffic::{AgentPool, Dice};
+use super::host::{Host, TIMEOUT};
 use super::http::ServiceClient;
 
 /// Calls in flight at each kill, at least.
@@ -15,7 +15,7 @@ const IN_FLIGHT: usize = 64;
 /// stays small.
 const KILLS_A_DIRECTORY: usize = 20;
 /// How often each open state must be met in a run of 60 kills or more.
-const ENOUGH: u64 = 10;
+const MIN_MEETINGS: u64 = 10;
 /// Every state a payment can be killed in.
 const OPEN_STATES: [&str; 6] = ["claimed", "settling", "unknown", "declined", "released", "settled"];
 
@@ -36,7 +36,7 @@ struct Tally(BTreeMap<String, u64>);
 impl Tally {
     /// Reads the dead directory: the books must be right in the state the kill left.
     fn count(&mut self, host: &Host) {
-        let report = host.assert_books();
+        let report = host.assert_verified();
         for (state, n) in report["payments"].as_object().unwrap() {
             *self.0.entry(state.clone()).or_default() += n.as_u64().unwrap();
         }
@@ -58,7 +58,7 @@ async fn kill_loop() {
     let thin = |tally: &Tally| {
         OPEN_STATES
             .iter()
-            .any(|state| tally.0.get(*state).copied().unwrap_or(0) < ENOUGH)
+            .any(|state| tally.0.get(*state).copied().unwrap_or(0) < MIN_MEETINGS)
     };
     // A state that lasts for two commits is not met at every kill: a run that must meet them all goes on until it has.
     while done < kills || (kills >= 60 && done < 3 * kills && thin(&tally)) {
@@ -82,7 +82,7 @@ async fn kill_loop() {
     if kills >= 60 {
         for state in OPEN_STATES {
             let hit = tally.0.get(state).copied().unwrap_or(0);
-            assert!(hit >= ENOUGH, "`{state}` was hit {hit} times");
+            assert!(hit >= MIN_MEETINGS, "`{state}` was hit {hit} times");
         }
         assert!(all.credits > 0, "no late transfer was credited");
     }
@@ -98,7 +98,7 @@ async fn directory(seed: u64, kills: usize, tally: &mut Tally) -> Totals {
         // order every ten seconds: longer than this test waits. `cases_outage` tests that rule.
         .with("PURSER_ENGINE__LINE_FAILURES", "0")
         .with("RUST_LOG", "error");
-    let crowd = Crowd::new(seed);
+    let crowd = AgentPool::new(seed);
     let mut dice = Dice::new(seed, u64::MAX);
     let mut subscribers: Vec<Subscriber> = Vec::new();
     for life in 0..kills {
@@ -111,7 +111,7 @@ async fn directory(seed: u64, kills: usize, tally: &mut Tally) -> Totals {
                 subscribers.push(Subscriber::new(Agent::token(agent, &site).await));
             }
         }
-        let mut tasks = crowd.work(&service, life as u64).await;
+        let mut tasks = crowd.run(&service, life as u64).await;
         for subscriber in &subscribers {
             tasks.push(tokio::spawn(subscriber.clone().listen(service.url.clone())));
         }
@@ -119,14 +119,14 @@ async fn directory(seed: u64, kills: usize, tally: &mut Tally) -> Totals {
         busy(&crowd).await;
         tokio::time::sleep(Duration::from_millis(dice.below(longest) as u64)).await;
         busy(&crowd).await;
-        crowd.expect_death();
+        crowd.expect_kill();
         let in_flight = crowd.in_flight();
         service.kill();
         for task in tasks {
             task.await.unwrap();
         }
         assert!(in_flight >= IN_FLIGHT);
-        assert_eq!(crowd.memory.lock().unwrap().problems, Vec::<String>::new());
+        assert_eq!(crowd.log.lock().unwrap().problems, Vec::<String>::new());
         tally.count(&host);
         if dice.below(2) == 0 {
             // A kill while the last kill is being recovered from: what waited is under way and nobody is served yet.
@@ -138,15 +138,15 @@ async fn directory(seed: u64, kills: usize, tally: &mut Tally) -> Totals {
     let service = host.start();
     let totals = settle_accounts(&crowd, &service, &subscribers).await;
     service.stop();
-    host.assert_books();
+    host.assert_verified();
     totals
 }
 
-async fn busy(crowd: &Crowd) {
+async fn busy(crowd: &AgentPool) {
     let started = Instant::now();
     while crowd.in_flight() < IN_FLIGHT {
         assert!(
-            started.elapsed() < PATIENCE,
+            started.elapsed() < TIMEOUT,
             "only {} calls in flight",
             crowd.in_flight()
         );

@@ -10,27 +10,27 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 
 use super::agent::Agent;
-use super::crash_traffic::{Crowd, End};
-use super::host::{PATIENCE, Service};
+use super::crash_traffic::{AgentPool, End};
+use super::host::{TIMEOUT, Service};
 use super::http::{ServiceClient, until};
 
 /// One account's subscriber: what it was sent, through all lives.
 #[derive(Clone)]
 pub(crate) struct Subscriber {
     pub(crate) token: String,
-    pub(crate) seen: Arc<Mutex<Vec<Value>>>,
+    pub(crate) events: Arc<Mutex<Vec<Value>>>,
 }
 
 impl Subscriber {
     pub(crate) fn new(token: String) -> Self {
         Self {
             token,
-            seen: Arc::default(),
+            events: Arc::default(),
         }
     }
 
     pub(crate) fn cursor(&self) -> u64 {
-        let seen = self.seen.lock().unwrap();
+        let seen = self.events.lock().unwrap();
         seen.last().map_or(0, |event| event["seq"].as_u64().unwrap())
     }
 
@@ -52,21 +52,21 @@ impl Subscriber {
             let Ok(text) = message.into_text() else { return };
             let frame: Value = serde_json::from_str(&text).unwrap_or_default();
             if frame["type"] == "event" {
-                self.seen.lock().unwrap().push(frame["event"].clone());
+                self.events.lock().unwrap().push(frame["event"].clone());
             }
         }
     }
 }
 
 /// Waits until everything that landed has its end, and holds all the books against each other.
-pub(crate) async fn settle_accounts(crowd: &Crowd, service: &Service, subscribers: &[Subscriber]) -> Totals {
+pub(crate) async fn settle_accounts(crowd: &AgentPool, service: &Service, subscribers: &[Subscriber]) -> Totals {
     let site = ServiceClient::of(service);
     site.chain_fault(json!({"fault": "clear"})).await;
     // Late transfers first get the time to be found by the service itself.
     tokio::time::sleep(Duration::from_millis(3_500)).await;
     resolve(crowd, &site).await;
     let totals = compare(crowd, &site).await;
-    let memory = crowd.memory.lock().unwrap().tokens.clone();
+    let memory = crowd.log.lock().unwrap().tokens.clone();
     for (agent, (token, card)) in memory.iter().take(12) {
         until("a card bought before the kills to be readable", async || {
             let read = site.get_as(token, &format!("/get-card-data?card_id={card}")).await;
@@ -84,7 +84,7 @@ pub(crate) async fn settle_accounts(crowd: &Crowd, service: &Service, subscriber
         })
         .await;
         listening.abort();
-        let mut seen = subscriber.seen.lock().unwrap().clone();
+        let mut seen = subscriber.events.lock().unwrap().clone();
         seen.retain(|event| event["seq"].as_u64().unwrap() <= last);
         assert!(!kept.is_empty());
         let seqs = |events: &[Value]| events.iter().map(|e| e["seq"].as_u64().unwrap()).collect::<Vec<_>>();
@@ -95,11 +95,11 @@ pub(crate) async fn settle_accounts(crowd: &Crowd, service: &Service, subscriber
 }
 
 /// Sends what landed and has no answer yet, until it has one.
-async fn resolve(crowd: &Crowd, site: &ServiceClient<'_>) {
+async fn resolve(crowd: &AgentPool, site: &ServiceClient<'_>) {
     until("every landed payment to have its end", async || {
         let landed: BTreeSet<String> = keys(&site.transfers().await);
         let open: Vec<_> = {
-            let memory = crowd.memory.lock().unwrap();
+            let memory = crowd.log.lock().unwrap();
             let open = memory
                 .sent
                 .iter()
@@ -109,7 +109,7 @@ async fn resolve(crowd: &Crowd, site: &ServiceClient<'_>) {
         for chunk in open.chunks(32) {
             let asked = chunk.iter().map(|(key, sent)| async move {
                 let answer = Agent::pay(site, &sent.path, &sent.payment).await;
-                crowd.memory.lock().unwrap().hear(key, &answer, false);
+                crowd.log.lock().unwrap().check_response(key, &answer, false);
             });
             futures_util::future::join_all(asked).await;
         }
@@ -134,12 +134,12 @@ pub(crate) struct Totals {
 }
 
 /// Every transfer has exactly one end, every end exactly one transfer, and the issuer made exactly those cards.
-async fn compare(crowd: &Crowd, site: &ServiceClient<'_>) -> Totals {
+async fn compare(crowd: &AgentPool, site: &ServiceClient<'_>) -> Totals {
     let transfers = site.transfers().await;
     let mut totals = Totals::default();
     let mut cards = BTreeMap::new();
     {
-        let memory = crowd.memory.lock().unwrap();
+        let memory = crowd.log.lock().unwrap();
         let mut ends: BTreeMap<&str, &(End, String)> = memory
             .sent
             .iter()
@@ -173,7 +173,7 @@ async fn compare(crowd: &Crowd, site: &ServiceClient<'_>) -> Totals {
             return totals;
         }
         assert!(
-            started.elapsed() < PATIENCE,
+            started.elapsed() < TIMEOUT,
             "the issuer made {made} cards, sold were {sold}: {issuer}"
         );
         tokio::time::sleep(Duration::from_millis(20)).await;

@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 use super::agent::Agent;
-use super::cases_replay::landed;
+use super::replay::transfer_count;
 use super::host::Host;
 use super::http::{ServiceClient, until};
 use super::settlement_faults::finally;
@@ -18,7 +18,7 @@ const CARD: &str = "/get-card?amount=7.77";
 
 /// Four payments: the chain is away for the first, thinks for ten minutes about the second, loses its answer about the
 /// third, and takes the fourth.
-async fn payments_in_trouble(site: &ServiceClient<'_>) -> Vec<String> {
+async fn payments_with_faults(site: &ServiceClient<'_>) -> Vec<String> {
     let faults = [
         Some(json!({"fault": "unreachable", "times": 0})),
         Some(json!({"fault": "slow", "ms": 600_000})),
@@ -44,7 +44,7 @@ async fn case_12_a_kill_at_every_step_leaves_one_product() {
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
-    let payments = payments_in_trouble(&site).await;
+    let payments = payments_with_faults(&site).await;
     let waiting: Vec<_> = payments[..2]
         .iter()
         .map(|payment| {
@@ -68,7 +68,7 @@ async fn case_12_a_kill_at_every_step_leaves_one_product() {
     for call in waiting {
         assert!(call.await.unwrap().is_err());
     }
-    let report = host.assert_books();
+    let report = host.assert_verified();
     let states = &report["payments"];
     assert_eq!(
         (&states["claimed"], &states["settling"]),
@@ -85,13 +85,13 @@ async fn case_12_a_kill_at_every_step_leaves_one_product() {
     let mut cards = Vec::new();
     for payment in &payments {
         cards.push(finally(&site, CARD, payment).await.card().to_owned());
-        assert_eq!(landed(&site, payment).await, 1);
+        assert_eq!(transfer_count(&site, payment).await, 1);
     }
     cards.sort();
     cards.dedup();
     assert_eq!(cards.len(), 4);
     service.stop();
-    assert_eq!(host.assert_books()["entities"]["cards"], 4);
+    assert_eq!(host.assert_verified()["entities"]["cards"], 4);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -129,7 +129,7 @@ async fn case_12_a_client_that_leaves_at_any_step_changes_nothing() {
             }
             drop(socket);
             let card = finally(&site, CARD, &payment).await;
-            assert_eq!(landed(&site, &payment).await, 1, "step {step}");
+            assert_eq!(transfer_count(&site, &payment).await, 1, "step {step}");
             cards.push(card.card().to_owned());
         }
         cards.sort();
@@ -137,7 +137,7 @@ async fn case_12_a_client_that_leaves_at_any_step_changes_nothing() {
         assert_eq!(cards.len(), 8);
     }
     service.stop();
-    let report = host.assert_books();
+    let report = host.assert_verified();
     assert_eq!(
         (&report["entities"]["cards"], &report["payments"]["fulfilled"]),
         (&Value::from(16), &Value::from(16))

@@ -64,30 +64,30 @@ pub(crate) struct Sent {
     pub(crate) payment: String,
     /// With the transaction.
     pub(crate) end: Option<(End, String)>,
-    won: bool,
+    has_token: bool,
 }
 
 /// Everything that was sent and acknowledged, by the chain's own name of the payment.
 #[derive(Default)]
-pub(crate) struct Memory {
+pub(crate) struct TrafficLog {
     pub(crate) sent: BTreeMap<String, Sent>,
     order: Vec<String>,
     /// A token won by paying, of each agent.
     pub(crate) tokens: BTreeMap<usize, (String, String)>,
     /// Answers that contradict earlier ones, or that nobody should get.
     pub(crate) problems: Vec<String>,
-    pub(crate) answers: BTreeMap<u16, usize>,
+    pub(crate) responses_by_status: BTreeMap<u16, usize>,
 }
 
-impl Memory {
-    fn remember(&mut self, agent: usize, path: String, payment: String) -> String {
+impl TrafficLog {
+    fn record_sent(&mut self, agent: usize, path: String, payment: String) -> String {
         let key = chain_key(&payment);
         let sent = Sent {
             agent,
             path,
             payment,
             end: None,
-            won: false,
+            has_token: false,
         };
         self.sent.insert(key.clone(), sent);
         self.order.push(key.clone());
@@ -97,8 +97,8 @@ impl Memory {
     /// Holds an answer against everything that was told of this payment. `known_when_asked`: whether its end had been
     /// told before this request was sent. If not, an answer that leaves it open may have been given before the end was
     /// reached and read after it.
-    pub(crate) fn hear(&mut self, key: &str, answer: &Response, known_when_asked: bool) {
-        *self.answers.entry(answer.status).or_default() += 1;
+    pub(crate) fn check_response(&mut self, key: &str, answer: &Response, known_when_asked: bool) {
+        *self.responses_by_status.entry(answer.status).or_default() += 1;
         let sent = self.sent.get_mut(key).unwrap();
         let end = match (answer.status, answer.str("card_id"), answer.str("status")) {
             (200, Some(card), _) => Some(End::Card(card.to_owned())),
@@ -123,10 +123,10 @@ impl Memory {
             ));
         }
         if let Some(token) = answer.body.pointer("/auth/id_token") {
-            if sent.won {
+            if sent.has_token {
                 self.problems.push(format!("{key}: credentials twice"));
             }
-            sent.won = true;
+            sent.has_token = true;
             let token = token.as_str().unwrap().to_owned();
             self.tokens.insert(sent.agent, (token, answer.card().to_owned()));
         }
@@ -135,16 +135,16 @@ impl Memory {
 }
 
 /// The agents, their memory, and how many of their calls are under way.
-pub(crate) struct Crowd {
+pub(crate) struct AgentPool {
     pub(crate) agents: Vec<Agent>,
-    pub(crate) memory: Mutex<Memory>,
+    pub(crate) log: Mutex<TrafficLog>,
     seed: u64,
     in_flight: AtomicUsize,
     /// Set just before a kill: from then on a broken connection is no surprise.
-    dying: AtomicBool,
+    kill_expected: AtomicBool,
 }
 
-impl Crowd {
+impl AgentPool {
     pub(crate) fn new(seed: u64) -> Arc<Self> {
         let network = |n: usize| {
             if n.is_multiple_of(2) {
@@ -156,10 +156,10 @@ impl Crowd {
         Arc::new(Self {
             // The first two are watched by subscribers and shared by eight buyers each.
             agents: (0..AGENTS).map(|n| Agent::seeded(network(n), seed, n)).collect(),
-            memory: Mutex::default(),
+            log: Mutex::default(),
             seed,
             in_flight: AtomicUsize::new(0),
-            dying: AtomicBool::new(false),
+            kill_expected: AtomicBool::new(false),
         })
     }
 
@@ -167,8 +167,8 @@ impl Crowd {
         self.in_flight.load(Ordering::SeqCst)
     }
 
-    pub(crate) fn expect_death(&self) {
-        self.dying.store(true, Ordering::SeqCst);
+    pub(crate) fn expect_kill(&self) {
+        self.kill_expected.store(true, Ordering::SeqCst);
     }
 
     fn fault_of(agent: usize) -> Option<&'static str> {
@@ -182,8 +182,8 @@ impl Crowd {
     }
 
     /// Steers the chains and sets everybody to work, until the connections break.
-    pub(crate) async fn work(self: &Arc<Self>, service: &Service, life: u64) -> Vec<tokio::task::JoinHandle<()>> {
-        self.dying.store(false, Ordering::SeqCst);
+    pub(crate) async fn run(self: &Arc<Self>, service: &Service, life: u64) -> Vec<tokio::task::JoinHandle<()>> {
+        self.kill_expected.store(false, Ordering::SeqCst);
         let site = ServiceClient::of(service);
         for agent in FIRST_FAULTY..AGENTS {
             let Some(fault) = Self::fault_of(agent) else { continue };
@@ -228,7 +228,7 @@ impl Crowd {
 }
 
 struct Buyer {
-    crowd: Arc<Crowd>,
+    crowd: Arc<AgentPool>,
     agent: usize,
     client: reqwest::Client,
     url: String,
@@ -238,15 +238,15 @@ struct Buyer {
 impl Buyer {
     async fn buy(mut self, challenges: &[(String, purser::wallet::PaymentRequired)]) {
         loop {
-            let known = self.known();
+            let known = self.earlier_payment();
             let key = known.unwrap_or_else(|| {
                 let (path, required) = &challenges[self.dice.below(challenges.len())];
                 let payment = self.crowd.agents[self.agent].sign(required);
-                let mut memory = self.crowd.memory.lock().unwrap();
-                memory.remember(self.agent, path.clone(), payment)
+                let mut memory = self.crowd.log.lock().unwrap();
+                memory.record_sent(self.agent, path.clone(), payment)
             });
             let (path, payment, known_when_asked) = {
-                let memory = self.crowd.memory.lock().unwrap();
+                let memory = self.crowd.log.lock().unwrap();
                 let sent = &memory.sent[&key];
                 (sent.path.clone(), sent.payment.clone(), sent.end.is_some())
             };
@@ -254,10 +254,10 @@ impl Buyer {
             self.crowd.in_flight.fetch_add(1, Ordering::SeqCst);
             let answer = send(request.header("payment-signature", payment)).await;
             self.crowd.in_flight.fetch_sub(1, Ordering::SeqCst);
-            let dying = self.crowd.dying.load(Ordering::SeqCst);
-            let mut memory = self.crowd.memory.lock().unwrap();
+            let dying = self.crowd.kill_expected.load(Ordering::SeqCst);
+            let mut memory = self.crowd.log.lock().unwrap();
             match answer {
-                Ok(answer) => memory.hear(&key, &answer, known_when_asked),
+                Ok(answer) => memory.check_response(&key, &answer, known_when_asked),
                 Err(_) if dying => return,
                 Err(error) => return memory.problems.push(format!("{key}: broken without a kill: {error}")),
             }
@@ -265,11 +265,11 @@ impl Buyer {
     }
 
     /// Two times in five, something sent before, the newest more often than the oldest.
-    fn known(&mut self) -> Option<String> {
-        if Crowd::is_patient(self.agent) || self.dice.below(5) < 3 {
+    fn earlier_payment(&mut self) -> Option<String> {
+        if AgentPool::is_patient(self.agent) || self.dice.below(5) < 3 {
             return None;
         }
-        let memory = self.crowd.memory.lock().unwrap();
+        let memory = self.crowd.log.lock().unwrap();
         let reach = if self.dice.below(2) == 0 {
             100
         } else {
@@ -277,6 +277,6 @@ impl Buyer {
         };
         let back = self.dice.below(reach.clamp(1, memory.order.len().max(1)));
         let key = memory.order.get(memory.order.len().checked_sub(back + 1)?)?;
-        (!Crowd::is_patient(memory.sent[key].agent)).then(|| key.clone())
+        (!AgentPool::is_patient(memory.sent[key].agent)).then(|| key.clone())
     }
 }

@@ -6,43 +6,43 @@ use purser::http::request_metrics::ROUTES;
 use purser_actors::id::Network;
 use serde_json::Value;
 
-use super::access_matrix::{ASKS, MatrixCall, StatusAndCode};
+use super::access_matrix::{MATRIX, MatrixCall, StatusAndCode};
 use super::crash_checks::Subscriber;
-use super::full_account::{Person, tells};
+use super::full_account::{FullAccount, contains_secret};
 use super::host::Host;
 use super::http::{Response, ServiceClient, client, send, send_to_operator, until};
 use super::owner::Owner;
-use super::placeholder_values::{NAMES_NOTHING, WITHOUT_MEMBERS};
+use super::placeholder_values::{UNKNOWN_VALUES, WITHOUT_MEMBERS};
 use super::recipient::debit_card;
 
 /// Whether an answer is the one that the matrix has, and tells nothing.
-fn assert_told(answer: &Response, (status, code): StatusAndCode, secrets: &BTreeSet<String>, asked: &str) {
+fn assert_response_without_secrets(answer: &Response, (status, code): StatusAndCode, secrets: &BTreeSet<String>, asked: &str) {
     assert_eq!(
         (answer.status, answer.code()),
         (status, code),
         "{asked}: {}",
         answer.text
     );
-    assert_silent(answer, secrets, asked);
+    assert_no_secrets(answer, secrets, asked);
 }
 
-fn assert_silent(answer: &Response, secrets: &BTreeSet<String>, asked: &str) {
+fn assert_no_secrets(answer: &Response, secrets: &BTreeSet<String>, asked: &str) {
     let headers = format!("{:?}", answer.headers);
     for secret in secrets {
-        assert!(!tells(&answer.text, secret), "{asked} tells {secret}: {}", answer.text);
+        assert!(!contains_secret(&answer.text, secret), "{asked} tells {secret}: {}", answer.text);
         assert!(!headers.contains(secret.as_str()), "{asked} tells {secret}: {headers}");
     }
 }
 
 /// One row: another's id, nobody's, and one that is of another kind of thing, which no row may take for its own.
-async fn asks(site: &ServiceClient<'_>, ask: &MatrixCall, who: &Person, owner: &Person, secrets: &BTreeSet<String>) {
+async fn check_row(site: &ServiceClient<'_>, ask: &MatrixCall, who: &FullAccount, owner: &FullAccount, secrets: &BTreeSet<String>) {
     let name = format!("{} {} {}={}", ask.method, ask.route, ask.by, ask.of);
-    let id = owner.thing(ask.of);
+    let id = owner.id(ask.of);
     let told = ask.of(site, Some(who), id).await;
-    assert_told(&told, ask.another, secrets, &format!("{name}, another's"));
-    let unknown = ask.of(site, Some(who), &who.nothing_like(ask.of)).await;
-    assert_told(&unknown, ask.unknown, secrets, &format!("{name}, unknown"));
-    if ask.another == ask.unknown {
+    assert_response_without_secrets(&told, ask.other_wallet, secrets, &format!("{name}, another's"));
+    let unknown = ask.of(site, Some(who), &who.unknown_id(ask.of)).await;
+    assert_response_without_secrets(&unknown, ask.unknown_id, secrets, &format!("{name}, unknown"));
+    if ask.other_wallet == ask.unknown_id {
         let named = |answer: &Response| match &answer.body["request_id"] {
             Value::Null => answer.body["error"]["requestId"].clone(),
             id => id.clone(),
@@ -58,17 +58,17 @@ async fn asks(site: &ServiceClient<'_>, ask: &MatrixCall, who: &Person, owner: &
     }
     let nobody = ask.of(site, None, id).await;
     // What the wallet pays for tells its price to anybody.
-    let told: BTreeSet<String> = if ask.paid {
+    let told: BTreeSet<String> = if ask.is_paid {
         BTreeSet::from([owner.agent.address()])
     } else {
         secrets.clone()
     };
-    assert_told(&nobody, ask.nobody, &told, &format!("{name}, nobody"));
+    assert_response_without_secrets(&nobody, ask.without_token, &told, &format!("{name}, nobody"));
     let kind = |id: &str| id.split_once('_').unwrap().0.to_owned();
     for other in owner
-        .things
+        .ids
         .values()
-        .filter(|other| kind(other) != kind(id) && !ask.paid)
+        .filter(|other| kind(other) != kind(id) && !ask.is_paid)
     {
         let answer = ask.of(site, Some(who), other).await;
         assert!(
@@ -76,17 +76,17 @@ async fn asks(site: &ServiceClient<'_>, ask: &MatrixCall, who: &Person, owner: &
             "{name} takes {other}: {}",
             answer.text
         );
-        assert_silent(&answer, secrets, &format!("{name}, {other}"));
+        assert_no_secrets(&answer, secrets, &format!("{name}, {other}"));
     }
 }
 
 /// A payment that was seen on its way: with another's token it is refused, and without any it gives no credential.
-async fn replays(site: &ServiceClient<'_>, who: &Person, owner: &Person, secrets: &BTreeSet<String>) {
-    for (path, payment) in &owner.paid {
+async fn replays(site: &ServiceClient<'_>, who: &FullAccount, owner: &FullAccount, secrets: &BTreeSet<String>) {
+    for (path, payment) in &owner.purchases {
         let bearer = format!("Bearer {}", who.token);
         let headers = [("payment-signature", payment.as_str()), ("authorization", &bearer)];
         let refused = site.get(path, &headers).await;
-        assert_told(&refused, (403, "wrong_wallet"), secrets, path);
+        assert_response_without_secrets(&refused, (403, "wrong_wallet"), secrets, path);
         let bare = site.get(path, &headers[..1]).await;
         assert_eq!(
             (bare.status, &bare.body["auth"]),
@@ -105,31 +105,31 @@ async fn replays(site: &ServiceClient<'_>, who: &Person, owner: &Person, secrets
 }
 
 /// The recipient's form has no token: the payout's id alone opens it for nobody, nor does the key of one's own link.
-async fn guesses(site: &ServiceClient<'_>, who: &Person, owner: &Person, secrets: &BTreeSet<String>) {
-    let status = format!("/get-payment-status?payout_id={}", who.thing("push"));
+async fn guesses(site: &ServiceClient<'_>, who: &FullAccount, owner: &FullAccount, secrets: &BTreeSet<String>) {
+    let status = format!("/get-payment-status?payout_id={}", who.id("push"));
     let own = site.get_as(&who.token, &status).await;
     let (_, key) = own.str("redemption_url").unwrap().split_once("key=").unwrap();
-    let id = owner.thing("push");
+    let id = owner.id("push");
     for query in [
         format!("payout_id={id}"),
         format!("payout_id={id}&key={key}"),
-        format!("payout_id={}&key={key}", who.nothing_like("push")),
+        format!("payout_id={}&key={key}", who.unknown_id("push")),
     ] {
         let form = format!("{query}&card_number={}&expiry=12%2F31", debit_card("840"));
         let posted = site.request("POST", "/redeem").body(form);
         let opened = site.get(&format!("/redeem?{query}"), &[]).await;
         for answer in [opened, send(posted).await.unwrap()] {
             assert_eq!(answer.status, 404, "{query}: {}", answer.text);
-            assert_silent(&answer, secrets, &query);
+            assert_no_secrets(&answer, secrets, &query);
         }
     }
 }
 
 /// What needs no id, and what has one's own: nobody gets in without a token, and who is in sees themselves alone.
-async fn sweeps(site: &ServiceClient<'_>, document: &Value, who: &Person, secrets: &BTreeSet<String>) {
+async fn sweeps(site: &ServiceClient<'_>, document: &Value, who: &FullAccount, secrets: &BTreeSet<String>) {
     for (path, methods) in document["paths"].as_object().unwrap() {
         for (method, operation) in methods.as_object().unwrap() {
-            if !takes_token(operation) {
+            if !requires_token(operation) {
                 continue;
             }
             let method = method.to_uppercase();
@@ -139,9 +139,9 @@ async fn sweeps(site: &ServiceClient<'_>, document: &Value, who: &Person, secret
                 "{path}: {}",
                 nobody.text
             );
-            assert_silent(&nobody, secrets, path);
+            assert_no_secrets(&nobody, secrets, path);
             if method == "GET" {
-                assert_silent(&site.get_as(&who.token, path).await, secrets, path);
+                assert_no_secrets(&site.get_as(&who.token, path).await, secrets, path);
             }
         }
     }
@@ -149,7 +149,7 @@ async fn sweeps(site: &ServiceClient<'_>, document: &Value, who: &Person, secret
     let account = site.get("/account", &[("cookie", owner.cookie())]).await;
     assert_eq!(account.status, 200, "{}", account.text);
     for seen in [account, owner.page(site).await] {
-        assert_silent(&seen, secrets, "the account page");
+        assert_no_secrets(&seen, secrets, "the account page");
     }
     let events = site.events(&who.token, 0).await;
     let last = events.last().unwrap()["seq"].as_u64().unwrap();
@@ -157,13 +157,13 @@ async fn sweeps(site: &ServiceClient<'_>, document: &Value, who: &Person, secret
     let listening = tokio::spawn(subscriber.clone().listen(site.service.url.clone()));
     until("the stream", async || (subscriber.cursor() >= last).then_some(())).await;
     listening.abort();
-    for event in events.iter().chain(subscriber.seen.lock().unwrap().iter()) {
+    for event in events.iter().chain(subscriber.events.lock().unwrap().iter()) {
         let event = event.to_string();
-        assert!(!secrets.iter().any(|secret| tells(&event, secret)), "{event}");
+        assert!(!secrets.iter().any(|secret| contains_secret(&event, secret)), "{event}");
     }
 }
 
-pub(crate) fn takes_token(operation: &Value) -> bool {
+pub(crate) fn requires_token(operation: &Value) -> bool {
     let ways = operation["security"].as_array().into_iter().flatten();
     ways.into_iter().any(|way| way.get("bearer").is_some())
 }
@@ -180,25 +180,25 @@ async fn case_48_no_id_of_another_user_opens_anything() {
     let host = Host::new();
     let service = host.start();
     let site = ServiceClient::of(&service);
-    let one = Person::furnished(&site, Network::Base, 31).await;
-    let two = Person::furnished(&site, Network::Solana, 47).await;
+    let one = FullAccount::furnished(&site, Network::Base, 31).await;
+    let two = FullAccount::furnished(&site, Network::Solana, 47).await;
     let (of_one, of_two) = (one.reads(&site).await, two.reads(&site).await);
     let document = site.get("/openapi.json", &[]).await.body;
     for (who, owner, theirs, own) in [(&one, &two, &of_two, &of_one), (&two, &one, &of_one, &of_two)] {
         let secrets: BTreeSet<String> = theirs.difference(own).cloned().collect();
         assert!(secrets.len() > 20, "what could be told: {secrets:?}");
         let before = site.events(&owner.token, 0).await.len();
-        for ask in ASKS {
-            asks(&site, ask, who, owner, &secrets).await;
+        for ask in MATRIX {
+            check_row(&site, ask, who, owner, &secrets).await;
         }
         replays(&site, who, owner, &secrets).await;
         guesses(&site, who, owner, &secrets).await;
         sweeps(&site, &document, who, &secrets).await;
         for route in ROUTES.iter().filter(|route| route.starts_with("/admin")) {
-            let request = client().get(service.watched(route)).bearer_auth(&who.token);
+            let request = client().get(service.operator_url(route)).bearer_auth(&who.token);
             let answer = send_to_operator(request).await.unwrap();
             assert!(matches!(answer.status, 401 | 405), "{route}: {}", answer.text);
-            assert_silent(&answer, &secrets, route);
+            assert_no_secrets(&answer, &secrets, route);
         }
         // Cards that were looked at are told as looked at; by nobody but their owner.
         assert_eq!(
@@ -208,13 +208,13 @@ async fn case_48_no_id_of_another_user_opens_anything() {
         );
     }
     for owner in [&one, &two] {
-        for ask in ASKS {
-            let answer = ask.of(&site, Some(owner), owner.thing(ask.of)).await;
-            assert_eq!(answer.status, ask.own, "{} {}: {}", ask.route, ask.by, answer.text);
+        for ask in MATRIX {
+            let answer = ask.of(&site, Some(owner), owner.id(ask.of)).await;
+            assert_eq!(answer.status, ask.owner_status, "{} {}: {}", ask.route, ask.by, answer.text);
         }
     }
     service.stop();
-    host.assert_books();
+    host.assert_verified();
 }
 
 /// The names that an operation takes: parameters but headers, and members of its body.
@@ -269,10 +269,10 @@ async fn every_route_that_takes_an_id_is_in_the_matrix() {
                 missing.push(format!("{method} {route}: nobody knows what its body takes"));
             }
             for name in names {
-                let asked = ASKS
+                let asked = MATRIX
                     .iter()
                     .any(|ask| (ask.method, ask.route, ask.by) == (method.as_str(), *route, name.as_str()));
-                let nothing = NAMES_NOTHING.iter();
+                let nothing = UNKNOWN_VALUES.iter();
                 let nothing = nothing.filter(|(of, _)| *of == "*" || of == route);
                 if asked == nothing.clone().any(|(_, names)| names.contains(&name.as_str())) {
                     missing.push(format!(
@@ -283,7 +283,7 @@ async fn every_route_that_takes_an_id_is_in_the_matrix() {
             }
         }
     }
-    for ask in ASKS {
+    for ask in MATRIX {
         let operation = &paths[ask.route][ask.method.to_lowercase()];
         if !names(operation).contains(ask.by) {
             missing.push(format!("{} {} does not take `{}`", ask.method, ask.route, ask.by));

@@ -4,21 +4,21 @@ use purser_actors::id::Network;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
-use super::cases_admin::admin;
+use super::admin::admin;
 use super::host::{Host, text};
 use super::http::{Response, ServiceClient, until};
 use super::operator_client::OperatorClient;
-use super::recipient::{balance_is, comes_to, register};
+use super::recipient::{balance_is, wait_for_payout_status, register};
 
 /// Two tries, and a person must look.
-pub(crate) fn impatient() -> Host {
+pub(crate) fn host_with_short_retries() -> Host {
     Host::new()
         .with("PURSER_ENGINE__MAX_ATTEMPTS", "2")
         .with("PURSER_ENGINE__BACKOFF_FIRST_MS", "1")
         .with("PURSER_ENGINE__SETTLE_TIMEOUT_MS", "300")
 }
 
-pub(crate) async fn stuck(desk: &OperatorClient<'_>, work: &str) -> Value {
+pub(crate) async fn wait_for_dead_letter(desk: &OperatorClient<'_>, work: &str) -> Value {
     until("it is stuck", async || {
         let list = desk.get("/admin/stuck").await;
         let effects = list.body["effects"].as_array().unwrap().clone();
@@ -37,7 +37,7 @@ fn credit(effect: &Value, stated: bool) -> Value {
     json!({"effect_id": id, "evidence": "Their support said so.", "money_has_not_left": stated})
 }
 
-pub(crate) fn refused(answer: &Response) -> (u16, &str) {
+pub(crate) fn status_and_code(answer: &Response) -> (u16, &str) {
     (answer.status, answer.code())
 }
 
@@ -45,14 +45,14 @@ pub(crate) fn refused(answer: &Response) -> (u16, &str) {
 async fn what_is_stuck_is_shown_with_its_evidence_and_credited_once() {
     // Aim: an issuer that nobody reaches: whose money, how much, what was tried, what the issuer's list says. Nobody can say that
     // the card was made; the credit needs a statement, is given once, is written down, and the books know it.
-    let host = impatient();
+    let host = host_with_short_retries();
     let service = host.start();
     let site = ServiceClient::of(&service);
     let desk = OperatorClient::first(&host, &service);
     site.issuer_fault(json!({"fault": "unreachable", "times": 0})).await;
     let agent = Agent::new(Network::Base);
     let bought = agent.buy(&site, "/get-card?amount=5").await;
-    let effect = stuck(&desk, "issue_card").await;
+    let effect = wait_for_dead_letter(&desk, "issue_card").await;
     let shown =
         ["wallet", "status", "currency", "other_side_says", "subject"].map(|name| effect[name].as_str().unwrap());
     let holder = agent.address().to_ascii_lowercase();
@@ -69,9 +69,9 @@ async fn what_is_stuck_is_shown_with_its_evidence_and_credited_once() {
     assert_eq!(one.body["effects"].as_array().unwrap().len(), 1);
 
     let done = desk.post("/admin/stuck/resolve", resolve(&effect, "done")).await;
-    assert_eq!(refused(&done), (409, "not_resolvable"));
+    assert_eq!(status_and_code(&done), (409, "not_resolvable"));
     let unproven = desk.post("/admin/stuck/credit", credit(&effect, false)).await;
-    assert_eq!(refused(&unproven), (409, "not_proven"));
+    assert_eq!(status_and_code(&unproven), (409, "not_proven"));
     let token = agent.token(&site).await;
     balance_is(&site, &token, "0").await;
     desk.done("/admin/stuck/credit", credit(&effect, true)).await;
@@ -86,7 +86,7 @@ async fn what_is_stuck_is_shown_with_its_evidence_and_credited_once() {
         } else {
             resolve(&effect, "not_done")
         };
-        assert_eq!(refused(&desk.post(path, body).await), (404, "effect_unknown"));
+        assert_eq!(status_and_code(&desk.post(path, body).await), (404, "effect_unknown"));
     }
     let acts = desk.get("/admin/audit").await.body["acts"].as_array().unwrap().clone();
     let told: Vec<_> = acts.iter().filter(|act| act["what"] == "effect.credit_back").collect();
@@ -102,14 +102,14 @@ async fn what_is_stuck_is_shown_with_its_evidence_and_credited_once() {
     let site = ServiceClient::of(&service);
     balance_is(&site, &agent.token(&site).await, "5").await;
     service.stop();
-    host.assert_books();
+    host.assert_verified();
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nobodys_word_stands_against_the_providers_own() {
     // Aim: the issuer made the card and its answer was lost: its list says so, and neither a statement nor an outcome is taken for
     // money that would be there twice; tried again, the card is ready and nothing was credited.
-    let host = impatient().with("PURSER_SANDBOX__CARD_READY_MS", "10");
+    let host = host_with_short_retries().with("PURSER_SANDBOX__CARD_READY_MS", "10");
     let service = host.start();
     let site = ServiceClient::of(&service);
     let desk = OperatorClient::first(&host, &service);
@@ -117,14 +117,14 @@ async fn nobodys_word_stands_against_the_providers_own() {
     let agent = Agent::new(Network::Solana);
     let bought = agent.buy(&site, "/get-card?amount=5").await;
     let effect = until("the issuer's list says so", async || {
-        let effect = stuck(&desk, "issue_card").await;
+        let effect = wait_for_dead_letter(&desk, "issue_card").await;
         (effect["other_side_says"] == "done").then_some(effect)
     })
     .await;
     let credited = desk.post("/admin/stuck/credit", credit(&effect, true)).await;
-    assert_eq!(refused(&credited), (409, "other_side_disagrees"));
+    assert_eq!(status_and_code(&credited), (409, "other_side_disagrees"));
     let resolved = desk.post("/admin/stuck/resolve", resolve(&effect, "not_done")).await;
-    assert_eq!(refused(&resolved), (409, "other_side_disagrees"));
+    assert_eq!(status_and_code(&resolved), (409, "other_side_disagrees"));
     site.issuer_fault(json!({"fault": "clear"})).await;
     desk.done("/admin/retry", json!({"effect_id": effect["effect_id"]}))
         .await;
@@ -138,13 +138,13 @@ async fn nobodys_word_stands_against_the_providers_own() {
     .await;
     balance_is(&site, &token, "0").await;
     service.stop();
-    host.assert_books();
+    host.assert_verified();
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_payout_that_its_rail_never_had_is_credited_whole_without_a_statement() {
     // Aim: the rail's own word that it was never asked is proof; nobody can say that it was paid; over the command line.
-    let host = impatient();
+    let host = host_with_short_retries();
     let service = host.start();
     let site = ServiceClient::of(&service);
     let desk = OperatorClient::first(&host, &service);
@@ -155,16 +155,16 @@ async fn a_payout_that_its_rail_never_had_is_credited_whole_without_a_statement(
     let path = format!("/send-bank-payment?amount=20&destination_id={destination}");
     let bought = agent.buy(&site, &path).await;
     let payout = bought.body["bank_payment"]["payout_id"].as_str().unwrap();
-    let silent = stuck(&desk, "send_payout").await;
+    let silent = wait_for_dead_letter(&desk, "send_payout").await;
     assert!(silent["other_side_does_not_answer"].is_string(), "{silent}");
     assert_eq!(
         site.post("/sandbox/payouts", &json!({"fault": "clear"})).await.status,
         200
     );
-    let effect = stuck(&desk, "send_payout").await;
+    let effect = wait_for_dead_letter(&desk, "send_payout").await;
     assert_eq!(effect["other_side_says"], "not_asked");
     let paid = desk.post("/admin/stuck/resolve", resolve(&effect, "done")).await;
-    assert_eq!(refused(&paid), (409, "other_side_disagrees"));
+    assert_eq!(status_and_code(&paid), (409, "other_side_disagrees"));
     let run = |arguments: &[&str]| admin(&host, &service, arguments, "");
     let id = effect["effect_id"].as_str().unwrap();
     let shown = run(&["stuck", id]).unwrap();
@@ -173,17 +173,17 @@ async fn a_payout_that_its_rail_never_had_is_credited_whole_without_a_statement(
     assert!(wrong.contains("other_side_disagrees"), "{wrong}");
     run(&["credit-back", id, "--evidence", "Their list is empty."]).unwrap();
     let token = agent.token(&site).await;
-    comes_to(&site, &token, payout, "failed").await;
+    wait_for_payout_status(&site, &token, payout, "failed").await;
     balance_is(&site, &token, "21.5").await;
     service.stop();
-    host.assert_books();
+    host.assert_verified();
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_was_paid_after_a_credit_and_came_back_by_hand_is_not_stuck_any_more() {
     // Aim: a rail pays after it refused and cannot take it back: an operator who has the money back says so, once; the payer's
     // credit stays one.
-    let host = impatient().with("PURSER_SANDBOX__PAYOUT_PAID_MS", "10");
+    let host = host_with_short_retries().with("PURSER_SANDBOX__PAYOUT_PAID_MS", "10");
     let service = host.start();
     let site = ServiceClient::of(&service);
     let desk = OperatorClient::first(&host, &service);
@@ -193,17 +193,17 @@ async fn what_was_paid_after_a_credit_and_came_back_by_hand_is_not_stuck_any_mor
     agent.buy(&site, &path).await;
     let token = agent.token(&site).await;
     balance_is(&site, &token, "27.05").await;
-    let effect = stuck(&desk, "recall_payout").await;
+    let effect = wait_for_dead_letter(&desk, "recall_payout").await;
     assert_eq!(effect["actions"], json!(["retry", "resolve_done"]));
     let credited = desk.post("/admin/stuck/credit", credit(&effect, true)).await;
-    assert_eq!(refused(&credited), (409, "not_resolvable"));
+    assert_eq!(status_and_code(&credited), (409, "not_resolvable"));
     desk.done("/admin/stuck/resolve", resolve(&effect, "done")).await;
     let again = desk.post("/admin/stuck/resolve", resolve(&effect, "done")).await;
-    assert_eq!(refused(&again), (404, "effect_unknown"));
+    assert_eq!(status_and_code(&again), (404, "effect_unknown"));
     balance_is(&site, &token, "27.05").await;
     assert_eq!(desk.get("/admin/stuck").await.body["effects"], json!([]));
     service.stop();
-    host.assert_books();
+    host.assert_verified();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -230,7 +230,7 @@ async fn a_payment_in_doubt_is_resolved_by_what_its_chain_shows_and_by_nobodys_w
     assert_eq!(doubt["actions"], json!(["resolve_done", "resolve_not_done"]));
     for outcome in ["done", "not_done"] {
         let told = desk.post("/admin/stuck/resolve", resolve(&doubt, outcome)).await;
-        let refused = refused(&told);
+        let refused = status_and_code(&told);
         // It may have landed by now; then there is nothing to be resolved.
         assert!(
             [
@@ -251,7 +251,7 @@ async fn a_payment_in_doubt_is_resolved_by_what_its_chain_shows_and_by_nobodys_w
     .await;
     balance_is(&site, &token, "0").await;
     service.stop();
-    host.assert_books();
+    host.assert_verified();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -279,7 +279,7 @@ async fn an_operators_word_is_read_strictly() {
     let told = desk
         .get("/admin/stuck?effect_id=eff_00000000000000000000000000000001")
         .await;
-    assert_eq!(refused(&told), (404, "effect_unknown"));
+    assert_eq!(status_and_code(&told), (404, "effect_unknown"));
     // The first token alone.
     assert_eq!(desk.audit().await.len(), 1);
     let verified = text(&host.run(&["admin", "resolve", "x", "--reference", "r", "--evidence", "e"]));

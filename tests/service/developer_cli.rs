@@ -4,7 +4,7 @@ use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
-use super::cases_webhooks::signed;
+use super::webhooks::signed;
 use super::host::Host;
 use super::http::{ServiceClient, until};
 use super::receiver::Receiver;
@@ -38,7 +38,7 @@ async fn events_are_forwarded_as_webhooks_would_be() {
     // byte as an endpoint would get it, whether it answers or not; what is not known is listed.
     let (host, receiver) = (Host::new(), Receiver::open().await);
     let service = host.start();
-    let (wallet, target) = (host.beside("wallet.json"), receiver.url("/500"));
+    let (wallet, target) = (host.sibling_path("wallet.json"), receiver.url("/500"));
     let listen = ["listen", &service.url, "--after", "0", "--types", "card.*,account.*"];
     let forward = ["--forward-to", &target, "--secret", SECRET];
     let child = purser(&wallet, &[&listen[..], &forward[..]].concat())
@@ -86,7 +86,7 @@ async fn whatever_can_be_triggered_happens() {
     // not; what takes the bridge says so on Base.
     let host = Host::new();
     let service = host.start();
-    let (site, wallet) = (ServiceClient::of(&service), host.beside("wallet.json"));
+    let (site, wallet) = (ServiceClient::of(&service), host.sibling_path("wallet.json"));
     let list = purser(&wallet, &["trigger"]).output().unwrap();
     let list = String::from_utf8(list.stdout).unwrap();
     assert_eq!(triggers(&wallet, &service.url, "top_up.failed").status.code(), Some(2));
@@ -119,7 +119,7 @@ async fn the_token_that_is_printed_is_good() {
     // Aim: what is kept beside the wallet is renewed where the service takes it no more, though by this machine's clock it lives.
     let host = Host::new();
     let service = host.start();
-    let (site, wallet) = (ServiceClient::of(&service), host.beside("wallet.json"));
+    let (site, wallet) = (ServiceClient::of(&service), host.sibling_path("wallet.json"));
     let token = || {
         let ran = purser(&wallet, &["token", &service.url]).output().unwrap();
         String::from_utf8(ran.stdout).unwrap().trim().to_owned()
@@ -139,7 +139,7 @@ async fn a_client_finds_the_service_of_the_data_directory() {
     // wherever it listens; the token opens its account there.
     let host = Host::new();
     let service = host.start();
-    let (wallet, data) = (host.beside("wallet.json"), host.data());
+    let (wallet, data) = (host.sibling_path("wallet.json"), host.data());
     let data = data.to_str().unwrap();
     let signed_in = purser(&wallet, &["token", "--data", data]).output().unwrap();
     let said = String::from_utf8_lossy(&signed_in.stdout).into_owned();
@@ -164,7 +164,7 @@ async fn a_reader_that_has_enough_ends_listening_quietly() {
     // complains about nothing.
     let host = Host::new();
     let service = host.start();
-    let wallet = host.beside("wallet.json");
+    let wallet = host.sibling_path("wallet.json");
     let bought = triggers(&wallet, &service.url, "card.ready");
     assert!(bought.status.success(), "{bought:?}");
     let mut listening = purser(&wallet, &["listen", &service.url, "--after", "0"])

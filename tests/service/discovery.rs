@@ -53,7 +53,7 @@ async fn every_route_is_in_the_guide_and_every_sample_is_answered_with_its_price
         "{}",
         skill.text
     );
-    says_what_is_made_up(&skill.text, &guide.text);
+    assert_samples_marked(&skill.text, &guide.text);
     for resource in resources {
         let url = resource.as_str().unwrap();
         assert!(skill.text.contains(url) && guide.text.contains(url), "{url}");
@@ -66,7 +66,7 @@ async fn every_route_is_in_the_guide_and_every_sample_is_answered_with_its_price
 }
 
 /// A sample's id that nobody has is said to be that, and what is refused before and after signing is named.
-fn says_what_is_made_up(skill: &str, guide: &str) {
+fn assert_samples_marked(skill: &str, guide: &str) {
     for page in [skill, guide] {
         let mut lines = page.lines();
         let sample = lines.find(|line| line.contains("destination_id=dst_0123")).unwrap();

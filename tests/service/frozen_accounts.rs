@@ -4,17 +4,17 @@ use purser::http::callable::FUNCTION_NAMES;
 use purser_actors::id::Network;
 use serde_json::{Value, json};
 
-use super::access_matrix::ASKS;
+use super::access_matrix::MATRIX;
 use super::agent::{Agent, required};
-use super::cases_access::{field, refresh};
-use super::cases_replay::landed;
-use super::cross_account_access::takes_token;
-use super::full_account::Person;
+use super::access::{field, refresh};
+use super::replay::transfer_count;
+use super::cross_account_access::requires_token;
+use super::full_account::FullAccount;
 use super::host::Host;
 use super::http::{Response, ServiceClient, send, until};
 use super::mpp;
 use super::owner::Owner;
-use super::recipient::{balance_is, comes_to, debit_card, enter, status};
+use super::recipient::{balance_is, wait_for_payout_status, debit_card, enter, status};
 
 /// With what no page may be broken, nor any answer.
 const WHY: &str = "<b>Call us.</b>";
@@ -73,7 +73,7 @@ async fn case_49_a_frozen_account_is_refused_on_every_route() {
     let host = Host::new().with("PURSER_SANDBOX__IDENTITY_CHECK_MS", "10");
     let service = host.start();
     let site = ServiceClient::of(&service);
-    let person = Person::furnished(&site, Network::Base, 31).await;
+    let person = FullAccount::furnished(&site, Network::Base, 31).await;
     let owner = Owner::of(&site, &person.agent).await;
     let other = Agent::new(Network::Solana);
     let waits = other.token(&site).await;
@@ -82,8 +82,8 @@ async fn case_49_a_frozen_account_is_refused_on_every_route() {
     site.freeze(&other.address(), Some(WHY)).await;
     let before = site.events(&person.token, 0).await.len();
     site.freeze(&person.agent.address(), Some(WHY)).await;
-    for ask in ASKS.iter().filter(|ask| !ask.paid) {
-        let answer = ask.of(&site, Some(&person), person.thing(ask.of)).await;
+    for ask in MATRIX.iter().filter(|ask| !ask.is_paid) {
+        let answer = ask.of(&site, Some(&person), person.id(ask.of)).await;
         assert_frozen(&answer, ask.route);
     }
     let document = site.get("/openapi.json", &[]).await.body;
@@ -96,7 +96,7 @@ async fn case_49_a_frozen_account_is_refused_on_every_route() {
                 continue;
             }
             // Those whose every call names something were asked above.
-            if !takes_token(operation) || ASKS.iter().any(|ask| ask.must_name(&method, path)) {
+            if !requires_token(operation) || MATRIX.iter().any(|ask| ask.requires_id(&method, path)) {
                 continue;
             }
             met += 1;
@@ -178,7 +178,7 @@ async fn case_49_nothing_of_a_frozen_account_settles() {
                     assert_eq!(answer.header(challenged), None, "{path}");
                 }
             }
-            assert_eq!(landed(&site, &payment).await, 0, "{path}");
+            assert_eq!(transfer_count(&site, &payment).await, 0, "{path}");
             site.freeze(&agent.address(), None).await;
             let events = site.events(&token, 0).await;
             let kinds: Vec<&str> = events.iter().filter_map(|event| event["type"].as_str()).collect();
@@ -198,7 +198,7 @@ async fn case_49_nothing_of_a_frozen_account_settles() {
         assert_eq!(Agent::pay(&site, "/get-card?amount=5", &payment).await.status, 200);
     }
     service.stop();
-    let report = host.assert_books();
+    let report = host.assert_verified();
     assert_eq!(report["entities"]["payments"], json!(2));
 }
 
@@ -229,9 +229,9 @@ async fn the_recipients_form_waits_while_its_payer_is_frozen() {
     let waiting = status(&site, &token, payout).await;
     assert_eq!(waiting.str("status"), Some("awaiting-details"));
     assert_eq!(enter(&site, link, &debit_card("840"), "12/31").await.status, 200);
-    comes_to(&site, &token, payout, "complete").await;
+    wait_for_payout_status(&site, &token, payout, "complete").await;
     service.stop();
-    host.assert_books();
+    host.assert_verified();
 
     let host = Host::new().with("PURSER_PAYOUTS__FORM_SECONDS", "1");
     let service = host.start();
@@ -249,5 +249,5 @@ async fn the_recipients_form_waits_while_its_payer_is_frozen() {
     let token = agent.token(&site).await;
     balance_is(&site, &token, "26.5").await;
     service.stop();
-    host.assert_books();
+    host.assert_verified();
 }

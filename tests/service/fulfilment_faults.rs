@@ -6,8 +6,8 @@ use rust_decimal::Decimal;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
-use super::cases_metrics::scrape;
-use super::cases_replay::landed;
+use super::metrics::scrape;
+use super::replay::transfer_count;
 use super::host::{Host, Service};
 use super::http::{ServiceClient, until};
 use super::operator_client::OperatorClient;
@@ -27,7 +27,7 @@ async fn made(site: &ServiceClient<'_>) -> Value {
     state.body["gift_cards"]["gift_cards"].clone()
 }
 
-async fn reaches(site: &ServiceClient<'_>, token: &str, card: &str, status: &str) {
+async fn wait_for_status(site: &ServiceClient<'_>, token: &str, card: &str, status: &str) {
     let path = format!("/get-card-data?card_id={card}");
     until(status, async || {
         (site.get_as(token, &path).await.str("status") == Some(status)).then_some(())
@@ -92,14 +92,14 @@ async fn a_catalog_that_fails_after_settlement_makes_one_gift_card() {
         }
         let site = ServiceClient::of(&service);
         let token = agent.token(&site).await;
-        reaches(&site, &token, bought.card(), "completed").await;
+        wait_for_status(&site, &token, bought.card(), "completed").await;
         assert_eq!(made(&site).await, n + 1, "{fault}");
-        assert_eq!(landed(&site, &payment).await, 1, "{fault}");
+        assert_eq!(transfer_count(&site, &payment).await, 1, "{fault}");
         let account = site.get_as(&token, "/get-account-balance").await;
         assert_eq!(account.body["balance"], 0, "{fault}");
     }
     service.stop();
-    assert_eq!(host.assert_books()["entities"]["gift_cards"], 6);
+    assert_eq!(host.assert_verified()["entities"]["gift_cards"], 6);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -134,10 +134,10 @@ async fn a_gift_card_that_is_tried_too_often_waits_with_its_name_and_is_not_cred
     catalog(&site, json!({"fault": "clear"})).await;
     desk.done("/admin/retry", json!({"effect_id": stuck["effect_id"]}))
         .await;
-    reaches(&site, token, bought.card(), "completed").await;
+    wait_for_status(&site, token, bought.card(), "completed").await;
     assert_eq!(made(&site).await, 1);
     service.stop();
-    host.assert_books();
+    host.assert_verified();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -173,16 +173,16 @@ async fn what_a_catalog_cannot_promise_is_refused_before_settlement() {
     catalog(&site, json!({"fault": "decline"})).await;
     let bought = Agent::pay(&site, GIFT, &payment).await;
     let token = bought.body["auth"]["id_token"].as_str().unwrap();
-    reaches(&site, token, bought.card(), "failed").await;
+    wait_for_status(&site, token, bought.card(), "failed").await;
     until("the whole charge is back", async || {
         let account = site.get_as(token, "/get-account-balance").await;
         (account.body["balance"] == json!(15.72)).then_some(())
     })
     .await;
     assert_eq!(Agent::pay(&site, GIFT, &payment).await.card(), bought.card());
-    assert_eq!((landed(&site, &payment).await, made(&site).await), (1, json!(0)));
+    assert_eq!((transfer_count(&site, &payment).await, made(&site).await), (1, json!(0)));
     service.stop();
-    host.assert_books();
+    host.assert_verified();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -200,16 +200,16 @@ async fn an_international_order_survives_chains_disks_and_a_kill() {
     assert_eq!(Agent::pay(&site, INTL, &payment).await.status, 202);
     let bought = finally(&site, INTL, &payment).await;
     let order = bought.body["intl_card_order"]["card_id"].as_str().unwrap();
-    assert_eq!(landed(&site, &payment).await, 1);
+    assert_eq!(transfer_count(&site, &payment).await, 1);
     let desk = OperatorClient::first(&host, &service);
     assert_eq!(desk.queue().await.len(), 1);
     let lease = desk.claim(order).await;
-    let (keys, away) = (host.data().join("cvv.keys"), host.beside("away"));
+    let (keys, away) = (host.data().join("cvv.keys"), host.sibling_path("away"));
     std::fs::rename(&keys, &away).unwrap();
     std::fs::write(&keys, "no directory").unwrap();
     let refused = desk.fulfil(order, lease).await;
     assert!(refused.status >= 500, "{}", refused.text);
-    reaches(&site, &token, order, "claimed").await;
+    wait_for_status(&site, &token, order, "claimed").await;
     service.kill();
     let Err(said) = host.try_start() else {
         panic!("started without a directory for the keys of CVVs")
@@ -222,9 +222,9 @@ async fn an_international_order_survives_chains_disks_and_a_kill() {
     let desk = OperatorClient::first(&host, &service);
     assert_eq!(desk.fulfil(order, lease).await.status, 200);
     let token = agent.token(&site).await;
-    reaches(&site, &token, order, "ready").await;
+    wait_for_status(&site, &token, order, "ready").await;
     let account = site.get_as(&token, "/get-account-balance").await;
     assert_eq!(account.body["balance"], 0);
     service.stop();
-    assert_eq!(host.assert_books()["entities"]["intl_orders"], 1);
+    assert_eq!(host.assert_verified()["entities"]["intl_orders"], 1);
 }

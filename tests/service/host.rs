@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 /// Long enough for a loaded machine; only a failure waits so long.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(90);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(90);
 
 /// A data directory and the settings of whoever runs on it.
 pub(crate) struct Host {
@@ -64,12 +64,12 @@ impl Host {
     }
 
     /// A path next to the data.
-    pub(crate) fn beside(&self, name: &str) -> PathBuf {
+    pub(crate) fn sibling_path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
     fn log(&self) -> PathBuf {
-        self.beside("service.err")
+        self.sibling_path("service.err")
     }
 
     /// Everything that services on this host wrote to standard error.
@@ -108,7 +108,7 @@ impl Host {
     }
 
     /// The books must be right.
-    pub(crate) fn assert_books(&self) -> Value {
+    pub(crate) fn assert_verified(&self) -> Value {
         let (passed, report) = self.verify();
         assert!(passed, "verify found: {:#}", report["findings"]);
         report
@@ -139,7 +139,7 @@ impl Host {
     }
 
     /// Starts on an address that an earlier service had, for its clients to find it again.
-    pub(crate) fn start_again_at(&self, authority: &str) -> Service {
+    pub(crate) fn restart_at(&self, authority: &str) -> Service {
         let started = self.start_at(authority);
         started.unwrap_or_else(|output| panic!("the service did not start: {output}"))
     }
@@ -238,7 +238,7 @@ impl Service {
     }
 
     /// The URL of a path at the operator's address.
-    pub(crate) fn watched(&self, path: &str) -> String {
+    pub(crate) fn operator_url(&self, path: &str) -> String {
         format!("{}{path}", self.operator.as_ref().unwrap())
     }
 
@@ -270,7 +270,7 @@ impl Service {
             if let Some(status) = self.child.try_wait().unwrap() {
                 return status.success();
             }
-            assert!(started.elapsed() < PATIENCE, "the service does not end");
+            assert!(started.elapsed() < TIMEOUT, "the service does not end");
             std::thread::sleep(Duration::from_millis(10));
         }
     }

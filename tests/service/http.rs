@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
 use super::conformance::{self, CheckedResponse, Conformance, note};
-use super::host::{PATIENCE, Service};
+use super::host::{TIMEOUT, Service};
 
 /// A client with keep-alive connections that follows nothing.
 pub(crate) fn client() -> reqwest::Client {
-    purser::outbound::client().timeout(PATIENCE).no_proxy().build().unwrap()
+    purser::outbound::client().timeout(TIMEOUT).no_proxy().build().unwrap()
 }
 
 /// An answer, read whole.
@@ -221,7 +221,7 @@ impl<'a> ServiceClient<'a> {
 
 impl ServiceClient<'_> {
     /// Waits until the account was told each of these: a type of event, and behind a space the state that it left.
-    pub(crate) async fn hears(&self, token: &str, wanted: &[&str]) {
+    pub(crate) async fn wait_for_events(&self, token: &str, wanted: &[&str]) {
         let started = Instant::now();
         loop {
             let told: Vec<String> = self.events(token, 0).await.iter().map(change).collect();
@@ -233,7 +233,7 @@ impl ServiceClient<'_> {
             if missing.is_empty() {
                 return;
             }
-            assert!(started.elapsed() < PATIENCE, "never told {missing:?}, only {told:?}");
+            assert!(started.elapsed() < TIMEOUT, "never told {missing:?}, only {told:?}");
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }
@@ -252,7 +252,7 @@ pub(crate) async fn until<T>(what: &str, mut ask: impl AsyncFnMut() -> Option<T>
         if let Some(found) = ask().await {
             return found;
         }
-        assert!(started.elapsed() < PATIENCE, "waited in vain: {what}");
+        assert!(started.elapsed() < TIMEOUT, "waited in vain: {what}");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }

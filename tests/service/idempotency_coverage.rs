@@ -6,8 +6,8 @@ use purser_actors::id::Network;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
-use super::cases_admin::ADMIN;
-use super::cases_banking::{person, result};
+use super::admin::ADMIN;
+use super::banking::{profile, result};
 use super::host::Host;
 use super::http::{Response, ServiceClient, send};
 
@@ -81,7 +81,7 @@ async fn a_key_stands_for_every_digit_of_an_account() {
     let service = host.start();
     let site = ServiceClient::of(&service);
     let token = Agent::new(Network::Base).token(&site).await;
-    result(&site, &token, "createBankingProfile", person()).await;
+    result(&site, &token, "createBankingProfile", profile()).await;
     let to = |number: &str| json!({"type": "fiat_us", "bankName": "First", "routingNumber": "021000021", "accountNumber": number});
     let recipient = |number: &str| json!({"name": "Ada", "destination": to(number)});
     let made = keyed(

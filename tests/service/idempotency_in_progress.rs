@@ -5,14 +5,14 @@ use purser_actors::id::Network;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
-use super::cases_banking::result;
+use super::banking::result;
 use super::host::Host;
 use super::http::{ServiceClient, send, until};
 use super::owner::Owner;
 
 /// Twenty at once under one key, with another key and whatever `fresh` makes each time, until one is told that another runs:
 /// how long a command runs is the disk's to say. One is done; nobody is told anything else.
-async fn at_once(site: &ServiceClient<'_>, token: &str, (method, path): (&str, &str), fresh: impl AsyncFn() -> Value) {
+async fn send_concurrently(site: &ServiceClient<'_>, token: &str, (method, path): (&str, &str), fresh: impl AsyncFn() -> Value) {
     let mut round = 0;
     until(path, async || {
         round += 1;
@@ -53,8 +53,8 @@ async fn the_same_key_at_once_changes_the_books_once() {
     let token = agent.token(&site).await;
     Owner::of(&site, &agent).await.verify(&site, &token).await;
     let call = |path| ("POST", path);
-    at_once(&site, &token, call("/createAgentWallet"), async || json!({})).await;
-    at_once(&site, &token, call("/deleteAddressBookEntry"), async || {
+    send_concurrently(&site, &token, call("/createAgentWallet"), async || json!({})).await;
+    send_concurrently(&site, &token, call("/deleteAddressBookEntry"), async || {
         let entry = json!({"name": "me", "address": agent.address()});
         let saved = result(&site, &token, "saveAddressBookEntry", entry).await;
         json!({"entryId": saved["entry"]["entryId"]})
@@ -63,16 +63,16 @@ async fn the_same_key_at_once_changes_the_books_once() {
 
     let payee = json!({"name": "Payee", "destination": {"type": "fiat_us", "bankName": "Bank",
         "routingNumber": "021000021", "accountNumber": "5555555"}});
-    at_once(&site, &token, call("/createBankingRecipient"), async || payee.clone()).await;
+    send_concurrently(&site, &token, call("/createBankingRecipient"), async || payee.clone()).await;
     let made = async || result(&site, &token, "createBankingRecipient", payee.clone()).await;
-    at_once(
+    send_concurrently(
         &site,
         &token,
         call("/updateBankingDestination"),
         async || json!({"destinationId": made().await["destination"]["destinationId"], "nickname": "Rent"}),
     )
     .await;
-    at_once(
+    send_concurrently(
         &site,
         &token,
         call("/deleteBankingRecipient"),
@@ -95,13 +95,13 @@ async fn the_same_key_at_once_changes_the_books_once() {
         .await;
         json!({"platform": "paypal", "recipient_id": id})
     };
-    at_once(&site, &token, call("/payment-recipients"), async || {
+    send_concurrently(&site, &token, call("/payment-recipients"), async || {
         let mut renamed = paid().await;
         renamed["display_name"] = json!("Ada");
         renamed
     })
     .await;
-    at_once(&site, &token, ("DELETE", "/payment-recipients"), paid).await;
+    send_concurrently(&site, &token, ("DELETE", "/payment-recipients"), paid).await;
     service.stop();
-    host.assert_books();
+    host.assert_verified();
 }

@@ -5,14 +5,14 @@ use rust_decimal::Decimal;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
-use super::cases_replay::landed;
+use super::replay::transfer_count;
 use super::host::Host;
 use super::http::{Response, ServiceClient, send, until};
 use super::operator_client::{CVV, MISTYPED, OperatorClient, PAN, billing, entered};
 
 const ORDER: &str = "/order-intl-card?amount=100&label=%3Cb%3Etrip";
 const CANCEL: &str = "/cancel-intl-order";
-const PAID: f64 = 103.8;
+const PRICE_WITH_FEE: f64 = 103.8;
 
 /// An agent who ordered, the order, and a token.
 async fn ordered(site: &ServiceClient<'_>, network: Network) -> (Agent, String, String) {
@@ -113,7 +113,7 @@ async fn an_order_becomes_a_card_that_its_owner_reads() {
     }
     drop(site);
     service.stop();
-    host.assert_books();
+    host.assert_verified();
     let logged = host.logged();
     assert!(!logged.contains(PAN) && !logged.contains(&format!("\"{CVV}\"")));
 }
@@ -142,7 +142,7 @@ async fn case_30_an_order_is_taken_back_once() {
     assert_eq!(statuses.iter().filter(|s| **s == 200).count(), 1, "{statuses:?}");
     assert_eq!(statuses.iter().filter(|s| **s == 409).count(), 9, "{statuses:?}");
     until("the credit", async || {
-        (balance(&site, &token).await == json!(PAID)).then_some(())
+        (balance(&site, &token).await == json!(PRICE_WITH_FEE)).then_some(())
     })
     .await;
     assert_eq!(read(&site, &token, &id).await["status"], "cancelled");
@@ -156,11 +156,11 @@ async fn case_30_an_order_is_taken_back_once() {
     )
     .await;
     until("the credit", async || {
-        (balance(&site, &token).await == json!(PAID)).then_some(())
+        (balance(&site, &token).await == json!(PRICE_WITH_FEE)).then_some(())
     })
     .await;
     assert_eq!(read(&site, &token, &id).await["rejection_reason"], "no card for this");
-    site.hears(&token, &["intl_order.rejected queued"]).await;
+    site.wait_for_events(&token, &["intl_order.rejected queued"]).await;
     assert_eq!(cancel(&site, &token, &id).await.code(), "not_cancellable");
     let again = desk
         .post("/admin/intl-orders/reject", json!({"card_id": id, "reason": "again"}))
@@ -168,7 +168,7 @@ async fn case_30_an_order_is_taken_back_once() {
     assert_eq!(again.code(), "order_not_open");
     drop(site);
     service.stop();
-    host.assert_books();
+    host.assert_verified();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -205,7 +205,7 @@ async fn case_29_holder_and_operator_at_the_same_moment() {
     .await;
     drop(site);
     service.stop();
-    host.assert_books();
+    host.assert_verified();
 }
 
 /// An address with one line changed.
@@ -250,7 +250,7 @@ async fn what_an_operator_mistypes_is_refused_and_the_order_stays() {
         assert_eq!(answer.str("param"), Some(field));
         assert!(!answer.text.contains(MISTYPED) && !answer.text.contains(PAN));
     }
-    let other = desk.hire("ben", "operator").await;
+    let other = desk.add_operator("ben", "operator").await;
     for (who, lease) in [(&desk, lease + 1), (&desk, 0), (&other, lease)] {
         let answer = who.fulfil(&id, lease).await;
         assert_eq!((answer.status, answer.code()), (409, "lease_old"), "{}", answer.text);
@@ -278,7 +278,7 @@ async fn case_71_a_card_whose_cvv_has_lost_its_key_stops_the_start() {
     let lease = desk.claim(&id).await;
     assert_eq!(desk.fulfil(&id, lease).await.status, 200);
     service.stop();
-    let (keys, away) = (host.data().join("cvv.keys"), host.beside("away"));
+    let (keys, away) = (host.data().join("cvv.keys"), host.sibling_path("away"));
     std::fs::rename(&keys, &away).unwrap();
     let Err(said) = host.try_start() else {
         panic!("started without the keys of CVVs")
@@ -348,7 +348,7 @@ async fn case_25_an_order_costs_what_the_schedule_says_now() {
         Agent::pay(&site, "/order-intl-card?amount=100", &payment).await.status,
         200
     );
-    assert_eq!(landed(&site, &payment).await, 1);
+    assert_eq!(transfer_count(&site, &payment).await, 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -23,11 +23,11 @@ impl Stream {
     /// With a token; subscribed to nothing so far, and counted as a stream of its account.
     pub(crate) async fn open(site: &ServiceClient<'_>, token: &str) -> Self {
         let bearer = format!("Bearer {token}");
-        Self::asked(site, &[("authorization", &bearer)]).await.unwrap()
+        Self::open_with_headers(site, &[("authorization", &bearer)]).await.unwrap()
     }
 
     /// With these headers; the status of a refusal.
-    pub(crate) async fn asked(site: &ServiceClient<'_>, headers: &[(&'static str, &str)]) -> Result<Self, u16> {
+    pub(crate) async fn open_with_headers(site: &ServiceClient<'_>, headers: &[(&'static str, &str)]) -> Result<Self, u16> {
         let url = format!("ws://{}/stream", site.service.authority());
         let mut request = url.into_client_request().unwrap();
         for (name, value) in headers {
@@ -43,12 +43,12 @@ impl Stream {
         }
     }
 
-    pub(crate) async fn say(&mut self, message: &Value) {
+    pub(crate) async fn send(&mut self, message: &Value) {
         self.0.send(Message::text(message.to_string())).await.unwrap();
     }
 
     /// Sends bytes as they are, whatever the protocol says of them.
-    pub(crate) async fn say_bytes(&mut self, bytes: &[u8]) {
+    pub(crate) async fn send_bytes(&mut self, bytes: &[u8]) {
         let MaybeTlsStream::Plain(socket) = self.0.get_mut() else {
             panic!("the test speaks plainly");
         };
@@ -78,7 +78,7 @@ type Lines = Arc<Mutex<Vec<String>>>;
 pub(crate) struct Listener {
     child: Child,
     printed: Lines,
-    said: Lines,
+    stderr: Lines,
 }
 
 impl Listener {
@@ -97,8 +97,8 @@ impl Listener {
             .spawn()
             .unwrap();
         let printed = collected(child.stdout.take().unwrap());
-        let said = collected(child.stderr.take().unwrap());
-        Self { child, printed, said }
+        let stderr = collected(child.stderr.take().unwrap());
+        Self { child, printed, stderr }
     }
 
     /// The events that it has printed so far.
@@ -108,8 +108,8 @@ impl Listener {
     }
 
     /// How many of the lines that it wrote for a person hold this text.
-    pub(crate) fn said(&self, text: &str) -> usize {
-        self.said
+    pub(crate) fn stderr_line_count(&self, text: &str) -> usize {
+        self.stderr
             .lock()
             .unwrap()
             .iter()

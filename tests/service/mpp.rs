@@ -46,7 +46,7 @@ pub(crate) fn altered(credential: &str, place: &str, value: Value) -> String {
 }
 
 /// The same challenge answered by the same wallet, with a payment that ends a second earlier.
-pub(crate) fn signed_again(agent: &Agent, credential: &str) -> String {
+pub(crate) fn resigned(agent: &Agent, credential: &str) -> String {
     let mut changed = read(credential);
     let payload = &mut changed["payload"];
     let text = |name: &str| payload[name].as_str().unwrap().to_owned();

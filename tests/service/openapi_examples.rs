@@ -10,7 +10,7 @@ use super::host::Host;
 use super::http::{ServiceClient, send};
 
 /// What a media type shows: its one example, or those that it refers to, by name.
-fn shown<'a>(document: &'a Value, media: &'a Value) -> Vec<(String, &'a Value)> {
+fn examples_of<'a>(document: &'a Value, media: &'a Value) -> Vec<(String, &'a Value)> {
     if let Some(example) = media.get("example") {
         return vec![("example".to_owned(), example)];
     }
@@ -35,7 +35,7 @@ async fn every_answer_and_every_request_has_an_example_that_fits() {
     let document = &contract.document;
     let (mut wrong, mut held) = (Vec::new(), 0);
     let mut hold = |what: &str, media: &Value| {
-        let examples = shown(document, media);
+        let examples = examples_of(document, media);
         if examples.is_empty() {
             wrong.push(format!("{what} has no example"));
         }

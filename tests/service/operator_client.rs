@@ -30,30 +30,30 @@ impl<'a> OperatorClient<'a> {
     }
 
     /// Somebody else with a token of this role.
-    pub(crate) async fn hire(&self, name: &str, role: &str) -> Self {
+    pub(crate) async fn add_operator(&self, name: &str, role: &str) -> Self {
         let made = self.done("/admin/tokens", json!({"name": name, "role": role})).await;
         Self::of(self.service, made["token"].as_str().unwrap())
     }
 
     pub(crate) async fn get(&self, path: &str) -> Response {
-        let request = client().get(self.service.watched(path)).bearer_auth(&self.token);
+        let request = client().get(self.service.operator_url(path)).bearer_auth(&self.token);
         let answer = send_to_operator(request).await.unwrap();
-        self.held("GET", path, &answer).await;
+        self.list_held("GET", path, &answer).await;
         answer
     }
 
     pub(crate) async fn post(&self, path: &str, body: Value) -> Response {
-        let request = client().post(self.service.watched(path)).bearer_auth(&self.token);
+        let request = client().post(self.service.operator_url(path)).bearer_auth(&self.token);
         let answer = send_to_operator(request.body(body.to_string())).await.unwrap();
-        self.held("POST", path, &answer).await;
+        self.list_held("POST", path, &answer).await;
         answer
     }
 
     /// Holds an answer against the operator's own document, which every role may read.
-    async fn held(&self, method: &str, path: &str, answer: &Response) {
+    async fn list_held(&self, method: &str, path: &str, answer: &Response) {
         static DOCUMENT: OnceCell<Conformance> = OnceCell::const_new();
         let read = async || {
-            let request = client().get(self.service.watched("/admin/openapi.json"));
+            let request = client().get(self.service.operator_url("/admin/openapi.json"));
             let document = send_to_operator(request.bearer_auth(&self.token)).await.map_err(drop)?;
             // A token that was ended reads nothing; another will.
             (document.status == 200)

@@ -10,7 +10,7 @@ use clap::Args as _;
 use purser::http::request_metrics::ROUTES;
 use serde_json::Value;
 
-use super::cases_admin::{ADMIN, TRUSTED};
+use super::admin::{ADMIN, TRUSTED};
 use super::host::Host;
 use super::operator_client::OperatorClient;
 
@@ -216,7 +216,7 @@ const NOT_FOR_OPERATORS: [&str; 6] = [
 ];
 
 /// The commands that ask something, each as its words.
-fn leaves(command: &clap::Command, words: &str, found: &mut BTreeSet<String>) {
+fn leaf_commands(command: &clap::Command, words: &str, found: &mut BTreeSet<String>) {
     let below: Vec<_> = command
         .get_subcommands()
         .filter(|below| below.get_name() != "help")
@@ -225,7 +225,7 @@ fn leaves(command: &clap::Command, words: &str, found: &mut BTreeSet<String>) {
         found.insert(words.to_owned());
     }
     for below in below {
-        leaves(below, format!("{words} {}", below.get_name()).trim(), found);
+        leaf_commands(below, format!("{words} {}", below.get_name()).trim(), found);
     }
 }
 
@@ -234,7 +234,7 @@ fn the_command_line_has_every_route_of_the_operator() {
     // Aim: run once each, all commands of `purser admin` ask exactly the routes of the operator and of the desk, and no
     // command is left out here.
     let mut commands = BTreeSet::new();
-    leaves(
+    leaf_commands(
         &purser::cli::admin::Args::augment_args(clap::Command::new("admin")),
         "",
         &mut commands,

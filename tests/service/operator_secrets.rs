@@ -4,8 +4,8 @@ use purser_actors::id::Network;
 use serde_json::json;
 
 use super::agent::Agent;
-use super::cases_metrics::scrape;
-use super::cases_secrets::{contains, files};
+use super::metrics::scrape;
+use super::secrets::{contains, files};
 use super::host::Host;
 use super::http::{ServiceClient, client, send_to_operator};
 use super::operator_client::{CVV, MISTYPED, OperatorClient, PAN};
@@ -27,7 +27,7 @@ async fn misplaced(site: &ServiceClient<'_>, desk: &OperatorClient<'_>, tokens: 
                 .text,
         );
         let wrong = client()
-            .get(site.service.watched("/admin/audit"))
+            .get(site.service.operator_url("/admin/audit"))
             .bearer_auth(format!("{token}x"));
         told.push(send_to_operator(wrong).await.unwrap().text);
     }
@@ -74,7 +74,7 @@ async fn case_70_no_operators_token_is_told_or_kept_in_clear() {
     let made = ["operator", "support", "administrator"];
     let mut hired = Vec::new();
     for role in made {
-        hired.push(desk.hire(role, role).await);
+        hired.push(desk.add_operator(role, role).await);
     }
     let bought = Agent::new(Network::Base)
         .buy(&site, "/order-intl-card?amount=100")

@@ -102,7 +102,7 @@ impl Owner {
     }
 
     /// Begins a check and answers it with this family name.
-    pub(crate) async fn answer_as(&self, site: &ServiceClient<'_>, family_name: &str) {
+    pub(crate) async fn complete_check_as(&self, site: &ServiceClient<'_>, family_name: &str) {
         let url = self.check(site).await;
         let asked = send(site.client.get(&url)).await.unwrap();
         assert!(asked.text.contains("name=\"date_of_birth\""), "{}", asked.text);
@@ -113,13 +113,13 @@ impl Owner {
 
     /// Is verified.
     pub(crate) async fn verify(&self, site: &ServiceClient<'_>, token: &str) {
-        self.answer_as(site, "Lovelace").await;
-        kyc_comes_to(site, token, "verified").await;
+        self.complete_check_as(site, "Lovelace").await;
+        wait_for_kyc_status(site, token, "verified").await;
     }
 }
 
 /// Waits until the identity of a token's owner stands so.
-pub(crate) async fn kyc_comes_to(site: &ServiceClient<'_>, token: &str, status: &str) -> Value {
+pub(crate) async fn wait_for_kyc_status(site: &ServiceClient<'_>, token: &str, status: &str) -> Value {
     until(status, async || {
         let answer = site.get_as(token, "/get-kyc-status").await;
         (answer.str("status") == Some(status)).then_some(answer.body)

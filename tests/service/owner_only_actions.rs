@@ -5,11 +5,11 @@ use purser_actors::id::Network;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
-use super::cases_replay::landed;
+use super::replay::transfer_count;
 use super::frozen_accounts::FORMS;
 use super::host::{Host, Service};
 use super::http::{Response, ServiceClient, send, until};
-use super::owner::{Owner, fault, kyc_comes_to};
+use super::owner::{Owner, fault, wait_for_kyc_status};
 
 fn quick() -> Host {
     Host::new().with("PURSER_SANDBOX__IDENTITY_CHECK_MS", "10")
@@ -23,7 +23,7 @@ async fn status(site: &ServiceClient<'_>, token: &str) -> String {
         .to_owned()
 }
 
-fn told(events: &[Value], kind: &str) -> usize {
+fn event_count(events: &[Value], kind: &str) -> usize {
     events.iter().filter(|event| event["type"] == kind).count()
 }
 
@@ -59,7 +59,7 @@ async fn an_owner_verifies_and_links_on_the_page() {
             "issuer.linked",
             "issuer.unlinked",
         ];
-        assert_eq!(seen.map(|kind| told(&events, kind)), [1, 1, 2, 2, 1], "{events:#?}");
+        assert_eq!(seen.map(|kind| event_count(&events, kind)), [1, 1, 2, 2, 1], "{events:#?}");
         for event in &events {
             assert!(
                 !event.to_string().contains("identity-check?"),
@@ -68,7 +68,7 @@ async fn an_owner_verifies_and_links_on_the_page() {
         }
     }
     service.kill();
-    let report = host.assert_books();
+    let report = host.assert_verified();
     assert_eq!(
         (&report["entities"]["identities"], &report["entities"]["links"]),
         (&json!(2), &json!(2))
@@ -76,7 +76,7 @@ async fn an_owner_verifies_and_links_on_the_page() {
 }
 
 /// A verdict in the provider's own form, signed with a key.
-async fn call_back(
+async fn post_callback(
     service: &Service,
     body: &Value,
     key: &purser::provider::callback::CallbackKey,
@@ -138,7 +138,7 @@ async fn no_token_verifies_or_links() {
     let key = keys::identity_callback();
     let other = purser::provider::callback::CallbackKey::new(&purser::identity::secret::Key32::new([1; 32]));
     for (key, at, status) in [(&other, now_s(), 401), (&key, now_s() - 400, 401), (&key, now_s(), 404)] {
-        let answer = call_back(&service, &verdict, key, at).await;
+        let answer = post_callback(&service, &verdict, key, at).await;
         assert_eq!(answer.status, status, "{}", answer.text);
     }
     assert_eq!(status(&site, &token).await, "none");
@@ -149,7 +149,7 @@ async fn no_token_verifies_or_links() {
             .any(|e| e["type"].as_str().unwrap().starts_with("issuer.")),
         "{events:#?}"
     );
-    assert_eq!(told(&events, "account.caps_changed"), 0);
+    assert_eq!(event_count(&events, "account.caps_changed"), 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -173,11 +173,11 @@ async fn whatever_the_provider_does_the_owner_is_verified_once() {
         for fault_name in ["unreachable", "garbage", "timeout"] {
             fault(&site, "/sandbox/identity", fault_name, 1).await;
         }
-        owner.answer_as(&site, name).await;
-        let seen = kyc_comes_to(&site, &token, wanted).await;
+        owner.complete_check_as(&site, name).await;
+        let seen = wait_for_kyc_status(&site, &token, wanted).await;
         assert_eq!(seen["checks"], 1, "{name}");
         let events = site.events(&token, 0).await;
-        let verdicts = told(&events, "identity.verified") + told(&events, "identity.rejected");
+        let verdicts = event_count(&events, "identity.verified") + event_count(&events, "identity.rejected");
         assert_eq!(verdicts, 1, "{name}: {events:#?}");
         if wanted == "rejected" {
             assert_eq!(seen["rejection_reason"], "document_mismatch");
@@ -185,7 +185,7 @@ async fn whatever_the_provider_does_the_owner_is_verified_once() {
         }
     }
     service.stop();
-    host.assert_books();
+    host.assert_verified();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -199,17 +199,17 @@ async fn a_check_and_a_link_go_on_after_a_kill() {
     let owner = Owner::by_token(&site, &token).await;
     fault(&site, "/sandbox/accounts", "timeout", 0).await;
     assert_eq!(owner.send(&site, "/account/link", "").await.status, 303);
-    owner.answer_as(&site, "Silent").await;
+    owner.complete_check_as(&site, "Silent").await;
     service.kill();
     let service = host.start();
     let site = ServiceClient::of(&service);
-    kyc_comes_to(&site, &token, "verified").await;
+    wait_for_kyc_status(&site, &token, "verified").await;
     until("the link", async || {
-        (told(&site.events(&token, 0).await, "issuer.linked") == 1).then_some(())
+        (event_count(&site.events(&token, 0).await, "issuer.linked") == 1).then_some(())
     })
     .await;
     service.kill();
-    host.assert_books();
+    host.assert_verified();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -251,10 +251,10 @@ async fn an_owners_caps_hold_before_settlement() {
         "{}",
         refused.text
     );
-    assert_eq!(landed(&site, &payment).await, 0);
+    assert_eq!(transfer_count(&site, &payment).await, 0);
     assert_eq!(owner.send(&site, "/account/caps", "").await.status, 303);
     assert_eq!(Agent::pay(&site, "/get-card?amount=5", &payment).await.status, 200);
-    assert_eq!(told(&site.events(&token, 0).await, "account.caps_changed"), 2);
+    assert_eq!(event_count(&site.events(&token, 0).await, "account.caps_changed"), 2);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -312,7 +312,7 @@ async fn the_sandbox_links_and_steers() {
     };
     fault(&site, "/sandbox/accounts", "decline", 1).await;
     assert_eq!(link(true).await["linked"], false);
-    site.hears(&agent.token(&site).await, &["issuer.refused"]).await;
+    site.wait_for_events(&agent.token(&site).await, &["issuer.refused"]).await;
     let linked = link(true).await;
     assert_eq!(linked["linked"], true);
     assert!(

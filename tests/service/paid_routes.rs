@@ -4,15 +4,15 @@ use purser_actors::id::Network;
 use serde_json::json;
 
 use super::agent::Agent;
-use super::full_account::Person;
+use super::full_account::FullAccount;
 use super::host::{Host, Service};
 use super::http::ServiceClient;
 
 /// Products with what they cost, for somebody who may buy them all.
-fn products(person: &Person) -> [(String, &'static str); 5] {
+fn products(person: &FullAccount) -> [(String, &'static str); 5] {
     let bank = format!(
         "/send-bank-payment?amount=10&destination_id={}",
-        person.thing("destination")
+        person.id("destination")
     );
     let app = "/send-payment?amount=5&platform=paypal&recipient_id=@ada&recipient_first_name=Ada\
          &recipient_last_name=Lovelace&recipient_email=ada@example.com";
@@ -25,9 +25,9 @@ fn products(person: &Person) -> [(String, &'static str); 5] {
     ]
 }
 
-async fn furnished(host: &Host) -> (Service, Person) {
+async fn furnished(host: &Host) -> (Service, FullAccount) {
     let service = host.start();
-    let person = Person::furnished(&ServiceClient::of(&service), Network::Base, 31).await;
+    let person = FullAccount::furnished(&ServiceClient::of(&service), Network::Base, 31).await;
     (service, person)
 }
 

@@ -4,7 +4,7 @@ use purser_actors::id::Network;
 use serde_json::json;
 
 use super::agent::Agent;
-use super::cases_replay::landed;
+use super::replay::transfer_count;
 use super::host::Host;
 use super::http::{Response, ServiceClient, until};
 
@@ -12,19 +12,19 @@ const CARD: &str = "/get-card?amount=5";
 const NAME: &str = "pay_0123456789abcdef";
 
 /// A payment of this agent's for a route, signed anew, under a name.
-async fn named(site: &ServiceClient<'_>, agent: &Agent, path: &str, name: &str) -> String {
+async fn payment_with_identifier(site: &ServiceClient<'_>, agent: &Agent, path: &str, name: &str) -> String {
     let mut required = Agent::challenge(site, path).await;
     assert!(required.identify(name), "the challenge takes names");
     agent.sign(&required)
 }
 
 async fn buy(site: &ServiceClient<'_>, agent: &Agent, path: &str, name: &str) -> Response {
-    Agent::pay(site, path, &named(site, agent, path, name).await).await
+    Agent::pay(site, path, &payment_with_identifier(site, agent, path, name).await).await
 }
 
 /// The same answer, to a payment that was not needed: nothing that opens anything, and nothing charged.
-async fn assert_again(site: &ServiceClient<'_>, first: &Response, agent: &Agent, path: &str) {
-    let payment = named(site, agent, path, NAME).await;
+async fn assert_replayed(site: &ServiceClient<'_>, first: &Response, agent: &Agent, path: &str) {
+    let payment = payment_with_identifier(site, agent, path, NAME).await;
     let again = Agent::pay(site, path, &payment).await;
     assert_eq!(
         (again.status, again.header("idempotency-replayed")),
@@ -38,7 +38,7 @@ async fn assert_again(site: &ServiceClient<'_>, first: &Response, agent: &Agent,
     }
     assert_eq!(again.body, without);
     assert_eq!(again.receipt(), first.receipt(), "the receipt is the first payment's");
-    assert_eq!(landed(site, &payment).await, 0);
+    assert_eq!(transfer_count(site, &payment).await, 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -58,16 +58,16 @@ async fn a_purchase_comes_again_under_its_identifier() {
     );
     let card = buy(&site, &solana, CARD, NAME).await;
     assert!(card.body.get("auth").is_some(), "another payer's name is another");
-    assert_again(&site, &bought, &base, push).await;
-    assert_again(&site, &card, &solana, CARD).await;
+    assert_replayed(&site, &bought, &base, push).await;
+    assert_replayed(&site, &card, &solana, CARD).await;
     service.kill();
 
     let service = host.start();
     let site = ServiceClient::of(&service);
-    assert_again(&site, &bought, &base, push).await;
-    assert_again(&site, &card, &solana, "/get-card?format=json&amount=5.00").await;
+    assert_replayed(&site, &bought, &base, push).await;
+    assert_replayed(&site, &card, &solana, "/get-card?format=json&amount=5.00").await;
     for (agent, path) in [(&base, CARD), (&solana, "/get-card?amount=6")] {
-        let payment = named(&site, agent, path, NAME).await;
+        let payment = payment_with_identifier(&site, agent, path, NAME).await;
         let other = Agent::pay(&site, path, &payment).await;
         assert_eq!(
             (other.status, other.code()),
@@ -79,13 +79,13 @@ async fn a_purchase_comes_again_under_its_identifier() {
             other.header("payment-required").is_none(),
             "a challenge would be paid again"
         );
-        assert_eq!(landed(&site, &payment).await, 0);
+        assert_eq!(transfer_count(&site, &payment).await, 0);
     }
     let second = buy(&site, &solana, CARD, "pay_0123456789abcdee").await;
     assert_ne!(second.card(), card.card());
     assert_eq!(site.transfers().await.len(), 3);
     service.stop();
-    host.assert_books();
+    host.assert_verified();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -99,7 +99,7 @@ async fn payments_at_once_under_one_name_are_one() {
         let before = site.transfers().await.len();
         let mut payments = Vec::new();
         for _ in 0..20 {
-            payments.push(named(&site, &agent, CARD, NAME).await);
+            payments.push(payment_with_identifier(&site, &agent, CARD, NAME).await);
         }
         let answers = futures_util::future::join_all(payments.iter().map(|p| Agent::pay(&site, CARD, p))).await;
         assert!(answers.iter().all(|answer| answer.card() == answers[0].card()));
@@ -109,7 +109,7 @@ async fn payments_at_once_under_one_name_are_one() {
         assert_eq!(site.transfers().await.len(), before + 1);
     }
     service.stop();
-    host.assert_books();
+    host.assert_verified();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -132,11 +132,11 @@ async fn a_name_whose_payment_has_not_landed_tries_that_one_again() {
         let mut fault = fault;
         fault["wallet"] = json!(agent.address());
         site.chain_fault(fault).await;
-        let first = named(&site, &agent, CARD, NAME).await;
+        let first = payment_with_identifier(&site, &agent, CARD, NAME).await;
         let told = Agent::pay(&site, CARD, &first).await;
         assert_eq!((told.status, told.code()), (status, code), "{}", told.text);
         site.chain_fault(json!({"fault": "clear"})).await;
-        let again = named(&site, &agent, CARD, NAME).await;
+        let again = payment_with_identifier(&site, &agent, CARD, NAME).await;
         let bought = until("the first payment to land", async || {
             let answer = Agent::pay(&site, CARD, &again).await;
             assert_eq!(answer.str("status_url").is_some(), answer.status == 202);
@@ -146,11 +146,11 @@ async fn a_name_whose_payment_has_not_landed_tries_that_one_again() {
             (answer.status == 200).then_some(answer)
         })
         .await;
-        assert_eq!((landed(&site, &first).await, landed(&site, &again).await), (1, 0));
+        assert_eq!((transfer_count(&site, &first).await, transfer_count(&site, &again).await), (1, 0));
         assert_eq!(Agent::pay(&site, CARD, &first).await.card(), bought.card());
     }
     service.stop();
-    host.assert_books();
+    host.assert_verified();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -161,12 +161,12 @@ async fn who_bought_under_a_name_is_answered_whatever_the_catalog_does() {
     let agent = Agent::new(Network::Base);
     let target = "/order-gift-card?product_id=gift_marche_lumiere_fr&amount=50&country=FR";
     let bought = buy(&site, &agent, target, NAME).await;
-    let again = named(&site, &agent, target, NAME).await;
+    let again = payment_with_identifier(&site, &agent, target, NAME).await;
     let fault = json!({"fault": "unreachable", "times": 0});
     assert_eq!(site.post("/sandbox/gift-cards", &fault).await.status, 200);
     let told = Agent::pay(&site, target, &again).await;
     assert_eq!(told.card(), bought.card());
-    assert_eq!(landed(&site, &again).await, 0);
+    assert_eq!(transfer_count(&site, &again).await, 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -177,7 +177,7 @@ async fn what_cannot_be_a_name_is_refused_and_not_dropped() {
     let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Solana);
     for bad in ["too-short", &"x".repeat(129), "0123456789 abcdef", ""] {
-        let payment = named(&site, &agent, CARD, bad).await;
+        let payment = payment_with_identifier(&site, &agent, CARD, bad).await;
         let refused = Agent::pay(&site, CARD, &payment).await;
         assert_eq!(
             (refused.status, refused.code()),
@@ -185,7 +185,7 @@ async fn what_cannot_be_a_name_is_refused_and_not_dropped() {
             "{bad}"
         );
         assert_eq!(refused.str("param"), Some("payment-identifier"));
-        assert_eq!(landed(&site, &payment).await, 0);
+        assert_eq!(transfer_count(&site, &payment).await, 0);
     }
     let first = agent.buy(&site, CARD).await;
     assert_ne!(agent.buy(&site, CARD).await.card(), first.card());

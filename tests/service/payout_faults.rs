@@ -7,14 +7,14 @@ use rust_decimal::Decimal;
 use serde_json::json;
 
 use super::agent::Agent;
-use super::cases_metrics::scrape;
-use super::cases_reconciliation::{restless, reversed};
-use super::dead_letters::{refused, stuck};
+use super::metrics::scrape;
+use super::reconciliation::{fast_host, reversed};
+use super::dead_letters::{status_and_code, wait_for_dead_letter};
 use super::host::{Host, Service};
 use super::http::{ServiceClient, until};
 use super::operator_client::OperatorClient;
 use super::owner::Owner;
-use super::recipient::{balance_is, comes_to, register};
+use super::recipient::{balance_is, wait_for_payout_status, register};
 
 fn quick() -> Host {
     Host::new().with("PURSER_SANDBOX__PAYOUT_PAID_MS", "10")
@@ -48,7 +48,7 @@ async fn case_32_33_whatever_a_rail_does_the_money_arrives_once_or_goes_back_onc
         let bought = agent.buy(&site, &to_bank(amount, &destination)).await;
         assert_eq!(bought.status, 200, "{amount}: {}", bought.text);
         let payout = bought.body["bank_payment"]["payout_id"].as_str().unwrap();
-        comes_to(&site, &token, payout, wanted).await;
+        wait_for_payout_status(&site, &token, payout, wanted).await;
         balance_is(&site, &token, balance).await;
     }
     until("the rail's last words", async || {
@@ -89,9 +89,9 @@ async fn case_32_33_whatever_a_rail_does_the_money_arrives_once_or_goes_back_onc
         "payout.cancelled in-process",
         "payout.returned complete",
     ];
-    site.hears(&token, &told).await;
+    site.wait_for_events(&token, &told).await;
     service.stop();
-    host.assert_books();
+    host.assert_verified();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -111,14 +111,14 @@ async fn rails_that_are_gone_slow_or_garbled_pay_once_and_are_asked_again() {
         assert_eq!(set.status, 200, "{}", set.text);
         let bought = agent.buy(&site, &to_bank("50", &destination)).await;
         let payout = bought.body["bank_payment"]["payout_id"].as_str().unwrap();
-        comes_to(&site, &token, payout, "complete").await;
+        wait_for_payout_status(&site, &token, payout, "complete").await;
         site.post("/sandbox/payouts", &json!({"fault": "clear"})).await;
     }
     let rails = site.get("/sandbox/payouts", &[]).await;
     assert_eq!(rails.body["orders"], 5, "{}", rails.text);
     balance_is(&site, &token, "0").await;
     service.stop();
-    host.assert_books();
+    host.assert_verified();
 }
 
 /// Buys a payment to an app for an agent whose identity is verified, and waits for the end of its return window.
@@ -130,13 +130,13 @@ async fn final_payment(service: &Service, agent: &Agent) -> String {
                 &recipient_last_name=Lovelace&recipient_email=ada@example.com";
     let bought = agent.buy(&site, path).await;
     let payout = bought.body["payment"]["payout_id"].as_str().unwrap().to_owned();
-    comes_to(&site, &token, &payout, "complete").await;
-    window_over(service).await;
+    wait_for_payout_status(&site, &token, &payout, "complete").await;
+    return_window_over(service).await;
     payout
 }
 
 /// Waits for the end of the only payout's return window.
-async fn window_over(service: &Service) {
+async fn return_window_over(service: &Service) {
     until("the window is over", async || {
         let (_, page) = scrape(service).await;
         let tries = page.value("purser_delivery_tries_total{work=\"close_returns\"}");
@@ -146,7 +146,7 @@ async fn window_over(service: &Service) {
 }
 
 /// Has the rail say a word about a payout.
-async fn says(site: &ServiceClient<'_>, payout: &str, word: &str) {
+async fn emit_payout_event(site: &ServiceClient<'_>, payout: &str, word: &str) {
     let said = json!({"payout_id": payout, "say": word});
     let said = site.post("/sandbox/payouts", &said).await;
     assert_eq!(said.status, 200, "{}", said.text);
@@ -165,7 +165,7 @@ async fn case_32_what_comes_back_after_the_window_is_credited_once_under_its_own
     let payout = final_payment(&service, &agent).await;
     let site = ServiceClient::of(&service);
     for word in ["returned", "failed"] {
-        says(&site, &payout, word).await;
+        emit_payout_event(&site, &payout, word).await;
     }
     let token = agent.token(&site).await;
     balance_is(&site, &token, "19.25").await;
@@ -174,7 +174,7 @@ async fn case_32_what_comes_back_after_the_window_is_credited_once_under_its_own
     let site = ServiceClient::of(&service);
     let token = agent.token(&site).await;
     until("it is credited", async || {
-        let shown = comes_to(&site, &token, &payout, "complete").await;
+        let shown = wait_for_payout_status(&site, &token, &payout, "complete").await;
         let late = &shown["late_return"];
         let amounts = ["amount", "return_fee", "credited_amount"].map(|name| late[name].to_string());
         assert_eq!(amounts, ["20", "0.75", "19.25"]);
@@ -210,7 +210,7 @@ async fn case_32_what_comes_back_after_the_window_is_credited_once_under_its_own
     .await;
     balance_is(&site, &token, "19.25").await;
     service.stop();
-    let report = host.assert_books();
+    let report = host.assert_verified();
     assert_eq!(report["entities"]["late_returns"], 1);
 }
 
@@ -219,7 +219,7 @@ async fn case_32_what_comes_back_of_a_payment_that_was_taken_back_is_kept_when_a
     // Aim: a payout was paid and is final, its payment's chain takes that back, and then its rail gives the money back: nothing is
     // credited; an operator ends the withheld credit without giving it, and over a kill the late return is `kept`, the balance
     // empty, and the house has the money against its loss.
-    let host = restless(quick())
+    let host = fast_host(quick())
         .with("PURSER_PAYOUTS__BANK_RETURN_SECONDS", "1")
         .with("PURSER_PAYMENT__MAX_TIMEOUT_SECONDS", "15");
     let service = host.start();
@@ -233,25 +233,25 @@ async fn case_32_what_comes_back_of_a_payment_that_was_taken_back_is_kept_when_a
     let bought = agent.buy(&site, &to_bank("20", &destination)).await;
     let payment = bought.body["payment_id"].as_str().unwrap();
     let payout = bought.body["bank_payment"]["payout_id"].as_str().unwrap();
-    comes_to(&site, &token, payout, "complete").await;
-    window_over(&service).await;
+    wait_for_payout_status(&site, &token, payout, "complete").await;
+    return_window_over(&service).await;
     reversed(&site, payment).await;
-    says(&site, payout, "returned").await;
+    emit_payout_event(&site, payout, "returned").await;
     let desk = OperatorClient::first(&host, &service);
-    let waits = stuck(&desk, "credit").await;
+    let waits = wait_for_dead_letter(&desk, "credit").await;
     let keep = json!({"effect_id": waits["effect_id"], "evidence": "Taken back by its chain, ticket 10."});
     let kept = desk.done("/admin/stuck/keep", keep.clone()).await;
     assert_eq!((&kept["effect_id"], &kept["kept"]), (&waits["effect_id"], &json!(true)));
     let again = desk.post("/admin/stuck/keep", keep).await;
-    assert_eq!(refused(&again), (404, "effect_unknown"));
+    assert_eq!(status_and_code(&again), (404, "effect_unknown"));
     // Frozen when the payment was taken back.
     site.freeze(&agent.address(), None).await;
     service.kill();
     let service = host.start();
     let site = ServiceClient::of(&service);
-    site.hears(&token, &["late_return.received -", "late_return.kept received"])
+    site.wait_for_events(&token, &["late_return.received -", "late_return.kept received"])
         .await;
-    let late = &comes_to(&site, &token, payout, "complete").await["late_return"];
+    let late = &wait_for_payout_status(&site, &token, payout, "complete").await["late_return"];
     assert_eq!(
         (
             &late["status"],
@@ -262,7 +262,7 @@ async fn case_32_what_comes_back_of_a_payment_that_was_taken_back_is_kept_when_a
     );
     balance_is(&site, &token, "0").await;
     service.stop();
-    let report = host.assert_books();
+    let report = host.assert_verified();
     assert_eq!(report["balances"]["losses"], 21_500_000, "{report:#}");
     assert_eq!(report["balances"]["costs"], -20_000_000, "{report:#}");
 }
@@ -287,12 +287,12 @@ async fn case_12_payouts_under_way_survive_kills() {
     let site = ServiceClient::of(&service);
     let token = agent.token(&site).await;
     for (payout, wanted) in payouts.iter().zip(["complete", "returned", "failed", "complete"]) {
-        comes_to(&site, &token, payout, wanted).await;
+        wait_for_payout_status(&site, &token, payout, wanted).await;
     }
     // 21.11 came back, 25.94 was refused: fee included.
     balance_is(&site, &token, "47.05").await;
     let rails = site.get("/sandbox/payouts", &[]).await;
     assert_eq!(rails.body["orders"], 4);
     service.stop();
-    host.assert_books();
+    host.assert_verified();
 }

@@ -1,6 +1,6 @@
 //! What parameters and members name: nothing of anybody's, those here.
 
-const ANSWERS: &[&str] = &[
+const RESPONSE_VALUES: &[&str] = &[
     "dateOfBirth",
     "phone",
     "addressLine1",
@@ -16,7 +16,7 @@ const ANSWERS: &[&str] = &[
 ];
 
 /// Parameters and members that name nothing of anybody's, by the routes that take them; `*` is every route.
-pub(crate) const NAMES_NOTHING: &[(&str, &[&str])] = &[
+pub(crate) const UNKNOWN_VALUES: &[(&str, &[&str])] = &[
     (
         "*",
         &[
@@ -66,7 +66,7 @@ pub(crate) const NAMES_NOTHING: &[(&str, &[&str])] = &[
     ("/saveAddressBookEntry", &["name", "address"]),
     ("/createAgentApiKey", &["name"]),
     ("/announceAgentConnection", &["name", "client", "version"]),
-    ("/updateBankingApplicationDetails", ANSWERS),
+    ("/updateBankingApplicationDetails", RESPONSE_VALUES),
     ("/uploadBankingDocument", &["type", "content"]),
     ("/createBankingAccount", &["type"]),
     ("/createBankingRecipient", &["name", "address", "destination"]),

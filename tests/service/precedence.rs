@@ -9,14 +9,14 @@ use super::http::{ServiceClient, send, until};
 use super::listener::Stream;
 use super::mpp::altered;
 use super::precedence_table::{PrecedenceTable, RecordedResponse};
-use super::request::{Request, seen};
+use super::request::{Request, recorded};
 
 const WHY: &str = "Please write to us.";
 /// What a payer calls a purchase.
 const NAME: &str = "pay_0123456789abcdef";
 
 /// An agent with a card, and what it got with it.
-struct Holder {
+struct CardOwner {
     agent: Agent,
     card: String,
     payment: String,
@@ -24,7 +24,7 @@ struct Holder {
     token: String,
 }
 
-impl Holder {
+impl CardOwner {
     async fn new(site: &ServiceClient<'_>, network: Network) -> Self {
         Self::of(site, Agent::new(network)).await
     }
@@ -103,13 +103,13 @@ async fn a_paid_call_is_refused_for_the_first_rule_that_it_breaks() {
     ask.header("payment-signature", &used);
     ask.header("x-payment", "bm8=");
     ask.bearer(&other);
-    mend_the_parameters(&mut ladder, &mut ask, &site).await;
+    fix_parameters(&mut ladder, &mut ask, &site).await;
     for name in ["payment-signature", "x-payment"] {
         ask.header(name, "");
     }
-    let challenge = ask.answer(&site).await;
-    ladder.meets(&seen(&challenge));
-    mend_the_payment(&mut ladder, &mut ask, (&site, &agent)).await;
+    let challenge = ask.send_and_check(&site).await;
+    ladder.meets(&recorded(&challenge));
+    fix_payment(&mut ladder, &mut ask, (&site, &agent)).await;
 
     ask.header("x-payment", &used);
     ladder.meets(&past(&site, &ask, &[403]).await);
@@ -146,9 +146,9 @@ async fn an_mpp_call_is_refused_for_the_first_rule_that_it_breaks() {
     let site = ServiceClient::of(&service);
     let (first, agent) = (Agent::new(Network::Base), Agent::new(Network::Base));
     let mut ask = Request::new("GET", "/get-card").with("amount", "25");
-    let answered = ask.answer(&site).await;
+    let answered = ask.send_and_check(&site).await;
     ask.header("authorization", &first.credential(&answered));
-    assert_eq!(ask.answer(&site).await.status, 200);
+    assert_eq!(ask.send_and_check(&site).await.status, 200);
     let elsewhere = agent.credential(&site.get("/get-card?amount=6", &[]).await);
     let good = agent.credential(&answered);
 
@@ -166,14 +166,14 @@ async fn an_mpp_call_is_refused_for_the_first_rule_that_it_breaks() {
     ladder.meets(&past(&site, &ask, &[409]).await);
     ladder.meets(&past(&site, &ask, &[429]).await);
     let mut fresh = Request::new("GET", "/get-card").with("amount", "25");
-    let credential = agent.credential(&fresh.answer(&site).await);
+    let credential = agent.credential(&fresh.send_and_check(&site).await);
     fresh.header("authorization", &credential);
     ladder.meets(&past(&site, &fresh, &[429]).await);
     ladder.ends();
 }
 
 /// A payment that cannot be read, one whose name is none, one for another price.
-async fn mend_the_payment(
+async fn fix_payment(
     ladder: &mut PrecedenceTable,
     ask: &mut Request,
     (site, agent): (&ServiceClient<'_>, &Agent),
@@ -189,7 +189,7 @@ async fn mend_the_payment(
 }
 
 /// Down to the first rule about payments.
-async fn mend_the_parameters(ladder: &mut PrecedenceTable, ask: &mut Request, site: &ServiceClient<'_>) {
+async fn fix_parameters(ladder: &mut PrecedenceTable, ask: &mut Request, site: &ServiceClient<'_>) {
     ladder.meets(&ask.send(site).await);
     ask.drop("colour");
     ladder.meets(&ask.send(site).await);
@@ -210,8 +210,8 @@ async fn mend_the_parameters(ladder: &mut PrecedenceTable, ask: &mut Request, si
 /// The first answer that has none of these statuses, which time alone ends: 429 with the payer's window.
 async fn past(site: &ServiceClient<'_>, ask: &Request, passing: &[u16]) -> RecordedResponse {
     let through = async || {
-        let answer = ask.answer(site).await;
-        (!passing.contains(&answer.status)).then(|| seen(&answer))
+        let answer = ask.send_and_check(site).await;
+        (!passing.contains(&answer.status)).then(|| recorded(&answer))
     };
     until("what passes", through).await
 }
@@ -222,8 +222,8 @@ async fn reading_a_card_is_refused_for_the_first_rule_that_it_breaks() {
     let (_host, service) = start(&[("PURSER_IDENTITY__PAYMENT_TOKEN_READS_CARDS", "false")]);
     let site = ServiceClient::of(&service);
     let (first, stranger) = (
-        Holder::new(&site, Network::Base).await,
-        Holder::new(&site, Network::Solana).await,
+        CardOwner::new(&site, Network::Base).await,
+        CardOwner::new(&site, Network::Solana).await,
     );
     let own = first.agent.token(&site).await;
     let card = first.card.clone();
@@ -233,7 +233,7 @@ async fn reading_a_card_is_refused_for_the_first_rule_that_it_breaks() {
         (answer.body["status"] == "ready").then_some(())
     })
     .await;
-    let second = Holder::of(&site, first.agent).await;
+    let second = CardOwner::of(&site, first.agent).await;
     second.frozen(&site).await;
 
     let mut ladder = PrecedenceTable::of("GET /get-card-data with `card_id`", "get-card-data-one");
@@ -290,7 +290,7 @@ async fn reading_a_payment_is_refused_for_the_first_rule_that_it_breaks() {
     let (_host, service) = start(&[]);
     let site = ServiceClient::of(&service);
     let (holder, stranger) = (
-        Holder::new(&site, Network::Base).await,
+        CardOwner::new(&site, Network::Base).await,
         Agent::new(Network::Solana).token(&site).await,
     );
     holder.frozen(&site).await;
@@ -321,7 +321,7 @@ async fn what_an_account_reads_is_refused_for_the_first_rule_that_it_breaks() {
     // Aim: balance and link ask for the token first, then for the parameters, and the balance then whether the account is frozen.
     let (_host, service) = start(&[]);
     let site = ServiceClient::of(&service);
-    let holder = Holder::new(&site, Network::Base).await;
+    let holder = CardOwner::new(&site, Network::Base).await;
     for (heading, path) in [
         ("GET /get-account-balance", "/get-account-balance"),
         ("GET /get-auth-link", "/get-auth-link"),
@@ -348,7 +348,7 @@ async fn events_are_refused_for_the_first_rule_that_is_broken() {
     // Aim: a page of them, and the stream up to its upgrade: token, parameters, account, room.
     let (_host, service) = start(&[("PURSER_STREAM__MAX_PER_ACCOUNT", "1")]);
     let site = ServiceClient::of(&service);
-    let holder = Holder::new(&site, Network::Base).await;
+    let holder = CardOwner::new(&site, Network::Base).await;
     holder.ready(&site).await;
     holder.frozen(&site).await;
     let mut ladder = PrecedenceTable::of("GET /events", "events");

@@ -4,9 +4,9 @@ use purser_actors::id::Network;
 use serde_json::json;
 
 use super::agent::Agent;
-use super::callable_precedence::{Caller, Way, with};
-use super::cases_banking::result;
-use super::cases_withdraw::withdraw;
+use super::callable_precedence::{Caller, AccessRule, with};
+use super::banking::result;
+use super::withdraw::withdraw;
 use super::host::Host;
 use super::http::{ServiceClient, until};
 use super::owner::Owner;
@@ -105,11 +105,11 @@ async fn a_transfer_of_an_agent_is_refused_for_the_first_rule_that_it_breaks() {
         json!({"amountUsdc": 1, "toAddress": own, "network": "solana"}),
     ];
     let mut send = caller
-        .check_precedence("/agentWalletTransfer", Way::Spends, &wrong, &nobody)
+        .check_precedence("/agentWalletTransfer", AccessRule::SpendRights, &wrong, &nobody)
         .await;
     send.data(&nobody).await;
     let made = result(&site, &caller.token, "createAgentWallet", json!({})).await;
-    send.meets().await;
+    send.assert_next().await;
     let managed = made["wallet"]["addresses"]["base"].clone();
     send.data(&json!({"amountUsdc": 10_000.5, "toAddress": managed})).await;
     let stranger = Agent::new(Network::Solana).address();
@@ -124,12 +124,12 @@ async fn a_transfer_of_an_agent_is_refused_for_the_first_rule_that_it_breaks() {
         .await;
     assert_eq!(set.status, 303, "{}", set.text);
     send.key("2");
-    send.meets().await;
+    send.assert_next().await;
     send.key("3");
     send.data(&json!({"amountUsdc": 1, "addressBookEntryId": kept})).await;
     result(&site, &caller.token, "deleteAddressBookEntry", json!({"entryId": kept})).await;
-    send.again().await;
-    send.ends();
+    send.assert_replayed().await;
+    send.assert_complete();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -142,15 +142,15 @@ async fn a_managed_wallet_is_refused_for_the_first_rule_that_it_breaks() {
     let (unknown, nothing) = ([json!({"spend": "sp_1"})], json!({}));
     let asked = json!({"spendId": "sp_1"});
     let mut read = caller
-        .check_precedence("/getAgentWallet", Way::Reads, &unknown, &asked)
+        .check_precedence("/getAgentWallet", AccessRule::Reads, &unknown, &asked)
         .await;
     read.data(&asked).await;
     let mut limits = caller
-        .check_precedence("/getAgentSpendLimit", Way::Reads, &unknown, &nothing)
+        .check_precedence("/getAgentSpendLimit", AccessRule::Reads, &unknown, &nothing)
         .await;
     limits.data(&nothing).await;
     let mut list = caller
-        .check_precedence("/listAddressBook", Way::Reads, &unknown, &nothing)
+        .check_precedence("/listAddressBook", AccessRule::Reads, &unknown, &nothing)
         .await;
     list.data(&nothing).await;
     let entry = json!({"entryId": "adr_1", "name": "shop", "address": Agent::new(Network::Solana).address()});
@@ -162,41 +162,41 @@ async fn a_managed_wallet_is_refused_for_the_first_rule_that_it_breaks() {
         with(&entry, "network", json!("base")),
     ];
     let mut save = caller
-        .check_precedence("/saveAddressBookEntry", Way::Spends, &wrong, &entry)
+        .check_precedence("/saveAddressBookEntry", AccessRule::SpendRights, &wrong, &entry)
         .await;
     save.data(&entry).await;
     let wrong = [json!({"entry": "adr_1"}), nothing.clone()];
     let gone = json!({"entryId": "adr_1"});
     let mut forget = caller
-        .check_precedence("/deleteAddressBookEntry", Way::Spends, &wrong, &gone)
+        .check_precedence("/deleteAddressBookEntry", AccessRule::SpendRights, &wrong, &gone)
         .await;
     forget.data(&gone).await;
 
     let mut make = caller
-        .check_precedence("/createAgentWallet", Way::Spends, &unknown, &nothing)
+        .check_precedence("/createAgentWallet", AccessRule::SpendRights, &unknown, &nothing)
         .await;
     make.data(&nothing).await;
-    make.again().await;
-    make.ends();
-    read.meets().await;
+    make.assert_replayed().await;
+    make.assert_complete();
+    read.assert_next().await;
     read.data(&nothing).await;
-    limits.meets().await;
-    save.meets().await;
+    limits.assert_next().await;
+    save.assert_next().await;
     let mut new = entry.clone();
     new.as_object_mut().unwrap().remove("entryId");
     save.data(&new).await;
-    list.meets().await;
+    list.assert_next().await;
     let kept = result(&site, &caller.token, "listAddressBook", nothing).await["entries"][0]["entryId"].clone();
-    forget.meets().await;
+    forget.assert_next().await;
     forget.data(&json!({"entryId": kept})).await;
-    forget.again().await;
-    save.again().await;
+    forget.assert_replayed().await;
+    save.assert_replayed().await;
     for _ in 0..100 {
         result(&site, &caller.token, "saveAddressBookEntry", new.clone()).await;
     }
     save.key("2");
-    save.meets().await;
+    save.assert_next().await;
     for climb in [read, limits, list, save, forget] {
-        climb.ends();
+        climb.assert_complete();
     }
 }

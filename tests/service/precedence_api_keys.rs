@@ -4,8 +4,8 @@ use purser_actors::id::Network;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
-use super::callable_precedence::{Caller, Way};
-use super::cases_banking::result;
+use super::callable_precedence::{Caller, AccessRule};
+use super::banking::result;
 use super::host::Host;
 use super::http::{Response, ServiceClient};
 use super::owner::Owner;
@@ -28,7 +28,7 @@ fn call(ask: &mut Request, data: Value) {
 }
 
 /// The page's form: whose it is, who sends it, which signup, what name, and whether there is room.
-async fn say_yes(site: &ServiceClient<'_>, signup: &Response) {
+async fn confirm_signup(site: &ServiceClient<'_>, signup: &Response) {
     let agent = Agent::new(Network::Base);
     let born = agent.buy(site, "/get-card?amount=5").await;
     let relayed = Owner::by_token(site, born.body["auth"]["id_token"].as_str().unwrap()).await;
@@ -89,8 +89,8 @@ async fn a_signup_is_refused_for_the_first_rule_that_it_breaks() {
     ladder.meets(&ask.send(&site).await);
     ask.header("x-forwarded-for", "192.0.2.4");
     ask.body(&json!({}));
-    let signup = ask.answer(&site).await;
-    ladder.meets(&super::request::seen(&signup));
+    let signup = ask.send_and_check(&site).await;
+    ladder.meets(&super::request::recorded(&signup));
     ladder.ends();
 
     let mut status = PrecedenceTable::of("GET /signup-status", "signup-status");
@@ -103,7 +103,7 @@ async fn a_signup_is_refused_for_the_first_rule_that_it_breaks() {
     poll.set("claim_token", signup.str("claim_token").unwrap());
     status.meets(&poll.send(&site).await);
 
-    say_yes(&site, &signup).await;
+    confirm_signup(&site, &signup).await;
     status.meets(&poll.send(&site).await);
     status.ends();
 }
@@ -210,19 +210,19 @@ async fn keys_are_listed_and_a_connection_announced_with_any_token() {
     let caller = Caller::new(&site).await;
     let unknown = [json!({"nam": "x"})];
     let mut list = caller
-        .check_precedence("/listAgentApiKeys", Way::Reads, &unknown, &json!({}))
+        .check_precedence("/listAgentApiKeys", AccessRule::Reads, &unknown, &json!({}))
         .await;
-    list.meets().await;
-    list.ends();
+    list.assert_next().await;
+    list.assert_complete();
     let wrong = [json!({"nam": "x"}), json!({"name": ""})];
     let mut announce = caller
         .check_precedence(
             "/announceAgentConnection",
-            Way::Reads,
+            AccessRule::Reads,
             &wrong,
             &json!({"name": "Helper"}),
         )
         .await;
-    announce.meets().await;
-    announce.ends();
+    announce.assert_next().await;
+    announce.assert_complete();
 }

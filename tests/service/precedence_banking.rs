@@ -4,8 +4,8 @@ use purser_actors::id::Network;
 use serde_json::json;
 
 use super::agent::Agent;
-use super::callable_precedence::{Caller, Way, with};
-use super::cases_banking::{PAPER, answers, approve_begun, person, quick, result};
+use super::callable_precedence::{Caller, AccessRule, with};
+use super::banking::{DOCUMENT_BASE64, application_answers, approve_existing, profile, quick, result};
 use super::host::Host;
 use super::http::ServiceClient;
 use super::owner::Owner;
@@ -130,9 +130,9 @@ async fn an_application_is_refused_for_the_first_rule_that_it_breaks() {
     Owner::of(&site, &caller.agent).await.verify(&site, &caller.token).await;
     let unknown = [json!({"town": "Springfield"})];
     let mut read = caller
-        .check_precedence("/getBankingApplication", Way::Reads, &unknown, &json!({}))
+        .check_precedence("/getBankingApplication", AccessRule::Reads, &unknown, &json!({}))
         .await;
-    read.meets().await;
+    read.assert_next().await;
     let wrong = [
         unknown[0].clone(),
         json!({"dateOfBirth": "1990-02-30", "taxId": "1"}),
@@ -140,13 +140,13 @@ async fn an_application_is_refused_for_the_first_rule_that_it_breaks() {
     ];
     let path = "/updateBankingApplicationDetails";
     let mut answer = caller
-        .check_precedence(path, Way::Keyed, &wrong, &json!({"city": "Springfield"}))
+        .check_precedence(path, AccessRule::Keyed, &wrong, &json!({"city": "Springfield"}))
         .await;
-    answer.meets().await;
+    answer.assert_next().await;
     // A byte more than 10 MB, and no more than a body may have.
     let mut large = String::from("JVBERi0x");
     large.extend(std::iter::repeat_n('A', 13_981_012));
-    let paper = json!({"type": "proof_of_address", "content": PAPER});
+    let paper = json!({"type": "proof_of_address", "content": DOCUMENT_BASE64});
     let wrong = [
         unknown[0].clone(),
         json!({"type": "proof_of_address"}),
@@ -156,32 +156,32 @@ async fn an_application_is_refused_for_the_first_rule_that_it_breaks() {
         with(&paper, "content", json!("bm8gcGRm")),
     ];
     let mut upload = caller
-        .check_precedence("/uploadBankingDocument", Way::Keyed, &wrong, &paper)
+        .check_precedence("/uploadBankingDocument", AccessRule::Keyed, &wrong, &paper)
         .await;
     upload.data(&paper).await;
     let mut submit = caller
-        .check_precedence("/submitBankingApplication", Way::Keyed, &unknown, &json!({}))
+        .check_precedence("/submitBankingApplication", AccessRule::Keyed, &unknown, &json!({}))
         .await;
     submit.data(&json!({})).await;
 
-    result(&site, &caller.token, "createBankingProfile", person()).await;
+    result(&site, &caller.token, "createBankingProfile", profile()).await;
     read.data(&json!({})).await;
     answer.data(&json!({"taxId": "12345678"})).await;
-    answer.data(&answers()).await;
+    answer.data(&application_answers()).await;
     upload.key("2");
-    submit.meets().await;
+    submit.assert_next().await;
     upload.data(&paper).await;
     submit.key("2");
-    submit.meets().await;
-    answer.again().await;
-    upload.again().await;
-    submit.again().await;
+    submit.assert_next().await;
+    answer.assert_replayed().await;
+    upload.assert_replayed().await;
+    submit.assert_replayed().await;
     for climb in [&mut answer, &mut upload, &mut submit] {
         climb.key("3");
-        climb.meets().await;
+        climb.assert_next().await;
     }
     for climb in [read, answer, upload, submit] {
-        climb.ends();
+        climb.assert_complete();
     }
 }
 
@@ -201,28 +201,28 @@ async fn an_account_at_the_bank_is_refused_for_the_first_rule_that_it_breaks() {
     ];
     let good = json!({"type": "onramp", "label": "salary"});
     let mut open = caller
-        .check_precedence("/createBankingAccount", Way::Keyed, &wrong, &good)
+        .check_precedence("/createBankingAccount", AccessRule::Keyed, &wrong, &good)
         .await;
     open.data(&good).await;
-    result(&site, &caller.token, "createBankingProfile", person()).await;
-    open.meets().await;
-    approve_begun(&site, &caller.token).await;
-    open.meets().await;
-    open.again().await;
+    result(&site, &caller.token, "createBankingProfile", profile()).await;
+    open.assert_next().await;
+    approve_existing(&site, &caller.token).await;
+    open.assert_next().await;
+    open.assert_replayed().await;
     for _ in 1..10 {
         result(&site, &caller.token, "createBankingAccount", good.clone()).await;
     }
-    open.again().await;
+    open.assert_replayed().await;
     open.key("2");
-    open.meets().await;
-    open.ends();
+    open.assert_next().await;
+    open.assert_complete();
 
     let fresh = Caller::new(&site).await;
     let wrong = [json!({"most": 1}), json!({"limit": 0})];
     let mut list = fresh
-        .check_precedence("/listBankingAccounts", Way::Reads, &wrong, &json!({"limit": 1}))
+        .check_precedence("/listBankingAccounts", AccessRule::Reads, &wrong, &json!({"limit": 1}))
         .await;
     list.data(&json!({"startingAfter": "ba_1"})).await;
     list.data(&json!({})).await;
-    list.ends();
+    list.assert_complete();
 }

@@ -4,9 +4,9 @@ use purser_actors::id::Network;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
-use super::callable_precedence::{Caller, Way, with};
-use super::cases_banking::{approve, open_account, quick, result};
-use super::cases_withdraw::credited;
+use super::callable_precedence::{Caller, AccessRule, with};
+use super::banking::{approve, open_account, quick, result};
+use super::withdraw::credited;
 use super::host::Host;
 use super::http::ServiceClient;
 use super::owner::Owner;
@@ -66,10 +66,10 @@ async fn a_recipient_is_refused_for_the_first_rule_that_it_breaks() {
         with(&good, "destination", checksum.clone()),
     ];
     let mut save = caller
-        .check_precedence("/createBankingRecipient", Way::Keyed, &wrong, &good)
+        .check_precedence("/createBankingRecipient", AccessRule::Keyed, &wrong, &good)
         .await;
     save.data(&good).await;
-    save.ends();
+    save.assert_complete();
     let (whom, _) = recipient(&site, &caller.token, bank()).await;
 
     let good = json!({"recipientId": "rcp_1", "destination": bank()});
@@ -79,7 +79,7 @@ async fn a_recipient_is_refused_for_the_first_rule_that_it_breaks() {
         with(&good, "destination", checksum),
     ];
     let mut add = caller
-        .check_precedence("/addBankingDestination", Way::Keyed, &wrong, &good)
+        .check_precedence("/addBankingDestination", AccessRule::Keyed, &wrong, &good)
         .await;
     add.data(&good).await;
     add.data(&with(&good, "recipientId", whom.clone())).await;
@@ -87,10 +87,10 @@ async fn a_recipient_is_refused_for_the_first_rule_that_it_breaks() {
         let more = json!({"recipientId": whom, "destination": bank()});
         result(&site, &caller.token, "addBankingDestination", more).await;
     }
-    add.again().await;
+    add.assert_replayed().await;
     add.key("2");
-    add.meets().await;
-    add.ends();
+    add.assert_next().await;
+    add.assert_complete();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -108,27 +108,27 @@ async fn what_is_done_to_a_recipient_is_refused_for_the_first_rule_that_it_break
     ];
     let good = json!({"destinationId": "dst_1", "nickname": "rent"});
     let mut rename = caller
-        .check_precedence("/updateBankingDestination", Way::Spends, &wrong, &good)
+        .check_precedence("/updateBankingDestination", AccessRule::SpendRights, &wrong, &good)
         .await;
     rename.data(&good).await;
     rename.data(&with(&good, "destinationId", which.clone())).await;
     let wrong = [json!({"most": 1}), json!({"limit": 101})];
     let mut list = caller
-        .check_precedence("/listBankingRecipients", Way::Reads, &wrong, &json!({}))
+        .check_precedence("/listBankingRecipients", AccessRule::Reads, &wrong, &json!({}))
         .await;
     list.data(&json!({"startingAfter": "dst_1"})).await;
     list.data(&json!({"limit": 1})).await;
-    list.ends();
+    list.assert_complete();
     same_by_get(&caller).await;
     let wrong = [json!({"recipient": "brc_1"}), json!({})];
     let good = json!({"recipientId": "brc_1"});
     let mut delete = caller
-        .check_precedence("/deleteBankingRecipient", Way::Spends, &wrong, &good)
+        .check_precedence("/deleteBankingRecipient", AccessRule::SpendRights, &wrong, &good)
         .await;
     delete.data(&good).await;
     delete.data(&json!({"recipientId": whom})).await;
-    delete.again().await;
-    rename.again().await;
+    delete.assert_replayed().await;
+    rename.assert_replayed().await;
     // A page may end with one that is off the list by now.
     result(
         &site,
@@ -137,8 +137,8 @@ async fn what_is_done_to_a_recipient_is_refused_for_the_first_rule_that_it_break
         json!({ "startingAfter": which }),
     )
     .await;
-    delete.ends();
-    rename.ends();
+    delete.assert_complete();
+    rename.assert_complete();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -164,7 +164,7 @@ async fn money_to_a_bank_is_refused_for_the_first_rule_that_it_breaks() {
         empty,
     ];
     let mut moving = caller
-        .check_precedence("/createBankingTransfer", Way::Spends, &wrong, &good)
+        .check_precedence("/createBankingTransfer", AccessRule::SpendRights, &wrong, &good)
         .await;
     for account in [json!("ba_1"), on, off.clone()] {
         moving.data(&with(&good, "accountId", account)).await;
@@ -172,28 +172,28 @@ async fn money_to_a_bank_is_refused_for_the_first_rule_that_it_breaks() {
     moving.key("2");
     let mended = with(&with(&good, "accountId", off), "amount", json!(6.66));
     moving.data(&mended).await;
-    moving.again().await;
-    moving.ends();
+    moving.assert_replayed().await;
+    moving.assert_complete();
 
     let all = result(&site, &caller.token, "listBankingTransactions", json!({})).await;
     let one = all["transactions"][0]["transactionId"].clone();
     let wrong = [json!({"transaction": one}), json!({})];
     let good = json!({"transactionId": "btr_1"});
     let mut read = caller
-        .check_precedence("/getBankingTransaction", Way::Reads, &wrong, &good)
+        .check_precedence("/getBankingTransaction", AccessRule::Reads, &wrong, &good)
         .await;
     read.data(&good).await;
     balance_is(&site, &caller.token, "0").await;
-    super::cases_banking_money::transaction_is(&site, &caller.token, &one, "complete").await;
+    super::banking_money::transaction_is(&site, &caller.token, &one, "complete").await;
     read.data(&json!({"transactionId": one})).await;
-    read.ends();
+    read.assert_complete();
     let wrong = [json!({"most": 1}), json!({"limit": 0})];
     let mut list = caller
-        .check_precedence("/listBankingTransactions", Way::Reads, &wrong, &json!({}))
+        .check_precedence("/listBankingTransactions", AccessRule::Reads, &wrong, &json!({}))
         .await;
     list.data(&json!({"startingAfter": "btr_1"})).await;
     list.data(&json!({})).await;
-    list.ends();
+    list.assert_complete();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -215,7 +215,7 @@ async fn a_payout_from_the_balance_is_refused_for_the_first_rule_that_it_breaks(
         with(&good, "amount", json!(9.99)),
     ];
     let mut pay = caller
-        .check_precedence("/sendBankingPayout", Way::Spends, &wrong, &good)
+        .check_precedence("/sendBankingPayout", AccessRule::SpendRights, &wrong, &good)
         .await;
     for destination in [json!("rent"), iban, us.clone()] {
         pay.data(&with(&good, "destinationId", destination)).await;
@@ -235,6 +235,6 @@ async fn a_payout_from_the_balance_is_refused_for_the_first_rule_that_it_breaks(
         json!({"recipientId": whom}),
     )
     .await;
-    pay.again().await;
-    pay.ends();
+    pay.assert_replayed().await;
+    pay.assert_complete();
 }

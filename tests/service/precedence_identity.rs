@@ -83,9 +83,9 @@ async fn the_account_page_is_refused_for_the_first_rule_that_it_breaks() {
     let (_, code) = link.str("auth_url").unwrap().split_once("code=").unwrap();
     let mut open = Request::new("POST", "/login");
     open.text(&format!("code={code}"));
-    let opened = open.answer(&site).await;
+    let opened = open.send_and_check(&site).await;
     let cookie = opened.header("set-cookie").unwrap().split(';').next().unwrap();
-    super::precedence_table::snapshot("post-login.303", &super::request::seen(&opened));
+    super::precedence_table::snapshot("post-login.303", &super::request::recorded(&opened));
     site.freeze(&agent.address(), Some("Please write to us.")).await;
 
     let mut ladder = PrecedenceTable::of("GET /account", "account");

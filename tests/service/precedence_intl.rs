@@ -70,7 +70,7 @@ async fn a_cancellation_is_refused_for_the_first_rule_that_it_breaks() {
     first.bearer(&token);
     first.header("idempotency-key", "used");
     first.body(&json!({"card_id": other.body["intl_card_order"]["card_id"]}));
-    assert_eq!(first.answer(&site).await.status, 200);
+    assert_eq!(first.send_and_check(&site).await.status, 200);
     let lease = desk.claim(own).await;
     site.freeze(&agent.address(), Some(WHY)).await;
     let mut ladder = PrecedenceTable::of("POST /cancel-intl-order", "cancel-intl-order");

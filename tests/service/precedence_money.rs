@@ -4,10 +4,10 @@ use purser_actors::id::Network;
 use serde_json::json;
 
 use super::agent::Agent;
-use super::cases_withdraw::{ended, holder, id_of, start};
+use super::withdraw::{ended, agent_with_balance, id_of, start};
 use super::http::ServiceClient;
 use super::precedence_table::{PrecedenceTable, snapshot};
-use super::request::{Request, seen};
+use super::request::{Request, recorded};
 
 const WHY: &str = "Please write to us.";
 
@@ -16,7 +16,7 @@ async fn a_withdrawal_is_refused_for_the_first_rule_that_it_breaks() {
     // Aim: token, key, body, account, token's birth, the key's past, the balance; the last mended request is taken on.
     let (_host, service) = start();
     let site = ServiceClient::of(&service);
-    let (agent, token) = holder(&site, Network::Base).await;
+    let (agent, token) = agent_with_balance(&site, Network::Base).await;
     let bought = agent.buy(&site, "/get-card?amount=5").await;
     let relayed = bought.body["auth"]["id_token"].as_str().unwrap();
     let elsewhere = Agent::seeded(Network::Base, 1, 1).address();
@@ -24,7 +24,7 @@ async fn a_withdrawal_is_refused_for_the_first_rule_that_it_breaks() {
     first.bearer(&token);
     first.header("idempotency-key", "used");
     first.body(&json!({"amount": 1}));
-    assert_eq!(first.answer(&site).await.status, 202);
+    assert_eq!(first.send_and_check(&site).await.status, 202);
     site.freeze(&agent.address(), Some(WHY)).await;
 
     let mut ladder = PrecedenceTable::of("POST /withdraw", "withdraw");
@@ -68,13 +68,13 @@ async fn a_withdrawals_reader_is_refused_for_the_first_rule_that_it_breaks() {
     // Aim: one withdrawal, all of them, and the statement.
     let (_host, service) = start();
     let site = ServiceClient::of(&service);
-    let ((agent, token), (_, other)) = (holder(&site, Network::Base).await, holder(&site, Network::Solana).await);
+    let ((agent, token), (_, other)) = (agent_with_balance(&site, Network::Base).await, agent_with_balance(&site, Network::Solana).await);
     let mut first = Request::new("POST", "/withdraw");
     first.body(&json!({"amount": 1}));
     first.bearer(&other);
-    let theirs = id_of(&first.answer(&site).await);
+    let theirs = id_of(&first.send_and_check(&site).await);
     first.bearer(&token);
-    let own = id_of(&first.answer(&site).await);
+    let own = id_of(&first.send_and_check(&site).await);
     ended(&site, &token, &own).await;
     site.freeze(&agent.address(), Some(WHY)).await;
 
@@ -116,6 +116,6 @@ async fn a_withdrawals_reader_is_refused_for_the_first_rule_that_it_breaks() {
     ask.set("limit", "2");
     ladder.meets(&ask.send(&site).await);
     ask.drop("starting_after");
-    ladder.meets(&seen(&ask.answer(&site).await));
+    ladder.meets(&recorded(&ask.send_and_check(&site).await));
     ladder.ends();
 }

@@ -227,7 +227,7 @@ async fn a_change_of_a_recipient_is_refused_for_the_first_rule_that_it_breaks() 
     site.freeze(&agent.address(), None).await;
     let mut used = ask.clone();
     used.body(&json!({"recipient_id": saved[0], "platform": "paypal", "display_name": "Ada"}));
-    assert_eq!(used.answer(&site).await.status, 200);
+    assert_eq!(used.send_and_check(&site).await.status, 200);
     ladder.meets(&ask.send(&site).await);
     ask.header("idempotency-key", "new");
     ladder.meets(&ask.send(&site).await);
@@ -271,7 +271,7 @@ async fn a_deletion_of_a_recipient_is_refused_for_the_first_rule_that_it_breaks(
     other.bearer(&token);
     other.header("idempotency-key", "used");
     other.body(&json!({"recipient_id": saved[0], "platform": "paypal", "display_name": "Ada"}));
-    assert_eq!(other.answer(&site).await.status, 200);
+    assert_eq!(other.send_and_check(&site).await.status, 200);
     ladder.meets(&ask.send(&site).await);
     ask.header("idempotency-key", "new");
     ladder.meets(&ask.send(&site).await);
@@ -282,7 +282,7 @@ async fn a_deletion_of_a_recipient_is_refused_for_the_first_rule_that_it_breaks(
     ladder.meets(&ask.send(&site).await);
     ladder.ends();
     for (ask, replayed) in [(&ask, "deleted"), (&other, "display_name")] {
-        let again = ask.answer(&site).await;
+        let again = ask.send_and_check(&site).await;
         assert_eq!(
             (again.status, again.header("idempotency-replayed")),
             (200, Some("true"))

@@ -4,8 +4,8 @@ use purser_actors::id::Network;
 use serde_json::json;
 
 use super::agent::Agent;
-use super::cases_reloadable::{comes_to, loaded, opened};
-use super::cases_top_up::{id_of, link, once, start};
+use super::reloadable_cards::{wait_for_reloadable_card, loaded, opened};
+use super::top_up::{id_of, link, wait_for_top_up, start};
 use super::http::ServiceClient;
 use super::precedence_table::{PrecedenceTable, snapshot};
 use super::request::Request;
@@ -22,12 +22,12 @@ async fn an_order_of_a_reloadable_card_is_refused_for_the_first_rule_that_it_bre
     first.bearer(&token);
     first.header("idempotency-key", "used");
     first.body(&json!({"usd_amount": 1}));
-    assert_eq!(first.answer(&site).await.status, 200);
+    assert_eq!(first.send_and_check(&site).await.status, 200);
     let bought = agent.buy(&site, "/get-card?amount=5").await;
     let born_of_payment = bought.body["auth"]["id_token"].as_str().unwrap();
     let brought = agent.buy(&site, "/fund-card-balance?amount=5").await;
     let born_of_top_up = brought.body["auth"]["id_token"].as_str().unwrap();
-    once(&site, &token, &id_of(&brought), "credited").await;
+    wait_for_top_up(&site, &token, &id_of(&brought), "credited").await;
     link(&site, &agent, false).await;
     site.freeze(&agent.address(), Some(WHY)).await;
 
@@ -80,13 +80,13 @@ async fn a_wish_for_a_card_is_refused_for_the_first_rule_that_it_breaks() {
     let mut first = Request::new("POST", "/close-card");
     first.bearer(&token);
     first.body(&json!({"card_id": ended}));
-    assert_eq!(first.answer(&site).await.status, 202);
-    comes_to(&site, &token, &ended, "closed").await;
+    assert_eq!(first.send_and_check(&site).await.status, 202);
+    wait_for_reloadable_card(&site, &token, &ended, "closed").await;
     let mut first = Request::new("POST", "/pause-card");
     first.bearer(&token);
     first.header("idempotency-key", "used");
     first.body(&json!({"card_id": ended}));
-    assert_eq!(first.answer(&site).await.status, 409);
+    assert_eq!(first.send_and_check(&site).await.status, 409);
     let bought = agent.buy(&site, "/get-card?amount=5").await;
     site.freeze(&agent.address(), Some(WHY)).await;
 
@@ -118,7 +118,7 @@ async fn a_wish_for_a_card_is_refused_for_the_first_rule_that_it_breaks() {
     ask.body(&json!({"card_id": own}));
     ladder.meets(&ask.send(&site).await);
     ladder.ends();
-    comes_to(&site, &token, &own, "paused").await;
+    wait_for_reloadable_card(&site, &token, &own, "paused").await;
     ask.header("idempotency-key", "newest");
     snapshot("pause-card.200-paused", &ask.send(&site).await);
 }
@@ -136,7 +136,7 @@ async fn a_withdrawal_from_a_card_balance_is_refused_for_the_first_rule_that_it_
     first.bearer(&token);
     first.header("idempotency-key", "used");
     first.body(&json!({"amount": 2, "destination_address": elsewhere}));
-    assert_eq!(first.answer(&site).await.status, 202);
+    assert_eq!(first.send_and_check(&site).await.status, 202);
     link(&site, &agent, false).await;
     site.freeze(&agent.address(), Some(WHY)).await;
 

@@ -4,10 +4,10 @@ use purser_actors::id::Network;
 use serde_json::json;
 
 use super::agent::{Agent, required};
-use super::cases_top_up::{id_of, link, once, start};
+use super::top_up::{id_of, link, wait_for_top_up, start};
 use super::http::ServiceClient;
 use super::precedence_table::{PrecedenceTable, snapshot};
-use super::request::{Request, seen};
+use super::request::{Request, recorded};
 
 const WHY: &str = "Please write to us.";
 
@@ -30,8 +30,8 @@ async fn a_top_up_is_refused_for_the_first_rule_that_it_breaks() {
         ladder.meets(&ask.send(&site).await);
     }
     ask.set("amount", "5");
-    let challenge = ask.answer(&site).await;
-    ladder.meets(&seen(&challenge));
+    let challenge = ask.send_and_check(&site).await;
+    ladder.meets(&recorded(&challenge));
     ask.header("payment-signature", "bm8=");
     ladder.meets(&ask.send(&site).await);
     ask.header("payment-signature", &agent.sign(&required(&challenge)));
@@ -45,10 +45,10 @@ async fn a_top_up_is_refused_for_the_first_rule_that_it_breaks() {
     link(&site, &agent, true).await;
     site.chain_fault(json!({"fault": "insufficient", "times": 1})).await;
     ladder.meets(&ask.send(&site).await);
-    let bought = ask.answer(&site).await;
-    ladder.meets(&seen(&bought));
+    let bought = ask.send_and_check(&site).await;
+    ladder.meets(&recorded(&bought));
     ladder.ends();
-    once(&site, &token, &id_of(&bought), "credited").await;
+    wait_for_top_up(&site, &token, &id_of(&bought), "credited").await;
 
     let mut read = Request::new("GET", "/list-card-transactions");
     read.bearer(&token);
@@ -66,7 +66,7 @@ async fn a_reader_of_the_card_balance_is_refused_for_the_first_rule_that_it_brea
     let theirs = id_of(&another.buy(&site, "/fund-card-balance?amount=5").await);
     // Whoever waits for that credit asks the issuer, and would meet the fault that is for this reader.
     let their_token = another.token(&site).await;
-    once(&site, &their_token, &theirs, "credited").await;
+    wait_for_top_up(&site, &their_token, &theirs, "credited").await;
     site.freeze(&agent.address(), Some(WHY)).await;
 
     let mut ladder = PrecedenceTable::of("GET /list-card-transactions", "list-card-transactions");

@@ -18,7 +18,7 @@ async fn registered(site: &ServiceClient<'_>, token: &str, url: &str, key: Optio
     ask.bearer(token);
     ask.header("idempotency-key", key.unwrap_or_default());
     ask.body(&json!({"url": url, "types": ["webhook.*"]}));
-    let made = ask.answer(site).await;
+    let made = ask.send_and_check(site).await;
     assert_eq!(made.status, 200, "{}", made.text);
     made.body["webhook_id"].as_str().unwrap().to_owned()
 }
@@ -28,7 +28,7 @@ async fn deleted(site: &ServiceClient<'_>, token: &str, id: &str, key: Option<&s
     ask.bearer(token);
     ask.header("idempotency-key", key.unwrap_or_default());
     ask.body(&json!({"webhook_id": id}));
-    assert_eq!(ask.answer(site).await.status, 200);
+    assert_eq!(ask.send_and_check(site).await.status, 200);
 }
 
 async fn delivery(site: &ServiceClient<'_>, token: &str) -> String {
@@ -48,7 +48,7 @@ async fn relayed(site: &ServiceClient<'_>, agent: &Agent) -> String {
 }
 
 /// A request that is mended body by body.
-async fn climbs(site: &ServiceClient<'_>, ladder: &mut PrecedenceTable, ask: &mut Request, bodies: &[Value]) {
+async fn check_bodies(site: &ServiceClient<'_>, ladder: &mut PrecedenceTable, ask: &mut Request, bodies: &[Value]) {
     for body in bodies {
         ask.body(body);
         ladder.meets(&ask.send(site).await);
@@ -84,7 +84,7 @@ async fn a_registration_is_refused_for_the_first_rule_that_it_breaks() {
         json!({"url": URL, "types": ["card.redy"]}),
         json!({"url": URL, "types": ["card.ready"]}),
     ];
-    climbs(&site, &mut ladder, &mut ask, &bodies).await;
+    check_bodies(&site, &mut ladder, &mut ask, &bodies).await;
     site.freeze(&agent.address(), None).await;
     ladder.meets(&ask.send(&site).await);
     ask.header("idempotency-key", "relayed");
@@ -96,12 +96,12 @@ async fn a_registration_is_refused_for_the_first_rule_that_it_breaks() {
     ask.bearer(&token);
     ladder.meets(&ask.send(&site).await);
     deleted(&site, &token, &first, None).await;
-    let made = ask.answer(&site).await;
-    ladder.meets(&super::request::seen(&made));
+    let made = ask.send_and_check(&site).await;
+    ladder.meets(&super::request::recorded(&made));
     ladder.ends();
-    let again = ask.answer(&site).await;
+    let again = ask.send_and_check(&site).await;
     assert_eq!(again.text, made.text, "the secret too");
-    snapshot("register-webhook.200-replayed", &super::request::seen(&again));
+    snapshot("register-webhook.200-replayed", &super::request::recorded(&again));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -205,7 +205,7 @@ async fn posting_again_and_deleting_are_refused_for_the_first_rule_that_they_bre
                 json!({"webhook_id": "none"}),
                 json!({"webhook_id": "none", "since": "today"}),
             ];
-            climbs(&site, &mut ladder, &mut ask, &bodies).await;
+            check_bodies(&site, &mut ladder, &mut ask, &bodies).await;
         }
         ask.body(&named("none"));
         ladder.meets(&ask.send(&site).await);

@@ -32,7 +32,7 @@ impl ReceivedMessage {
 pub(crate) struct Receiver {
     authority: String,
     got: Arc<Mutex<Vec<ReceivedMessage>>>,
-    well: Arc<AtomicBool>,
+    is_healthy: Arc<AtomicBool>,
 }
 
 impl Receiver {
@@ -46,12 +46,12 @@ impl Receiver {
                 tokio::spawn(serve(stream, kept.clone(), is_well.clone()));
             }
         });
-        Self { authority, got, well }
+        Self { authority, got, is_healthy: well }
     }
 
     /// Whether `/moody` is well from now on; it is not at first.
-    pub(crate) fn is_well(&self, well: bool) {
-        self.well.store(well, Ordering::Relaxed);
+    pub(crate) fn set_healthy(&self, well: bool) {
+        self.is_healthy.store(well, Ordering::Relaxed);
     }
 
     /// A URL at which it answers: `/ok`, or `/302`, `/410`, `/429`, `/500`, `/hang`, `/drip`, `/reset`, `/flood`, `/drip-ok`,

@@ -57,7 +57,7 @@ pub(crate) async fn status(site: &ServiceClient<'_>, token: &str, payout: &str) 
 }
 
 /// Waits until a payout stands so.
-pub(crate) async fn comes_to(site: &ServiceClient<'_>, token: &str, payout: &str, wanted: &str) -> Value {
+pub(crate) async fn wait_for_payout_status(site: &ServiceClient<'_>, token: &str, payout: &str, wanted: &str) -> Value {
     until(wanted, async || {
         let answer = status(site, token, payout).await;
         (answer.str("status") == Some(wanted)).then_some(answer.body)
@@ -76,7 +76,7 @@ pub(crate) async fn balance_is(site: &ServiceClient<'_>, token: &str, wanted: &s
 }
 
 /// The types of the account's events about payouts, in order.
-pub(crate) async fn told(site: &ServiceClient<'_>, token: &str) -> Vec<String> {
+pub(crate) async fn payout_event_types(site: &ServiceClient<'_>, token: &str) -> Vec<String> {
     let events = site.events(token, 0).await;
     let types = events.iter().filter_map(|event| event["type"].as_str());
     types

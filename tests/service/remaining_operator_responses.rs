@@ -5,9 +5,9 @@ use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
 use super::agent::Agent;
-use super::cases_reloadable::{ask, loaded};
-use super::cases_top_up::start;
-use super::dead_letters::{impatient, refused, resolve, stuck};
+use super::reloadable_cards::{post_with_key, loaded};
+use super::top_up::start;
+use super::dead_letters::{host_with_short_retries, status_and_code, resolve, wait_for_dead_letter};
 use super::host::Host;
 use super::http::{ServiceClient, until};
 use super::operator_client::OperatorClient;
@@ -23,7 +23,7 @@ async fn a_token_ends_where_it_stands() {
     let desk = OperatorClient::of(&service, "a token of the settings");
     for (name, status, code) in [("ana", 409, "token_in_settings"), ("nobody", 404, "token_unknown")] {
         let told = desk.post("/admin/tokens/revoke", json!({"name": name})).await;
-        assert_eq!(refused(&told), (status, code));
+        assert_eq!(status_and_code(&told), (status, code));
     }
     assert_eq!(desk.get("/admin/tokens").await.status, 200);
 }
@@ -35,7 +35,7 @@ async fn what_the_issuer_knows_nothing_of_is_not_paid() {
     let (host, service) = start();
     let (agent, token) = loaded(&ServiceClient::of(&service), Network::Base, 20).await;
     let wanted = json!({"amount": 10, "destination_address": agent.address()});
-    let asked = ask(
+    let asked = post_with_key(
         &ServiceClient::of(&service),
         &token,
         "/withdraw-card-balance",
@@ -66,19 +66,19 @@ async fn what_the_issuer_knows_nothing_of_is_not_paid() {
     let told = OperatorClient::first(&host, &service)
         .post("/admin/card-withdrawals/claim", id)
         .await;
-    assert_eq!(refused(&told), (409, "withdrawal_unreserved"), "{}", told.text);
+    assert_eq!(status_and_code(&told), (409, "withdrawal_unreserved"), "{}", told.text);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nobodys_word_is_taken_for_work_that_is_under_way() {
     // Aim: what an operator has tried again and the issuer has not answered yet is neither tried nor decided meanwhile.
-    let host = impatient();
+    let host = host_with_short_retries();
     let service = host.start();
     let site = ServiceClient::of(&service);
     let desk = OperatorClient::first(&host, &service);
     site.issuer_fault(json!({"fault": "unreachable", "times": 0})).await;
     Agent::new(Network::Base).buy(&site, CARD).await.card();
-    let effect = stuck(&desk, "issue_card").await;
+    let effect = wait_for_dead_letter(&desk, "issue_card").await;
     site.issuer_fault(json!({"fault": "clear"})).await;
     site.issuer_fault(json!({"fault": "slow", "ms": 8_000, "times": 0}))
         .await;
@@ -89,7 +89,7 @@ async fn nobodys_word_is_taken_for_work_that_is_under_way() {
         ("/admin/stuck/resolve", resolve(&effect, "not_done")),
     ] {
         assert_eq!(
-            refused(&desk.post(path, body).await),
+            status_and_code(&desk.post(path, body).await),
             (409, "effect_not_stuck"),
             "{path}"
         );
@@ -115,7 +115,7 @@ async fn nobody_says_of_a_living_signature_that_it_never_lands() {
     .await;
     site.chain_fault(json!({"fault": "unreachable", "times": 0})).await;
     let told = desk.post("/admin/stuck/resolve", resolve(&doubt, "not_done")).await;
-    assert_eq!(refused(&told), (409, "resolved_early"), "{}", told.text);
+    assert_eq!(status_and_code(&told), (409, "resolved_early"), "{}", told.text);
     site.chain_fault(json!({"fault": "clear"})).await;
     let token = agent.token(&site).await;
     until("the card", async || {
@@ -124,5 +124,5 @@ async fn nobody_says_of_a_living_signature_that_it_never_lands() {
     })
     .await;
     service.stop();
-    host.assert_books();
+    host.assert_verified();
 }

@@ -9,16 +9,16 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 use super::agent::Agent;
-use super::cases_banking::{PAPER, approve, call, person, quick, result};
-use super::cases_reloadable::{ask, balance, comes_to, loaded, opened};
-use super::cases_top_up::start;
+use super::banking::{DOCUMENT_BASE64, approve, call, profile, quick, result};
+use super::reloadable_cards::{post_with_key, balance, wait_for_reloadable_card, loaded, opened};
+use super::top_up::start;
 use super::host::Host;
 use super::http::{Response, ServiceClient, send, until};
 use super::listener::Stream;
 use super::owner::Owner;
 use super::stream_limits::CARD;
 
-fn refused(answer: &Response, status: u16, code: &str) {
+fn assert_error(answer: &Response, status: u16, code: &str) {
     assert_eq!((answer.status, answer.code()), (status, code), "{}", answer.text);
 }
 
@@ -38,12 +38,12 @@ async fn what_a_form_names_and_nobody_has_is_not_found() {
         ("/claim", "signup=nobodys&name=", "signup_unknown"),
         ("/sandbox/identity-check?token=nobodys", "", "check_unknown"),
     ] {
-        refused(&owner.send(&site, path, form).await, 404, code);
+        assert_error(&owner.send(&site, path, form).await, 404, code);
     }
 }
 
 /// Another address that is the same in lower case.
-fn look_alike(address: &str) -> Wallet {
+fn case_variant(address: &str) -> Wallet {
     let mut others = address.char_indices().filter_map(|(at, letter)| {
         let other = match letter.is_ascii_lowercase() {
             true => letter.to_ascii_uppercase(),
@@ -62,13 +62,13 @@ async fn an_address_that_only_looks_like_another_is_no_account() {
     let service = Host::new().start();
     let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Solana);
-    let first = look_alike(&agent.address()).address();
+    let first = case_variant(&agent.address()).address();
     assert_eq!(first.to_lowercase(), agent.address().to_lowercase());
     site.freeze(&first, Some("The first of this name.")).await;
     let proof = agent.proof(&site).await;
     let signed_in = site.get("/auth", &[("sign-in-with-x", &proof)]).await;
-    refused(&signed_in, 409, "wallet_id_collision");
-    refused(&agent.buy(&site, CARD).await, 409, "wallet_id_collision");
+    assert_error(&signed_in, 409, "wallet_id_collision");
+    assert_error(&agent.buy(&site, CARD).await, 409, "wallet_id_collision");
     assert_eq!(site.transfers().await, Vec::<Value>::new());
 }
 
@@ -80,23 +80,23 @@ async fn a_card_is_asked_one_thing_at_a_time() {
     let site = ServiceClient::of(&service);
     let (agent, token) = loaded(&site, Network::Base, 20).await;
     let card = json!({"card_id": opened(&site, &token, json!({"usd_amount": 5})).await});
-    let done = ask(&site, &token, "/resume-card", None, &card).await;
+    let done = post_with_key(&site, &token, "/resume-card", None, &card).await;
     assert_eq!((done.status, done.str("requested")), (200, None), "{}", done.text);
     let program = async |fault: Value| assert_eq!(site.post("/sandbox/card-program", &fault).await.status, 200);
     program(json!({"fault": "unreachable", "times": 0})).await;
-    assert_eq!(ask(&site, &token, "/pause-card", None, &card).await.status, 202);
-    refused(&ask(&site, &token, "/close-card", None, &card).await, 409, "card_busy");
+    assert_eq!(post_with_key(&site, &token, "/pause-card", None, &card).await.status, 202);
+    assert_error(&post_with_key(&site, &token, "/close-card", None, &card).await, 409, "card_busy");
     program(json!({"fault": "clear"})).await;
-    comes_to(&site, &token, card["card_id"].as_str().unwrap(), "paused").await;
+    wait_for_reloadable_card(&site, &token, card["card_id"].as_str().unwrap(), "paused").await;
 
     program(json!({"fault": "decline", "times": 0})).await;
     let wanted = json!({"amount": 10, "destination_address": agent.address()});
-    let told = ask(&site, &token, "/withdraw-card-balance", None, &wanted).await;
-    refused(&told, 409, "withdrawal_declined");
+    let told = post_with_key(&site, &token, "/withdraw-card-balance", None, &wanted).await;
+    assert_error(&told, 409, "withdrawal_declined");
     program(json!({"fault": "clear"})).await;
     assert_eq!(balance(&site, &token).await, json!(15));
     service.stop();
-    host.assert_books();
+    host.assert_verified();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -115,10 +115,10 @@ async fn a_card_whose_news_are_on_their_way_is_not_asked_again() {
     site.issuer_fault(json!({"fault": "slow", "ms": 60_000, "times": 0}))
         .await;
     let body = json!({"card_id": card});
-    let first = ask(&site, &token, "/refresh-card-data", None, &body).await;
+    let first = post_with_key(&site, &token, "/refresh-card-data", None, &body).await;
     assert_eq!(first.status, 200, "{}", first.text);
-    let second = ask(&site, &token, "/refresh-card-data", None, &body).await;
-    refused(&second, 409, "refresh_pending");
+    let second = post_with_key(&site, &token, "/refresh-card-data", None, &body).await;
+    assert_error(&second, 409, "refresh_pending");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -130,13 +130,13 @@ async fn an_account_that_the_bank_has_not_opened_moves_nothing() {
     let agent = Agent::new(Network::Base);
     let token = agent.token(&site).await;
     Owner::of(&site, &agent).await.verify(&site, &token).await;
-    result(&site, &token, "createBankingProfile", person()).await;
-    let paper = json!({"type": "other", "content": PAPER});
+    result(&site, &token, "createBankingProfile", profile()).await;
+    let paper = json!({"type": "other", "content": DOCUMENT_BASE64});
     for _ in 0..10 {
         result(&site, &token, "uploadBankingDocument", paper.clone()).await;
     }
     let eleventh = call(&site, &token, "uploadBankingDocument", paper).await;
-    refused(&eleventh, 409, "too_many_documents");
+    assert_error(&eleventh, 409, "too_many_documents");
 
     let holder = Agent::new(Network::Solana);
     let token = holder.token(&site).await;
@@ -147,9 +147,9 @@ async fn an_account_that_the_bank_has_not_opened_moves_nothing() {
     let made = result(&site, &token, "createBankingAccount", json!({"type": "offramp"})).await;
     let data = json!({"accountId": made["account"]["accountId"], "amount": 1});
     let moved = call(&site, &token, "createBankingTransfer", data).await;
-    refused(&moved, 409, "bank_account_not_open");
+    assert_error(&moved, 409, "bank_account_not_open");
     service.stop();
-    host.assert_books();
+    host.assert_verified();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -164,10 +164,10 @@ async fn what_cannot_be_signed_is_not_spent() {
     site.chain_fault(json!({"fault": "unreachable", "times": 0})).await;
     let wanted = json!({"toAddress": agent.address(), "amountUsdc": 1});
     let unsigned = call(&site, &token, "agentWalletTransfer", wanted).await;
-    refused(&unsigned, 409, "spend_refused");
+    assert_error(&unsigned, 409, "spend_refused");
     none_open(&site, &token).await;
     service.stop();
-    host.assert_books();
+    host.assert_verified();
 }
 
 /// Waits until nothing of a managed wallet is reserved.
@@ -199,14 +199,14 @@ async fn a_managed_wallet_has_so_many_spends_on_their_way() {
         assert_eq!(told.body["result"]["status"], "pending", "{}", told.text);
     }
     let beyond = call(&site, &token, "agentWalletTransfer", wanted).await;
-    refused(&beyond, 503, "wallet_busy");
+    assert_error(&beyond, 503, "wallet_busy");
     site.chain_fault(json!({"fault": "clear"})).await;
     none_open(&site, &token).await;
     let path = format!("/sandbox/balances?wallet={}", agent.address());
     let held = site.get(&path, &[]).await.body;
     assert_eq!(held["atomic"], json!(10_000_000_000_u64 + 2_560_000), "{held}");
     service.stop();
-    host.assert_books();
+    host.assert_verified();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -221,7 +221,7 @@ async fn the_service_has_as_many_streams_as_it_is_set_to() {
     let request = request.header("sec-websocket-version", "13");
     let told = send(request.header("sec-websocket-key", STANDARD.encode([7; 16]))).await;
     let told = told.unwrap();
-    refused(&told, 503, "streams_full");
+    assert_error(&told, 503, "streams_full");
     assert_eq!(told.header("retry-after"), Some("5"));
 }
 
@@ -243,7 +243,7 @@ async fn the_sandboxs_chains_answer_who_asks_them() {
     let said = site.post("/sandbox/settlement", &question).await;
     assert_eq!(said.status, 200, "{}", said.text);
     let reply: ChainRpcResponse = serde_json::from_value(said.body).unwrap();
-    let said = STANDARD.decode(reply.said).unwrap();
+    let said = STANDARD.decode(reply.response).unwrap();
     let (told, _): (Result<ChainResponse, (u8, String)>, usize) =
         bincode::decode_from_slice(&said, bincode::config::standard()).unwrap();
     assert_eq!(told, Ok(ChainResponse::Amount(10_000_000_000)));
@@ -251,7 +251,7 @@ async fn the_sandboxs_chains_answer_who_asks_them() {
     let payment = agent.payment(&site, CARD).await;
     site.chain_fault(json!({"fault": "unreachable", "times": 0})).await;
     let handed = site.post("/sandbox/base", &json!({"payment": payment})).await;
-    refused(&handed, 503, "chain_unavailable");
+    assert_error(&handed, 503, "chain_unavailable");
     site.chain_fault(json!({"fault": "clear"})).await;
     assert_eq!(site.transfers().await, Vec::<Value>::new());
 }
@@ -274,7 +274,7 @@ async fn a_service_that_cannot_go_on_says_so() {
     }
     let chain = std::fs::metadata(host.data().join("sandbox/base.chain")).unwrap();
     service.limit_files(chain.len());
-    refused(&faucet().await, 503, "sandbox_stopped");
+    assert_error(&faucet().await, 503, "sandbox_stopped");
     service.kill();
 
     let service = host.start();

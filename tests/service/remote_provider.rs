@@ -139,7 +139,7 @@ type Edit = Box<dyn Fn(&mut Value) + Send>;
 
 /// A way to a provider that can be told to fail.
 #[derive(Clone)]
-pub(crate) struct Way(Arc<Inner>);
+pub(crate) struct ProviderProxy(Arc<Inner>);
 
 struct Inner {
     to: String,
@@ -154,7 +154,7 @@ struct Inner {
     mishaps: Mutex<BTreeMap<&'static str, u32>>,
 }
 
-impl Way {
+impl ProviderProxy {
     /// To a provider; well until told otherwise. Returns its own URL.
     pub(crate) async fn to(provider: &str) -> (Self, String) {
         let way = Self(Arc::new(Inner {
@@ -212,7 +212,7 @@ impl Way {
         Some((mixed ^ (mixed >> 27)) % 100)
     }
 
-    fn met(&self, mishap: &'static str) {
+    fn count_mishap(&self, mishap: &'static str) {
         *self.0.mishaps.lock().unwrap().entry(mishap).or_default() += 1;
     }
 
@@ -239,7 +239,7 @@ impl Way {
     }
 }
 
-async fn pass(State(way): State<Way>, request: Request) -> Response<Body> {
+async fn pass(State(way): State<ProviderProxy>, request: Request) -> Response<Body> {
     let (parts, body) = request.into_parts();
     let body = axum::body::to_bytes(body, 1 << 20).await.unwrap();
     let path = parts.uri.path().to_owned();
@@ -257,17 +257,17 @@ async fn pass(State(way): State<Way>, request: Request) -> Response<Body> {
     };
     match way.roll() {
         Some(0..10) => {
-            way.met("never arrives");
+            way.count_mishap("never arrives");
             answer((502, Bytes::from_static(b"<h1>Bad Gateway</h1>")))
         }
         Some(10..20) => {
-            way.met("answer is lost");
+            way.count_mishap("answer is lost");
             way.forward(&parts, &body).await;
             tokio::time::sleep(Duration::from_millis(2 * TIMEOUT_MS)).await;
             answer((504, Bytes::new()))
         }
         Some(20..28) => {
-            way.met("nonsense");
+            way.count_mishap("nonsense");
             way.forward(&parts, &body).await;
             answer((
                 200,
@@ -275,18 +275,18 @@ async fn pass(State(way): State<Way>, request: Request) -> Response<Body> {
             ))
         }
         Some(28..38) => {
-            way.met("another's answer");
+            way.count_mishap("another's answer");
             way.forward(&parts, &body).await;
             let last = way.0.last.lock().unwrap().get(&path).cloned();
             answer((200, last.unwrap_or_default()))
         }
         Some(38..48) => {
-            way.met("twice");
+            way.count_mishap("twice");
             way.forward(&parts, &body).await;
             answer(way.forward(&parts, &body).await)
         }
         Some(48..53) => {
-            way.met("arrives late");
+            way.count_mishap("arrives late");
             let late = way.clone();
             tokio::spawn(async move {
                 tokio::time::sleep(Duration::from_millis(3 * TIMEOUT_MS)).await;

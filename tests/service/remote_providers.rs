@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::agent::Agent;
 use super::http::{ServiceClient, until};
 use super::owner::Owner;
-use super::recipient::comes_to;
-use super::remote_provider::{Provider, Way};
+use super::recipient::wait_for_payout_status;
+use super::remote_provider::{Provider, ProviderProxy};
 use super::settlement_faults::finally;
 
 const GIFT: &str = "/order-gift-card?product_id=gift_quietshield_vpn&amount=15&country=US";
@@ -37,7 +37,7 @@ async fn whatever_the_way_to_a_provider_does_each_product_is_made_once() {
     // made up, the provider is killed and the service too: each is made once under one key, none is credited, and the
     // books are right.
     let mut provider = Provider::start();
-    let (way, url) = Way::to(&provider.url).await;
+    let (way, url) = ProviderProxy::to(&provider.url).await;
     let host = provider.host(&url);
     let mut service = host.start();
     let agent = Agent::new(Network::Base);
@@ -82,13 +82,13 @@ async fn whatever_the_way_to_a_provider_does_each_product_is_made_once() {
         }
     }
     way.fail(None);
-    each_was_made_once(&ServiceClient::of(&service), &way, &token, &bought).await;
+    assert_each_made_once(&ServiceClient::of(&service), &way, &token, &bought).await;
     service.stop();
-    host.assert_books();
+    host.assert_verified();
 }
 
 /// All that was bought comes to its end, made once, and nothing was credited.
-async fn each_was_made_once(site: &ServiceClient<'_>, way: &Way, token: &str, bought: &[(&str, String)]) {
+async fn assert_each_made_once(site: &ServiceClient<'_>, way: &ProviderProxy, token: &str, bought: &[(&str, String)]) {
     let mut payouts = Vec::new();
     for (path, payment) in bought {
         let answer = finally(site, path, payment).await;
@@ -98,7 +98,7 @@ async fn each_was_made_once(site: &ServiceClient<'_>, way: &Way, token: &str, bo
         }
     }
     for payout in &payouts {
-        comes_to(site, token, payout, "complete").await;
+        wait_for_payout_status(site, token, payout, "complete").await;
     }
     until("every card of the agent", async || {
         let all = site.get_as(token, "/get-card-data").await;
@@ -132,11 +132,11 @@ async fn a_provider_that_calls_is_asked_at_once() {
     Owner::by_token(&site, &token).await.verify(&site, &token).await;
     let bought = agent.buy(&site, &APP.replace("amount=10", "amount=21.11")).await;
     let payout = bought.body["payment"]["payout_id"].as_str().unwrap();
-    comes_to(&site, &token, payout, "returned").await;
+    wait_for_payout_status(&site, &token, payout, "returned").await;
     let forged = site
         .post("/payout-callback", &serde_json::json!({"type": "payouts.told"}))
         .await;
     assert_eq!((forged.status, forged.code()), (401, "signature_invalid"));
     service.stop();
-    host.assert_books();
+    host.assert_verified();
 }

@@ -5,18 +5,18 @@ use rust_decimal::Decimal;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
-use super::cases_banking::{approve, open_account, result};
-use super::cases_metrics::scrape;
-use super::cases_reconciliation::reconcile;
-use super::cases_reloadable::{ask, balance, comes_to};
-use super::cases_top_up::{id_of, once};
-use super::cases_withdraw::holder;
+use super::banking::{approve, open_account, result};
+use super::metrics::scrape;
+use super::reconciliation::reconcile;
+use super::reloadable_cards::{post_with_key, balance, wait_for_reloadable_card};
+use super::top_up::{id_of, wait_for_top_up};
+use super::withdraw::agent_with_balance;
 use super::host::{Host, Service};
 use super::http::{Response, ServiceClient, client, send, until};
 use super::operator_client::OperatorClient;
 use super::owner::Owner;
 use super::recipient::balance_is;
-use super::remote_provider::{Provider, Way};
+use super::remote_provider::{Provider, ProviderProxy};
 use super::remote_providers::one_key_an_order;
 
 /// Somebody pays into an on-ramp, at the bank itself.
@@ -39,12 +39,12 @@ struct Settled {
 
 /// 206.66 less 20 on the balance, 20 at the bank, 200 at the card issuer.
 async fn settled(site: &ServiceClient<'_>, provider: &Provider) -> Settled {
-    let (agent, token) = holder(site, Network::Base).await;
+    let (agent, token) = agent_with_balance(site, Network::Base).await;
     let owner = Owner::of(site, &agent).await;
     owner.verify(site, &token).await;
     owner.link(site).await;
     let loaded = agent.buy(site, "/fund-card-balance?amount=200").await;
-    once(site, &token, &id_of(&loaded), "credited").await;
+    wait_for_top_up(site, &token, &id_of(&loaded), "credited").await;
     approve(site, &token, "Lovelace").await;
     let on = open_account(site, &token, "onramp").await["accountId"].clone();
     let off = open_account(site, &token, "offramp").await["accountId"].clone();
@@ -91,7 +91,7 @@ struct Ordered {
     withdrawals: Vec<String>,
     transactions: Vec<Value>,
     top_ups: Vec<String>,
-    crossings: Vec<String>,
+    bridge_transfers: Vec<String>,
 }
 
 fn id_at(answer: &Response, object: &str, member: &str) -> String {
@@ -110,7 +110,7 @@ async fn orders(site: &ServiceClient<'_>, holder: &Settled, round: u64, ordered:
         ..
     } = holder;
     let card = json!({"usd_amount": 10});
-    let card = ask(
+    let card = post_with_key(
         site,
         token,
         "/create-reloadable-card",
@@ -120,7 +120,7 @@ async fn orders(site: &ServiceClient<'_>, holder: &Settled, round: u64, ordered:
     .await;
     ordered.cards.push(id_at(&card, "card", "card_id"));
     let out = json!({"amount": 5, "destination_address": agent.address()});
-    let out = ask(
+    let out = post_with_key(
         site,
         token,
         "/withdraw-card-balance",
@@ -137,7 +137,7 @@ async fn orders(site: &ServiceClient<'_>, holder: &Settled, round: u64, ordered:
     let payout = json!({"destinationId": destination, "amount": 20});
     let payout = result(site, token, "sendBankingPayout", payout).await;
     ordered.transactions.push(payout["transactionId"].clone());
-    for (agent, top_ups) in [(agent, &mut ordered.top_ups), (other, &mut ordered.crossings)] {
+    for (agent, top_ups) in [(agent, &mut ordered.top_ups), (other, &mut ordered.bridge_transfers)] {
         let top_up = agent.buy(site, "/fund-card-balance?amount=20").await;
         top_ups.push(id_of(&top_up));
     }
@@ -149,7 +149,7 @@ async fn holders_money_moves_once_whatever_the_way_to_its_keepers_does() {
     // while requests and answers are lost, doubled, late, mixed up and made up and both sides are killed: each once under one
     // key, to the cent at the issuer, the bank and here, and the books are right.
     let mut provider = Provider::start();
-    let (way, url) = Way::to(&provider.url).await;
+    let (way, url) = ProviderProxy::to(&provider.url).await;
     // Slower than a restart of a busy machine: what cannot even be signed in eight tries is given back, and the way fails half of them.
     let host = provider
         .host(&url)
@@ -177,13 +177,13 @@ async fn holders_money_moves_once_whatever_the_way_to_its_keepers_does() {
         provider.restart(Some(&service.url));
     }
     way.fail(None);
-    came_to_its_end(&ServiceClient::of(&service), &holder, &ordered).await;
+    assert_all_completed(&ServiceClient::of(&service), &holder, &ordered).await;
     way.fail(Some(50));
     let card = &ordered.cards[0];
     decided(&host, &service, &holder, &ordered).await;
     way.fail(None);
     let site = ServiceClient::of(&service);
-    comes_to(&site, &holder.token, card, "closed").await;
+    wait_for_reloadable_card(&site, &holder.token, card, "closed").await;
     until("what was closed and put back", async || {
         (balance(&site, &holder.token).await == json!(230)).then_some(())
     })
@@ -193,19 +193,19 @@ async fn holders_money_moves_once_whatever_the_way_to_its_keepers_does() {
         (page.open("end_reservation") == Decimal::ZERO).then_some(())
     })
     .await;
-    each_once(&way);
+    assert_one_key_each(&way);
     service.stop();
-    host.assert_books();
+    host.assert_verified();
     // Everybody's lists say the same of all of it.
     let host = host.with("PURSER_RECONCILIATION__GRACE_MS", "1");
     assert_eq!(reconcile(&host), (Some(0), vec![]));
 }
 
 /// Every order is complete, and what is left is right to the cent on all sides.
-async fn came_to_its_end(site: &ServiceClient<'_>, holder: &Settled, ordered: &Ordered) {
+async fn assert_all_completed(site: &ServiceClient<'_>, holder: &Settled, ordered: &Ordered) {
     let token = &holder.token;
     for card in &ordered.cards {
-        comes_to(site, token, card, "open").await;
+        wait_for_reloadable_card(site, token, card, "open").await;
     }
     for id in &ordered.withdrawals {
         until("a withdrawal that is set aside", async || {
@@ -216,11 +216,11 @@ async fn came_to_its_end(site: &ServiceClient<'_>, holder: &Settled, ordered: &O
         .await;
     }
     for id in &ordered.top_ups {
-        once(site, token, id, "credited").await;
+        wait_for_top_up(site, token, id, "credited").await;
     }
     let other = holder.other.token(site).await;
-    for id in &ordered.crossings {
-        once(site, &other, id, "credited").await;
+    for id in &ordered.bridge_transfers {
+        wait_for_top_up(site, &other, id, "credited").await;
     }
     assert_eq!(balance(site, &other).await, json!(60));
     all_complete(site, token, &ordered.transactions).await;
@@ -256,12 +256,12 @@ async fn decided(host: &Host, service: &Service, holder: &Settled, ordered: &Ord
     let no = json!({"withdrawal_id": ordered.withdrawals[1], "reason": "No such place."});
     in_time(&desk, "reject", &no).await;
     let close = json!({"card_id": ordered.cards[0]});
-    let answer = ask(&ServiceClient::of(service), &holder.token, "/close-card", None, &close).await;
+    let answer = post_with_key(&ServiceClient::of(service), &holder.token, "/close-card", None, &close).await;
     assert_eq!(answer.status, 202, "{}", answer.text);
 }
 
 /// Each order has one key, and the way did its worst.
-fn each_once(way: &Way) {
+fn assert_one_key_each(way: &ProviderProxy) {
     let ordered = way.ordered();
     for (path, id, count) in [
         ("/v1/reloadable-cards", "card_id", 3),
@@ -288,7 +288,7 @@ async fn a_bank_that_calls_is_asked_at_once_and_believed_only_then() {
     let service = host.start();
     provider.restart(Some(&service.url));
     let site = ServiceClient::of(&service);
-    let (agent, token) = holder(&site, Network::Solana).await;
+    let (agent, token) = agent_with_balance(&site, Network::Solana).await;
     Owner::of(&site, &agent).await.verify(&site, &token).await;
     approve(&site, &token, "Lovelace").await;
     let on = open_account(&site, &token, "onramp").await["accountId"].clone();
@@ -302,5 +302,5 @@ async fn a_bank_that_calls_is_asked_at_once_and_believed_only_then() {
     }
     balance_is(&site, &token, "26.66").await;
     service.stop();
-    host.assert_books();
+    host.assert_verified();
 }

@@ -75,7 +75,7 @@ impl Request {
         }
     }
 
-    pub(crate) async fn answer(&self, site: &ServiceClient<'_>) -> Response {
+    pub(crate) async fn send_and_check(&self, site: &ServiceClient<'_>) -> Response {
         let mut request = site.request(self.method, &self.target());
         for (name, value) in &self.headers {
             request = request.header(*name, value);
@@ -87,12 +87,12 @@ impl Request {
     }
 
     pub(crate) async fn send(&self, site: &ServiceClient<'_>) -> RecordedResponse {
-        seen(&self.answer(site).await)
+        recorded(&self.send_and_check(site).await)
     }
 }
 
 /// An answer as it is reviewed.
-pub(crate) fn seen(answer: &Response) -> RecordedResponse {
+pub(crate) fn recorded(answer: &Response) -> RecordedResponse {
     let headers = answer.headers.iter();
     RecordedResponse {
         status: answer.status,

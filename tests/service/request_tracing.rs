@@ -18,7 +18,7 @@ fn lines(log: &str, request: &str) -> Vec<String> {
 }
 
 /// Some line has all these words.
-fn told(lines: &[String], words: &[&str]) -> bool {
+fn any_line_contains(lines: &[String], words: &[&str]) -> bool {
     lines.iter().any(|line| words.iter().all(|word| line.contains(word)))
 }
 
@@ -41,7 +41,7 @@ async fn one_request_is_followed_from_the_edge_to_the_issuer_by_its_id() {
     let other = Agent::new(Network::Solana).buy(&site, CARD).await;
     let failing = ["issue_card", "an effect is tried again"];
     until("the issuer to fail", async || {
-        told(&lines(&host.logged(), &request), &failing).then_some(())
+        any_line_contains(&lines(&host.logged(), &request), &failing).then_some(())
     })
     .await;
     drop(site);
@@ -64,17 +64,17 @@ async fn one_request_is_followed_from_the_edge_to_the_issuer_by_its_id() {
         ],
         &["WARN", "issue_card", "an effect is tried again"],
     ] {
-        assert!(told(&seen, words), "no line with {words:?} in {seen:#?}");
+        assert!(any_line_contains(&seen, words), "no line with {words:?} in {seen:#?}");
     }
     let stranger = other.header("request-id").unwrap();
-    assert!(!told(&seen, &[stranger]), "two requests share a line");
+    assert!(!any_line_contains(&seen, &[stranger]), "two requests share a line");
 
     let service = host.start();
     let site = ServiceClient::of(&service);
     site.issuer_fault(unreachable).await;
     let after = async || lines(&host.logged()[first.len()..], &request);
     until("the delivery after the restart", async || {
-        told(&after().await, &["issue_card"]).then_some(())
+        any_line_contains(&after().await, &["issue_card"]).then_some(())
     })
     .await;
     drop(site);

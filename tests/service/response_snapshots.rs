@@ -8,7 +8,7 @@ use super::agent::Agent;
 use super::host::Host;
 use super::http::{ServiceClient, until};
 use super::precedence_table::{RecordedResponse, snapshot};
-use super::request::{Request, seen};
+use super::request::{Request, recorded};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_free_reads_as_reviewed() {
@@ -33,7 +33,7 @@ async fn what_is_free_reads_as_reviewed() {
     snapshot("get-card.405-head", &head);
     let mut wrong = Request::new("POST", "/login");
     wrong.text("code=AAAAAAAAAAAAAAAAAAAAAA");
-    let refused = wrong.answer(&site).await;
+    let refused = wrong.send_and_check(&site).await;
     assert_eq!((refused.status, refused.header("set-cookie")), (403, None));
     assert_eq!(refused.header("content-type"), Some("text/html; charset=utf-8"));
 }
@@ -73,8 +73,8 @@ async fn a_purchase_reads_as_reviewed() {
         let agent = Agent::new(network);
         let mut buy = Request::new("GET", "/get-card").with("amount", "5");
         buy.header("payment-signature", &agent.payment(&site, "/get-card?amount=5").await);
-        let bought = buy.answer(&site).await;
-        snapshot(&format!("get-card.200-bought-{}", network.name()), &seen(&bought));
+        let bought = buy.send_and_check(&site).await;
+        snapshot(&format!("get-card.200-bought-{}", network.name()), &recorded(&bought));
         snapshot(
             &format!("get-card.200-replayed-{}", network.name()),
             &buy.send(&site).await,
@@ -98,12 +98,12 @@ async fn what_goes_wrong_after_the_claim_reads_as_reviewed() {
     let buy = async |site: &ServiceClient<'_>| {
         let mut ask = Request::new("GET", "/get-card").with("amount", "5");
         ask.header("payment-signature", &agent.payment(site, &ask.target()).await);
-        ask.answer(site).await
+        ask.send_and_check(site).await
     };
     let service = Host::new().start();
     let site = ServiceClient::of(&service);
     site.chain_fault(json!({"fault": "unreachable", "times": 0})).await;
-    snapshot("get-card.503-settlement_unavailable", &seen(&buy(&site).await));
+    snapshot("get-card.503-settlement_unavailable", &recorded(&buy(&site).await));
     drop(service);
 
     let service = Host::new()
@@ -113,15 +113,15 @@ async fn what_goes_wrong_after_the_claim_reads_as_reviewed() {
     let site = ServiceClient::of(&service);
     site.chain_fault(json!({"fault": "hold"})).await;
     let pending = buy(&site).await;
-    snapshot("get-card.202-pending", &seen(&pending));
+    snapshot("get-card.202-pending", &recorded(&pending));
     let payment = Request::new("GET", "/get-payment").with("payment_id", pending.str("payment_id").unwrap());
     let unknown = async || {
-        let answer = payment.answer(&site).await;
+        let answer = payment.send_and_check(&site).await;
         (answer.body["status"] == "unknown").then_some(answer)
     };
     snapshot(
         "get-payment.200-pending",
-        &seen(&until("the chain to be given up", unknown).await),
+        &recorded(&until("the chain to be given up", unknown).await),
     );
     site.chain_fault(json!({"fault": "clear"})).await;
 
@@ -136,11 +136,11 @@ async fn what_goes_wrong_after_the_claim_reads_as_reviewed() {
     let mut card = Request::new("GET", "/get-card-data").with("card_id", bought.card());
     card.bearer(&agent.token(&site).await);
     let failed = async || {
-        let answer = card.answer(&site).await;
+        let answer = card.send_and_check(&site).await;
         (answer.body["status"] == "failed").then_some(answer)
     };
     snapshot(
         "get-card-data.200-failed",
-        &seen(&until("the issuer's word", failed).await),
+        &recorded(&until("the issuer's word", failed).await),
     );
 }

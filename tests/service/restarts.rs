@@ -9,14 +9,14 @@ use purser_actors::port::Clock as _;
 use sha2::{Digest as _, Sha256};
 
 use super::agent::{Agent, required};
-use super::cases_replay::landed;
+use super::replay::transfer_count;
 use super::host::Host;
 use super::http::{Response, ServiceClient, send, until};
 
 const CARD: &str = "/get-card?amount=5";
 const FEE_RATE: &str = "PURSER_PRODUCTS__USA_PREPAID_CARD__FEE_RATE";
 
-fn asked(answer: &Response) -> u64 {
+fn challenge_amount(answer: &Response) -> u64 {
     required(answer).choose(Some(Network::Base)).unwrap().amount.atomic()
 }
 
@@ -33,7 +33,7 @@ async fn case_22_a_quote_is_honoured_across_a_price_change() {
     host.set(FEE_RATE, "0.10");
     let service = host.start();
     let site = ServiceClient::of(&service);
-    assert_eq!(asked(&site.get(CARD, &[]).await), 5_500_000);
+    assert_eq!(challenge_amount(&site.get(CARD, &[]).await), 5_500_000);
     for agent in &agents {
         let old = Agent::pay(&site, CARD, &agent.sign(&quote)).await;
         assert_eq!((old.status, &old.receipt()["amount"]), (200, &"5000000".into()));
@@ -41,10 +41,10 @@ async fn case_22_a_quote_is_honoured_across_a_price_change() {
         assert_eq!((new.status, &new.receipt()["amount"]), (200, &"5500000".into()));
         // The old total of another amount is not a price of this one.
         let other = Agent::pay(&site, "/get-card?amount=5.01", &agent.sign(&quote)).await;
-        assert_eq!((other.status, asked(&other)), (402, 5_520_000));
+        assert_eq!((other.status, challenge_amount(&other)), (402, 5_520_000));
     }
     service.stop();
-    host.assert_books();
+    host.assert_verified();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -80,14 +80,14 @@ async fn case_22_02_a_quote_ends_and_what_it_bought_does_not() {
         let late = agent.sign(&quote);
         let answer = Agent::pay(&site, CARD, &late).await;
         assert_eq!(
-            (answer.status, answer.code(), asked(&answer)),
+            (answer.status, answer.code(), challenge_amount(&answer)),
             (402, "payment_invalid", 5_500_000)
         );
-        assert_eq!(landed(&site, &late).await, 0);
+        assert_eq!(transfer_count(&site, &late).await, 0);
         let again = Agent::pay(&site, CARD, payment).await;
         assert_eq!((again.card(), again.receipt()), (first.card(), first.receipt()));
         assert!(again.body.get("auth").is_none());
-        assert_eq!(landed(&site, payment).await, 1);
+        assert_eq!(transfer_count(&site, payment).await, 1);
     }
 }
 
@@ -125,14 +125,14 @@ async fn case_65_a_full_disk_loses_nothing_acknowledged() {
     }
     service.kill();
     assert!(refused, "the limit was never met");
-    host.assert_books();
+    host.assert_verified();
     let service = host.start();
     let site = ServiceClient::of(&service);
     for (payment, card) in &acknowledged {
         assert_eq!(Agent::pay(&site, CARD, payment).await.card(), card);
     }
     service.stop();
-    host.assert_books();
+    host.assert_verified();
 }
 
 /// A line of the vault's key file.

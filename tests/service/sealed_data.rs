@@ -7,14 +7,14 @@ use purser_storage::{Write, codec};
 use serde_json::json;
 
 use super::agent::Agent;
-use super::cases_banking::{PAPER, answers, application_is, person, quick, result};
-use super::cases_restore::backup;
+use super::banking::{DOCUMENT_BASE64, application_answers, application_is, profile, quick, result};
+use super::restore::backup;
 use super::host::{Host, text};
 use super::http::ServiceClient;
 use super::owner::Owner;
 use super::restarts::key_line;
 use super::seller::Seller;
-use super::verify::{assert_found, rewritten};
+use super::verify::{assert_problem, rewritten};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn case_66_documents_come_back_with_a_backup_or_are_named() {
@@ -27,9 +27,9 @@ async fn case_66_documents_come_back_with_a_backup_or_are_named() {
     let agent = Agent::new(Network::Base);
     let token = agent.token(&site).await;
     Owner::of(&site, &agent).await.verify(&site, &token).await;
-    result(&site, &token, "createBankingProfile", person()).await;
-    result(&site, &token, "updateBankingApplicationDetails", answers()).await;
-    let paper = json!({"type": "proof_of_address", "content": PAPER});
+    result(&site, &token, "createBankingProfile", profile()).await;
+    result(&site, &token, "updateBankingApplicationDetails", application_answers()).await;
+    let paper = json!({"type": "proof_of_address", "content": DOCUMENT_BASE64});
     let told = result(&site, &token, "uploadBankingDocument", paper.clone()).await;
     let id = told["application"]["documents"][0]["documentId"]
         .as_str()
@@ -39,7 +39,7 @@ async fn case_66_documents_come_back_with_a_backup_or_are_named() {
     let file = backup(&host);
     let beside = format!("{file}.documents");
     let sealed = host.data().join("documents").join(&id);
-    let (kept, hidden) = (std::fs::read(&beside).unwrap(), host.beside("hidden"));
+    let (kept, hidden) = (std::fs::read(&beside).unwrap(), host.sibling_path("hidden"));
     std::fs::rename(&sealed, &hidden).unwrap();
     let lacks = host.run(&["backup", &file, "--force"]);
     assert!(
@@ -55,7 +55,7 @@ async fn case_66_documents_come_back_with_a_backup_or_are_named() {
     result(&site, &token, "uploadBankingDocument", paper).await;
     assert!(!sealed.exists(), "the lost history replaced it");
     service.stop();
-    std::fs::rename(host.data().join("store"), host.beside("lost")).unwrap();
+    std::fs::rename(host.data().join("store"), host.sibling_path("lost")).unwrap();
     let store = host.data().join("store");
     std::fs::write(&beside, &kept[..kept.len() - 1]).unwrap();
     let damaged = host.run(&["restore", &file]);
@@ -68,7 +68,7 @@ async fn case_66_documents_come_back_with_a_backup_or_are_named() {
         text(&without)
     );
     assert!(store.exists(), "all else is restored");
-    std::fs::rename(&store, host.beside("without")).unwrap();
+    std::fs::rename(&store, host.sibling_path("without")).unwrap();
     std::fs::write(&beside, &kept).unwrap();
     let restored = host.run(&["restore", &file]);
     assert!(restored.status.success() && sealed.exists(), "{}", text(&restored));
@@ -81,11 +81,11 @@ async fn case_66_documents_come_back_with_a_backup_or_are_named() {
     result(&site, &token, "submitBankingApplication", json!({})).await;
     application_is(&site, &token, "approved").await;
     service.stop();
-    host.assert_books();
+    host.assert_verified();
 }
 
 /// A stopped service whose agent has paid a foreign seller; the spend, and the vault's keys before and after a second key.
-async fn paid() -> (Host, WalletPaymentId, [String; 2]) {
+async fn stopped_host_with_wallet_payment() -> (Host, WalletPaymentId, [String; 2]) {
     let seller = Seller::open().await;
     let listed = format!("[\"{}\"]", seller.authority());
     let host = Host::new().with("PURSER_OUTBOUND__LISTED_HOSTS", &listed);
@@ -111,7 +111,7 @@ async fn paid() -> (Host, WalletPaymentId, [String; 2]) {
     assert_eq!(told["status"], "settled", "{told}");
     let spend = told["spend"]["spendId"].as_str().unwrap().parse().unwrap();
     service.stop();
-    host.assert_books();
+    host.assert_verified();
     (host, spend, [old, both])
 }
 
@@ -119,7 +119,7 @@ async fn paid() -> (Host, WalletPaymentId, [String; 2]) {
 async fn case_71_what_was_said_for_a_spend_has_its_key_or_nothing_starts() {
     // Aim: the wallet's keys lie under the first key of the vault, the call and its answer under the second: without the
     // second nothing starts, and with it the answer is readable.
-    let (host, spend, [old, both]) = paid().await;
+    let (host, spend, [old, both]) = stopped_host_with_wallet_payment().await;
     let keys = host.data().join("vault.keys");
     std::fs::write(&keys, old).unwrap();
     let Err(said) = host.try_start() else {
@@ -133,7 +133,7 @@ async fn case_71_what_was_said_for_a_spend_has_its_key_or_nothing_starts() {
 #[tokio::test(flavor = "multi_thread")]
 async fn case_70_verify_names_what_was_said_for_no_spend_or_is_missing() {
     // Aim: the words gone, their timer gone, and words of no spend: each is found by the spend's id.
-    let (host, spend, _) = paid().await;
+    let (host, spend, _) = stopped_host_with_wallet_payment().await;
     let name = spend.to_string();
     let words = |key: &purser_storage::RowKey| table::chunk_index(key).is_some_and(|(of, _)| of == spend);
     let gone = |key: &purser_storage::RowKey| Some(vec![Write::Delete { key: key.clone() }]);
@@ -142,14 +142,14 @@ async fn case_70_verify_names_what_was_said_for_no_spend_or_is_missing() {
     })
     .await;
     assert!(changed >= 3, "{changed} pieces");
-    assert_found(&host, &copy, "spend.spoken", &name);
+    assert_problem(&host, &copy, "spend.spoken", &name);
     let (copy, changed) = rewritten(&host, "timer", &[table::TIMER], |key, row| {
         let effect: OutboxJob = codec::decode(&row.value).unwrap();
         (effect.job == Job::PurgeHttpRecord(spend)).then(|| gone(key)).flatten()
     })
     .await;
     assert_eq!(changed, 1);
-    assert_found(&host, &copy, "spend.spoken", &name);
+    assert_problem(&host, &copy, "spend.spoken", &name);
     let other = WalletPaymentId(1);
     let (copy, _) = rewritten(&host, "nobody", &[table::HTTP_RECORD], |key, row| {
         words(key).then(|| {
@@ -161,5 +161,5 @@ async fn case_70_verify_names_what_was_said_for_no_spend_or_is_missing() {
         })
     })
     .await;
-    assert_found(&host, &copy, "spend.spoken", &other.to_string());
+    assert_problem(&host, &copy, "spend.spoken", &other.to_string());
 }

@@ -16,14 +16,14 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
-use super::cases_agent_wallet::payment;
+use super::agent_wallet::payment;
 use super::http::{client, send};
 
 /// What everything costs, in atomic USDC.
 const PRICE: &str = "1000000";
 
 /// A token that one of its answers tells.
-pub(crate) const TOLD_TOKEN: &str = "told-to-one-caller";
+pub(crate) const RESPONSE_TOKEN: &str = "told-to-one-caller";
 
 /// A server on a port of its own.
 pub(crate) struct Seller {
@@ -140,7 +140,7 @@ async fn serve(mut stream: TcpStream, chain: String) {
                 "200 OK"
             };
             let body = match path {
-                "/tells-token" => json!({"access_token": TOLD_TOKEN, "for": "you"}),
+                "/tells-token" => json!({"access_token": RESPONSE_TOKEN, "for": "you"}),
                 _ => json!({"echo": asked.body}),
             };
             plain(status, &receipt, &body)

@@ -6,7 +6,7 @@ use purser_actors::id::Network;
 use serde_json::json;
 
 use super::agent::Agent;
-use super::cases_replay::landed;
+use super::replay::transfer_count;
 use super::host::Host;
 use super::http::{Response, ServiceClient, until};
 
@@ -66,16 +66,16 @@ async fn case_07_an_unknown_outcome_is_no_new_challenge() {
         assert_eq!(end.str("status"), Some("fulfilled"));
         assert!(end.body.get("card_id").is_none(), "the result is for the payer");
         assert!(Agent::pay(&site, CARD, &payment).await.card().starts_with("card_"));
-        assert_eq!(landed(&site, &payment).await, 1);
+        assert_eq!(transfer_count(&site, &payment).await, 1);
         let told = [
             "payment.unknown settling",
             "payment.settled unknown",
             "payment.fulfilled settled",
         ];
-        site.hears(&agent.token(&site).await, &told).await;
+        site.wait_for_events(&agent.token(&site).await, &told).await;
     }
     service.stop();
-    host.assert_books();
+    host.assert_verified();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -102,7 +102,7 @@ async fn case_09_31_a_refused_transfer_that_lands_is_credited_or_delivered_once(
         })
         .await;
         // The account has it before its payment hears of that.
-        site.hears(&token, &["payment.credited"]).await;
+        site.wait_for_events(&token, &["payment.credited"]).await;
         for _ in 0..3 {
             let replay = Agent::pay(&site, CARD, &payment).await;
             assert_eq!(
@@ -113,13 +113,13 @@ async fn case_09_31_a_refused_transfer_that_lands_is_credited_or_delivered_once(
             );
         }
         assert_eq!(balance(&site, &token).await, "5");
-        assert_eq!(landed(&site, &payment).await, 1);
+        assert_eq!(transfer_count(&site, &payment).await, 1);
         let late = [
             "payment.declined settling",
             "payment.settled declined",
             "payment.credited settled",
         ];
-        site.hears(&token, &late).await;
+        site.wait_for_events(&token, &late).await;
 
         // Presented again while the late transfer is under way: the card, and no credit when it turns up.
         site.chain_fault(json!({"fault": "fail_then_land", "ms": 1200, "wallet": agent.address()}))
@@ -133,10 +133,10 @@ async fn case_09_31_a_refused_transfer_that_lands_is_credited_or_delivered_once(
             (again.str("card_id"), again.str("status")),
             (card.str("card_id"), card.str("status"))
         );
-        assert_eq!(landed(&site, &payment).await, 1);
+        assert_eq!(transfer_count(&site, &payment).await, 1);
     }
     service.stop();
-    let report = host.assert_books();
+    let report = host.assert_verified();
     assert_eq!(report["unclaimed_transfers"], 0);
 }
 
@@ -153,10 +153,10 @@ async fn case_10_an_observer_who_submits_first_changes_nothing() {
         let payment = agent.payment(&site, CARD).await;
         let bought = Agent::pay(&site, CARD, &payment).await;
         assert!(bought.card().starts_with("card_") && bought.body.get("auth").is_some());
-        assert_eq!(landed(&site, &payment).await, 1);
+        assert_eq!(transfer_count(&site, &payment).await, 1);
     }
     service.stop();
-    host.assert_books();
+    host.assert_verified();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -179,14 +179,14 @@ async fn case_11_an_unreachable_chain_charges_nothing() {
             );
             assert!(away.header("retry-after").is_some() && away.header("payment-required").is_none());
         }
-        assert_eq!(landed(&site, &payment).await, 0);
+        assert_eq!(transfer_count(&site, &payment).await, 0);
         site.chain_fault(json!({"fault": "clear"})).await;
         let bought = Agent::pay(&site, CARD, &payment).await;
         assert!(bought.card().starts_with("card_") && bought.body.get("auth").is_some());
         let again = Agent::pay(&site, CARD, &payment).await;
         assert_eq!((again.card(), again.body.get("auth")), (bought.card(), None));
-        assert_eq!(landed(&site, &payment).await, 1);
-        site.hears(&agent.token(&site).await, &["payment.released claimed"])
+        assert_eq!(transfer_count(&site, &payment).await, 1);
+        site.wait_for_events(&agent.token(&site).await, &["payment.released claimed"])
             .await;
     }
     // An issuer who is away, or talks nonsense, only delays the card.
@@ -205,7 +205,7 @@ async fn case_11_an_unreachable_chain_charges_nothing() {
         site.issuer_fault(json!({"fault": "clear"})).await;
     }
     service.stop();
-    host.assert_books();
+    host.assert_verified();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -243,10 +243,10 @@ async fn of_those_who_send_a_refused_payment_again_at_once_one_gets_the_tokens()
         assert_eq!(site.post("/auth", &refresh).await.status, 200);
         let late = Agent::pay(&site, CARD, &payment).await;
         assert_eq!((late.card(), late.body.get("auth")), (answers[0].card(), None));
-        assert_eq!(landed(&site, &payment).await, 1);
+        assert_eq!(transfer_count(&site, &payment).await, 1);
     }
     service.stop();
-    host.assert_books();
+    host.assert_verified();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -274,7 +274,7 @@ async fn case_20_one_payers_slow_flood_leaves_room_for_others() {
     for (answer, payment) in answers.iter().zip(&payments).filter(|(a, _)| a.status != 200) {
         assert_eq!((answer.status, answer.code()), (503, "overloaded"));
         assert!(answer.header("retry-after").is_some());
-        assert_eq!(landed(&site, payment).await, 0);
+        assert_eq!(transfer_count(&site, payment).await, 0);
     }
     site.chain_fault(json!({"fault": "clear"})).await;
     let refused = answers.iter().position(|a| a.status == 503).unwrap();
@@ -329,7 +329,7 @@ async fn case_68_beyond_capacity_is_told_and_forgotten() {
     assert_eq!(statuses, [[200; 8].as_slice(), &[503; 4]].concat());
     assert_eq!(finally(&site, CARD, &agent.sign(&challenge)).await.status, 200);
     service.stop();
-    host.assert_books();
+    host.assert_verified();
 
     let host = Host::new().with("PURSER_LIMITS__REQUESTS_PER_WINDOW", "20");
     let service = host.start();
@@ -373,7 +373,7 @@ async fn case_69_a_graceful_stop_finishes_what_is_paid() {
     let cards: Vec<&str> = answers.iter().map(Response::card).collect();
     drop(site);
     assert!(service.wait(), "the service ended with an error");
-    host.assert_books();
+    host.assert_verified();
     let service = host.start();
     let site = ServiceClient::of(&service);
     for (payment, card) in payments.iter().zip(cards) {

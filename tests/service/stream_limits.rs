@@ -5,8 +5,8 @@ use purser_actors::id::Network;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
-use super::cases_agent_wallet::keyed;
-use super::cases_banking::{call, result};
+use super::agent_wallet::keyed;
+use super::banking::{call, result};
 use super::host::Host;
 use super::http::{ServiceClient, send, until};
 use super::listener::{Listener, Stream};
@@ -22,10 +22,10 @@ async fn case_64_listening_outlives_kills_of_the_service() {
     let host = Host::new();
     let service = host.start();
     let (url, authority) = (service.url.clone(), service.authority().to_owned());
-    let file = host.beside("wallet.json");
+    let file = host.sibling_path("wallet.json");
     let listener = Listener::start(&url, &file, &["--types", "card.*,payment.settled"]);
     until("the listener", async || {
-        (listener.said("listening to") == 1).then_some(())
+        (listener.stderr_line_count("listening to") == 1).then_some(())
     })
     .await;
     let agent = Agent {
@@ -34,7 +34,7 @@ async fn case_64_listening_outlives_kills_of_the_service() {
     };
     service.kill();
     until("the loss", async || {
-        (listener.said("connecting again") > 0).then_some(())
+        (listener.stderr_line_count("connecting again") > 0).then_some(())
     })
     .await;
 
@@ -43,7 +43,7 @@ async fn case_64_listening_outlives_kills_of_the_service() {
         kind.starts_with("card.") || kind == "payment.settled"
     };
     for life in 1..=2 {
-        let service = host.start_again_at(&authority);
+        let service = host.restart_at(&authority);
         let site = ServiceClient::of(&service);
         agent.buy(&site, CARD).await.card();
         let token = agent.token(&site).await;
@@ -59,10 +59,10 @@ async fn case_64_listening_outlives_kills_of_the_service() {
         })
         .await;
         assert_eq!(listener.events(), due);
-        assert_eq!(listener.said("listening to"), life + 1);
+        assert_eq!(listener.stderr_line_count("listening to"), life + 1);
         service.kill();
     }
-    assert!(listener.said("after event") >= 2);
+    assert!(listener.stderr_line_count("after event") >= 2);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -70,19 +70,19 @@ async fn a_listener_does_not_repeat_what_is_refused_for_good() {
     // Aim: a filter that is none ends the command with the stream's own words instead of asking for ever.
     let host = Host::new();
     let service = host.start();
-    let mut listener = Listener::start(&service.url, &host.beside("wallet.json"), &["--types", "Card!"]);
+    let mut listener = Listener::start(&service.url, &host.sibling_path("wallet.json"), &["--types", "Card!"]);
     assert_eq!(until("the end", async || listener.ended()).await, 2);
     until("its words", async || {
-        (listener.said("types_invalid") == 1).then_some(())
+        (listener.stderr_line_count("types_invalid") == 1).then_some(())
     })
     .await;
     let mut listener = Listener::start(
         &service.url,
-        &host.beside("wallet.json"),
+        &host.sibling_path("wallet.json"),
         &["--after", "9007199254740991"],
     );
     assert_eq!(until("the end", async || listener.ended()).await, 2);
-    until("its words", async || (listener.said("cursor_ahead") == 1).then_some(())).await;
+    until("its words", async || (listener.stderr_line_count("cursor_ahead") == 1).then_some(())).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -96,7 +96,7 @@ async fn a_stream_ends_with_its_session_and_no_other_does() {
     let auth = agent.sign_in(&site).await.body["auth"].clone();
     let mut stolen = Stream::open(&site, auth["id_token"].as_str().unwrap()).await;
     let mut other = Stream::open(&site, &agent.token(&site).await).await;
-    other.say(&json!({"type": "subscribe"})).await;
+    other.send(&json!({"type": "subscribe"})).await;
     assert_eq!(other.frame().await["type"], "ping");
     let renew = async |refresh: &Value| {
         let body = json!({"grant_type": "refresh_token", "refresh_token": refresh});
@@ -107,7 +107,7 @@ async fn a_stream_ends_with_its_session_and_no_other_does() {
     assert_eq!(renew(&second).await.status, 200);
     assert_eq!(renew(&auth["refresh_token"]).await.status, 401);
     assert_eq!(stolen.until_closed().await, 4001);
-    other.say(&json!({"type": "subscribe"})).await;
+    other.send(&json!({"type": "subscribe"})).await;
     let mut kinds = Vec::new();
     while !kinds.contains(&json!("ping")) {
         kinds.push(other.frame().await["type"].clone());
@@ -122,7 +122,7 @@ async fn streams_in_all_are_limited() {
     let service = Host::new().with("PURSER_STREAM__MAX_CONNECTIONS", "1").start();
     let site = ServiceClient::of(&service);
     let bearer = format!("Bearer {}", Agent::new(Network::Base).token(&site).await);
-    let first = Stream::asked(&site, &[("authorization", &bearer)]).await.unwrap();
+    let first = Stream::open_with_headers(&site, &[("authorization", &bearer)]).await.unwrap();
     let upgrade = [
         ("authorization", &*bearer),
         ("connection", "upgrade"),
@@ -134,7 +134,7 @@ async fn streams_in_all_are_limited() {
     assert_eq!((full.status, full.code()), (503, "streams_full"), "{}", full.text);
     drop(first);
     until("a place", async || {
-        Stream::asked(&site, &[("authorization", &bearer)]).await.ok()
+        Stream::open_with_headers(&site, &[("authorization", &bearer)]).await.ok()
     })
     .await;
 }
@@ -151,14 +151,14 @@ async fn a_malformed_frame_is_closed_by_its_code() {
         let frame = [&head[..], &mask].concat();
         for way in ["no token", "open", "subscribed"] {
             let mut stream = match way {
-                "no token" => Stream::asked(&site, &[]).await.unwrap(),
+                "no token" => Stream::open_with_headers(&site, &[]).await.unwrap(),
                 _ => Stream::open(&site, &token).await,
             };
             if way == "subscribed" {
-                stream.say(&json!({"type": "subscribe", "after": 0})).await;
+                stream.send(&json!({"type": "subscribe", "after": 0})).await;
                 assert_eq!(stream.frame().await["type"], "ping");
             }
-            stream.say_bytes(&frame).await;
+            stream.send_bytes(&frame).await;
             assert_eq!(stream.until_closed().await, 1002, "{way}: {head:02x?}");
         }
     }
@@ -175,14 +175,14 @@ async fn a_cookie_opens_a_stream_for_our_own_page_only() {
     let (cookie, ours) = (("cookie", owner.cookie()), ("origin", service.url.as_str()));
     let elsewhere = ("origin", "https://shop.example");
     for refused in [&[cookie][..], &[cookie, elsewhere], &[cookie, ("origin", "null")]] {
-        assert_eq!(Stream::asked(&site, refused).await.err(), Some(403), "{refused:?}");
+        assert_eq!(Stream::open_with_headers(&site, refused).await.err(), Some(403), "{refused:?}");
     }
-    let mut own = Stream::asked(&site, &[cookie, ours]).await.unwrap();
-    own.say(&json!({"type": "subscribe", "after": 0})).await;
+    let mut own = Stream::open_with_headers(&site, &[cookie, ours]).await.unwrap();
+    own.send(&json!({"type": "subscribe", "after": 0})).await;
     assert_eq!(own.frame().await, json!({"type": "ping", "cursor": 0}));
     assert_eq!(own.frame().await["type"], "event");
-    let mut nobody = Stream::asked(&site, &[elsewhere]).await.unwrap();
-    nobody.say(&json!({"type": "subscribe", "after": 0})).await;
+    let mut nobody = Stream::open_with_headers(&site, &[elsewhere]).await.unwrap();
+    nobody.send(&json!({"type": "subscribe", "after": 0})).await;
     assert_eq!(nobody.until_closed().await, 4001);
 }
 

@@ -15,7 +15,7 @@ use purser_actors::port::EvmAuthorization;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
-use super::cases_payment::{assert_nothing_moved, assert_refused, decoded};
+use super::payment::{assert_nothing_moved, assert_payment_invalid, decoded};
 use super::host::Host;
 use super::http::ServiceClient;
 
@@ -57,24 +57,24 @@ async fn case_05_other_terms_are_refused_by_name() {
     for by in [-1, 1] {
         let challenge = forged(&site, |offer| change(offer, by)).await;
         let paid = Agent::pay(&site, CARD, &base.sign(&challenge)).await;
-        assert_refused(&paid, evm_value, "Base amount");
+        assert_payment_invalid(&paid, evm_value, "Base amount");
         let paid = Agent::pay(&site, CARD, &solana.sign(&challenge)).await;
-        assert_refused(&paid, "invalid_exact_svm_payload_amount_mismatch", "Solana amount");
+        assert_payment_invalid(&paid, "invalid_exact_svm_payload_amount_mismatch", "Solana amount");
     }
     let challenge = forged(&site, |offer| {
         offer["payTo"] = json!(thief[usize::from(offer["network"] != "eip155:8453")]);
     })
     .await;
     let paid = Agent::pay(&site, CARD, &base.sign(&challenge)).await;
-    assert_refused(&paid, "invalid_exact_evm_recipient_mismatch", "Base payTo");
+    assert_payment_invalid(&paid, "invalid_exact_evm_recipient_mismatch", "Base payTo");
     let paid = Agent::pay(&site, CARD, &solana.sign(&challenge)).await;
-    assert_refused(&paid, "invalid_exact_svm_payload_recipient_mismatch", "Solana payTo");
+    assert_payment_invalid(&paid, "invalid_exact_svm_payload_recipient_mismatch", "Solana payTo");
 
     // The echo is ours, the signed part is not.
     let ours = decoded(&base.payment(&site, CARD).await)["accepted"].clone();
     let short = forged(&site, |offer| change(offer, -1)).await;
     let mixed = altered(&base.sign(&short), |p| p["accepted"] = ours.clone());
-    assert_refused(
+    assert_payment_invalid(
         &Agent::pay(&site, CARD, &mixed).await,
         evm_value,
         "signed one unit less",
@@ -87,7 +87,7 @@ async fn case_05_other_terms_are_refused_by_name() {
         ("scheme", "upto", "unsupported_scheme"),
     ] {
         let other = altered(&good, |p| p["accepted"][field] = json!(value));
-        assert_refused(&Agent::pay(&site, CARD, &other).await, reason, field);
+        assert_payment_invalid(&Agent::pay(&site, CARD, &other).await, reason, field);
     }
     assert_nothing_moved(&site).await;
     assert_eq!(
@@ -154,7 +154,7 @@ async fn case_13_only_one_plain_transfer_is_taken() {
         ),
     ] {
         let answer = Agent::pay(&site, CARD, &with_draft(&agent, &payment, draft)).await;
-        assert_refused(&answer, &reason, what);
+        assert_payment_invalid(&answer, &reason, what);
     }
     assert_nothing_moved(&site).await;
     let good = with_draft(&agent, &payment, &draft(&transfer));
@@ -217,13 +217,13 @@ async fn case_14_only_the_payers_own_signature_counts() {
         ("a contract wallet", contract, "unsupported_payload_type"),
     ] {
         let answer = Agent::pay(&site, CARD, &signed(format!("0x{signature}"))).await;
-        assert_refused(&answer, reason, what);
+        assert_payment_invalid(&answer, reason, what);
     }
     let other = Agent::new(Network::Base).payment(&site, CARD).await;
     let stolen = altered(&payment, |p| {
         p["payload"]["signature"] = decoded(&other)["payload"]["signature"].clone()
     });
-    assert_refused(
+    assert_payment_invalid(
         &Agent::pay(&site, CARD, &stolen).await,
         "invalid_exact_evm_signature",
         "another wallet",

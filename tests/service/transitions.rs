@@ -7,11 +7,11 @@ use purser_actors::id::Network;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
-use super::cases_agent_wallet::keyed;
-use super::cases_banking::{approve, call, quick, result};
-use super::cases_reloadable::{ask, balance as card_balance, charge, comes_to, loaded, opened};
-use super::cases_webhooks::{arrives, delivery, listening, post, register};
-use super::cases_withdraw::{balance, ended, holder, id_of, withdraw};
+use super::agent_wallet::keyed;
+use super::banking::{approve, call, quick, result};
+use super::reloadable_cards::{post_with_key, balance as card_balance, charge, wait_for_reloadable_card, loaded, opened};
+use super::webhooks::{arrives, delivery, listening, post, register};
+use super::withdraw::{balance, ended, agent_with_balance, id_of, withdraw};
 use super::host::Host;
 use super::http::{Response, ServiceClient, send, until};
 use super::operator_client::OperatorClient;
@@ -21,7 +21,7 @@ use super::seller::Seller;
 
 const DAY_S: u64 = 86_400;
 
-fn refused(answer: &Response, status: u16, code: &str) {
+fn assert_error(answer: &Response, status: u16, code: &str) {
     assert_eq!((answer.status, answer.code()), (status, code), "{}", answer.text);
 }
 
@@ -62,7 +62,7 @@ async fn an_international_order_is_overdue_after_a_day_and_its_card_ends() {
     .await;
     // The lease has ended meanwhile.
     let stale = json!({"card_id": orders[0], "lease": lease, "reason": "no maker"});
-    refused(&desk.post("/admin/intl-orders/reject", stale).await, 409, "lease_old");
+    assert_error(&desk.post("/admin/intl-orders/reject", stale).await, 409, "lease_old");
     let lease = desk.claim(&orders[0]).await;
     let rejected = json!({"card_id": orders[0], "lease": lease, "reason": "no maker"});
     desk.done("/admin/intl-orders/reject", rejected).await;
@@ -81,9 +81,9 @@ async fn an_international_order_is_overdue_after_a_day_and_its_card_ends() {
         "intl_order.rejected claimed",
         "intl_order.expired ready",
     ];
-    site.hears(&token, &told).await;
+    site.wait_for_events(&token, &told).await;
     service.stop();
-    host.assert_books();
+    host.assert_verified();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -120,7 +120,7 @@ async fn a_payment_that_can_never_land_is_refused_and_charges_nothing() {
         assert_eq!(answer.status, status, "{}", answer.text);
     }
     for (token, told) in &tokens {
-        site.hears(token, told).await;
+        site.wait_for_events(token, told).await;
     }
     site.chain_fault(json!({"fault": "resume"})).await;
     for (token, _) in &tokens {
@@ -128,7 +128,7 @@ async fn a_payment_that_can_never_land_is_refused_and_charges_nothing() {
     }
     assert!(site.transfers().await.is_empty());
     service.stop();
-    host.assert_books();
+    host.assert_verified();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -147,7 +147,7 @@ async fn what_can_never_land_is_given_back() {
         let known = json!({"wallet": wallet, "amount": "1"});
         assert_eq!(site.post("/sandbox/faucet", &known).await.status, 200);
     }
-    let (_, token) = holder(&site, Network::Solana).await;
+    let (_, token) = agent_with_balance(&site, Network::Solana).await;
     let made = result(&site, &token, "createAgentWallet", json!({})).await;
     let own = made["wallet"]["addresses"]["solana"].as_str().unwrap().to_owned();
     let ours = purser::sandbox::keys::treasury(Network::Solana).address();
@@ -162,7 +162,7 @@ async fn what_can_never_land_is_given_back() {
     assert_eq!(sent["status"], "pending", "{sent}");
     let url = format!("http://{}/refuses", seller.authority());
     let data = json!({"url": url, "expectedNetwork": "solana", "maxAmountUsdc": 1});
-    refused(&call(&site, &token, "agentX402Pay", data).await, 409, "unsettled");
+    assert_error(&call(&site, &token, "agentX402Pay", data).await, 409, "unsettled");
     // A block hash lives for a minute, and is forgotten when the last block that could have it is final.
     tokio::time::sleep(Duration::from_secs(60)).await;
     let told = [
@@ -171,7 +171,7 @@ async fn what_can_never_land_is_given_back() {
         "spend.unsettled signed",
         "spend.unsettled sent",
     ];
-    site.hears(&token, &told).await;
+    site.wait_for_events(&token, &told).await;
     assert_eq!(ended(&site, &token, &withdrawal).await["state"], "failed");
     balance(&site, &token, [6.66, 6.66, 0.0]).await;
     until("the reservations to end", async || {
@@ -180,7 +180,7 @@ async fn what_can_never_land_is_given_back() {
     })
     .await;
     service.stop();
-    host.assert_books();
+    host.assert_verified();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -190,7 +190,7 @@ async fn what_cannot_be_signed_is_given_back() {
     let host = Host::new().with("PURSER_ENGINE__BACKOFF_FIRST_MS", "20");
     let service = host.start();
     let site = ServiceClient::of(&service);
-    let (agent, token) = holder(&site, Network::Base).await;
+    let (agent, token) = agent_with_balance(&site, Network::Base).await;
     result(&site, &token, "createAgentWallet", json!({})).await;
     site.chain_fault(json!({"fault": "unreachable", "times": 0, "network": "base"}))
         .await;
@@ -203,7 +203,7 @@ async fn what_cannot_be_signed_is_given_back() {
     let data = json!({"toAddress": agent.address(), "amountUsdc": 2});
     for _ in 0..2 {
         let spend = keyed(&site, &token, "agentWalletTransfer", "once", &data).await;
-        refused(&spend, 409, "spend_refused");
+        assert_error(&spend, 409, "spend_refused");
     }
     site.chain_fault(json!({"fault": "clear"})).await;
     balance(&site, &token, [6.66, 6.66, 0.0]).await;
@@ -212,9 +212,9 @@ async fn what_cannot_be_signed_is_given_back() {
         "balance.released",
         "spend.refused reserved",
     ];
-    site.hears(&token, &told).await;
+    site.wait_for_events(&token, &told).await;
     service.stop();
-    host.assert_books();
+    host.assert_verified();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -231,12 +231,12 @@ async fn an_endpoint_that_only_fails_is_told_of_given_up_and_comes_back() {
     arrives(&receiver, "/moody", 1).await;
     site.advance(DAY_S + 3_600).await;
     let token = agent.token(&site).await;
-    site.hears(&token, &["webhook.failing"]).await;
-    receiver.is_well(true);
-    site.hears(&token, &["webhook.recovered"]).await;
+    site.wait_for_events(&token, &["webhook.failing"]).await;
+    receiver.set_healthy(true);
+    site.wait_for_events(&token, &["webhook.recovered"]).await;
     delivery(&site, &token, &id, "delivered", 2).await;
 
-    receiver.is_well(false);
+    receiver.set_healthy(false);
     register(&site, &token, &url, &["refund.*"]).await;
     let had = receiver.at("/moody").len();
     arrives(&receiver, "/moody", had + 1).await;
@@ -244,7 +244,7 @@ async fn an_endpoint_that_only_fails_is_told_of_given_up_and_comes_back() {
     register(&site, &token, &url, &["refund.*"]).await;
     site.advance(6 * DAY_S).await;
     let token = agent.token(&site).await;
-    site.hears(&token, &["webhook.disabled active"]).await;
+    site.wait_for_events(&token, &["webhook.disabled active"]).await;
     let path = format!("/webhook-deliveries?webhook_id={id}&state=dropped");
     let dropped = until("what it was owed to be dropped", async || {
         let page = site.get_as(&token, &path).await.body;
@@ -253,10 +253,10 @@ async fn an_endpoint_that_only_fails_is_told_of_given_up_and_comes_back() {
     .await;
     let again = json!({"delivery_id": dropped});
     let early = post(&site, &token, "/redeliver-webhook", None, &again).await;
-    refused(&early, 409, "webhook_disabled");
-    receiver.is_well(true);
+    assert_error(&early, 409, "webhook_disabled");
+    receiver.set_healthy(true);
     register(&site, &token, &url, &["refund.*"]).await;
-    site.hears(&token, &["webhook.enabled disabled"]).await;
+    site.wait_for_events(&token, &["webhook.enabled disabled"]).await;
     let asked = post(&site, &token, "/redeliver-webhook", None, &again).await;
     assert_eq!(asked.status, 202, "{}", asked.text);
     until("it is delivered after all", async || {
@@ -277,7 +277,7 @@ async fn an_endpoint_that_is_gone_is_disabled_and_deleted() {
     let url = receiver.url("/410");
     let (id, _) = register(&site, &token, &url, &["refund.*"]).await;
     let first = delivery(&site, &token, &id, "failed", 1).await;
-    site.hears(&token, &["webhook.disabled active"]).await;
+    site.wait_for_events(&token, &["webhook.disabled active"]).await;
     register(&site, &token, &url, &["refund.*"]).await;
     let again = json!({"delivery_id": first["id"]});
     until("it is asked for before it is disabled again", async || {
@@ -289,7 +289,7 @@ async fn an_endpoint_that_is_gone_is_disabled_and_deleted() {
         None
     })
     .await;
-    site.hears(&token, &["webhook.enabled disabled"]).await;
+    site.wait_for_events(&token, &["webhook.enabled disabled"]).await;
     until("it is disabled again", async || {
         let all = site.get_as(&token, "/get-webhook").await.body;
         (all["webhooks"][0]["state"] == "disabled").then_some(())
@@ -300,12 +300,12 @@ async fn an_endpoint_that_is_gone_is_disabled_and_deleted() {
         post(&site, &token, "/delete-webhook", None, &gone).await.body["deleted"],
         true
     );
-    refused(
+    assert_error(
         &post(&site, &token, "/redeliver-webhook", None, &again).await,
         409,
         "webhook_deleted",
     );
-    site.hears(&token, &["webhook.deleted disabled"]).await;
+    site.wait_for_events(&token, &["webhook.deleted disabled"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -318,29 +318,29 @@ async fn a_card_is_closed_while_it_is_paused_and_takes_one_wish_at_a_time() {
     let (agent, token) = loaded(&site, Network::Base, 20).await;
     let card = opened(&site, &token, json!({"usd_amount": 10})).await;
     let wish = json!({"card_id": card});
-    let open = ask(&site, &token, "/resume-card", None, &wish).await;
+    let open = post_with_key(&site, &token, "/resume-card", None, &wish).await;
     assert_eq!(open.status, 200, "nothing is asked: {}", open.text);
     assert_eq!(charge(&site, &card, "4").await.status, 200);
-    site.hears(&token, &["reloadable_card.charged"]).await;
+    site.wait_for_events(&token, &["reloadable_card.charged"]).await;
     fault(&site, "/sandbox/card-program", "unreachable", 0).await;
-    assert_eq!(ask(&site, &token, "/pause-card", None, &wish).await.status, 202);
-    refused(&ask(&site, &token, "/close-card", None, &wish).await, 409, "card_busy");
+    assert_eq!(post_with_key(&site, &token, "/pause-card", None, &wish).await.status, 202);
+    assert_error(&post_with_key(&site, &token, "/close-card", None, &wish).await, 409, "card_busy");
     fault(&site, "/sandbox/card-program", "clear", 0).await;
-    comes_to(&site, &token, &card, "paused").await;
-    assert_eq!(ask(&site, &token, "/close-card", None, &wish).await.status, 202);
-    comes_to(&site, &token, &card, "closed").await;
-    site.hears(&token, &["reloadable_card.closed paused"]).await;
+    wait_for_reloadable_card(&site, &token, &card, "paused").await;
+    assert_eq!(post_with_key(&site, &token, "/close-card", None, &wish).await.status, 202);
+    wait_for_reloadable_card(&site, &token, &card, "closed").await;
+    site.wait_for_events(&token, &["reloadable_card.closed paused"]).await;
     until("the rest is back", async || {
         (card_balance(&site, &token).await == json!(16)).then_some(())
     })
     .await;
     fault(&site, "/sandbox/card-program", "decline", 1).await;
     let body = json!({"amount": 5, "destination_address": agent.address()});
-    let declined = ask(&site, &token, "/withdraw-card-balance", None, &body).await;
-    refused(&declined, 409, "withdrawal_declined");
+    let declined = post_with_key(&site, &token, "/withdraw-card-balance", None, &body).await;
+    assert_error(&declined, 409, "withdrawal_declined");
     assert_eq!(card_balance(&site, &token).await, json!(16));
     service.stop();
-    host.assert_books();
+    host.assert_verified();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -349,20 +349,20 @@ async fn an_account_that_the_bank_refuses_takes_no_money() {
     let host = quick();
     let service = host.start();
     let site = ServiceClient::of(&service);
-    let (_, token) = holder(&site, Network::Base).await;
+    let (_, token) = agent_with_balance(&site, Network::Base).await;
     Owner::by_token(&site, &token).await.verify(&site, &token).await;
     approve(&site, &token, "Lovelace").await;
     fault(&site, "/sandbox/bank", "decline", 1).await;
     let made = result(&site, &token, "createBankingAccount", json!({"type": "offramp"})).await;
-    site.hears(&token, &["bank_account.refused opening"]).await;
+    site.wait_for_events(&token, &["bank_account.refused opening"]).await;
     let all = result(&site, &token, "listBankingAccounts", json!({})).await;
     assert_eq!(all["accounts"][0]["status"], "refused", "{all}");
     let data = json!({"accountId": made["account"]["accountId"], "amount": 1});
     let answer = call(&site, &token, "createBankingTransfer", data).await;
-    refused(&answer, 409, "bank_account_not_open");
+    assert_error(&answer, 409, "bank_account_not_open");
     balance(&site, &token, [6.66, 6.66, 0.0]).await;
     service.stop();
-    host.assert_books();
+    host.assert_verified();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -378,7 +378,7 @@ async fn an_archived_recipient_is_deleted() {
          &recipient_last_name=Lovelace&recipient_email=ada@example.com";
     let bought = agent.buy(&site, path).await;
     let id = bought.body["payment"]["recipient_id"].as_str().unwrap();
-    site.hears(&token, &["payment_recipient.saved"]).await;
+    site.wait_for_events(&token, &["payment_recipient.saved"]).await;
     let body = json!({"recipient_id": id, "platform": "venmo", "archived": true});
     let archived = post(&site, &token, "/payment-recipients", None, &body).await;
     assert_eq!(archived.body["archived"], true, "{}", archived.text);
@@ -391,5 +391,5 @@ async fn an_archived_recipient_is_deleted() {
         "payment_recipient.archived active",
         "payment_recipient.deleted archived",
     ];
-    site.hears(&token, &told).await;
+    site.wait_for_events(&token, &told).await;
 }

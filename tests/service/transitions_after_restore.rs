@@ -4,10 +4,10 @@ use purser_actors::id::Network;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
-use super::cases_incoming::{self, lands};
-use super::cases_reloadable::{ask, balance as card_balance, loaded};
-use super::cases_restore::{backup, restore};
-use super::cases_withdraw::balance;
+use super::incoming_transfers::{self, submit_on_base};
+use super::reloadable_cards::{post_with_key, balance as card_balance, loaded};
+use super::restore::{backup, restore};
+use super::withdraw::balance;
 use super::host::Host;
 use super::http::{ServiceClient, until};
 use super::operator_client::OperatorClient;
@@ -17,14 +17,14 @@ use super::owner::fault;
 const CARD: &str = "/get-card?amount=5";
 
 /// A transaction on Base.
-const PAID: &str = "0xefefefefefefefefefefefefefefefefefefefefefefefefefefefefefefefef";
+const TX_HASH: &str = "0xefefefefefefefefefefefefefefefefefefefefefefefefefefefefefefefef";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_payment_that_the_lost_history_took_is_credited_once() {
     // Aim: signed after the backup, for something that no provider has, and on its chain after the restore, so that the restored
     // service credits the transfer; the same payment presented again buys nothing and is charged nothing, whether the chain answers
     // at once or must be read.
-    let host = cases_incoming::host();
+    let host = incoming_transfers::host();
     host.start().stop();
     let file = backup(&host);
     let service = host.start();
@@ -40,7 +40,7 @@ async fn a_payment_that_the_lost_history_took_is_credited_once() {
     let service = host.start();
     let site = ServiceClient::of(&service);
     for (agent, payment, told) in &paid {
-        lands(&site, payment).await;
+        submit_on_base(&site, payment).await;
         let token = agent.token(&site).await;
         balance(&site, &token, [5.0, 5.0, 0.0]).await;
         if told.ends_with("unknown") {
@@ -58,22 +58,22 @@ async fn a_payment_that_the_lost_history_took_is_credited_once() {
             "{}",
             again.text
         );
-        site.hears(&token, &[told]).await;
+        site.wait_for_events(&token, &[told]).await;
         balance(&site, &token, [5.0, 5.0, 0.0]).await;
     }
     assert_eq!(site.transfers().await.len(), 2);
     service.stop();
-    host.assert_books();
+    host.assert_verified();
 }
 
-async fn asked(site: &ServiceClient<'_>, token: &str, to: &str) -> String {
+async fn request_withdrawal(site: &ServiceClient<'_>, token: &str, to: &str) -> String {
     let body = json!({"amount": 30, "destination_address": to});
-    let answer = ask(site, token, "/withdraw-card-balance", None, &body).await;
+    let answer = post_with_key(site, token, "/withdraw-card-balance", None, &body).await;
     assert_eq!(answer.status, 202, "{}", answer.text);
     answer.body["withdrawal"]["id"].as_str().unwrap().to_owned()
 }
 
-async fn stands(site: &ServiceClient<'_>, token: &str, id: &str) -> Value {
+async fn withdrawal_status(site: &ServiceClient<'_>, token: &str, id: &str) -> Value {
     let path = format!("/get-withdrawal-status?withdrawal_id={id}");
     site.get_as(token, &path).await.body["withdrawal"]["status"].clone()
 }
@@ -98,37 +98,37 @@ async fn what_was_decided_of_a_card_withdrawal_is_so_after_a_restore() {
     let (agent, token) = loaded(&site, Network::Base, 100).await;
     fault(&site, "/sandbox/card-program", "unreachable", 0).await;
     let ids = [
-        asked(&site, &token, &agent.address()).await,
-        asked(&site, &token, &agent.address()).await,
+        request_withdrawal(&site, &token, &agent.address()).await,
+        request_withdrawal(&site, &token, &agent.address()).await,
     ];
     for id in &ids {
-        assert_eq!(stands(&site, &token, id).await, "pending");
+        assert_eq!(withdrawal_status(&site, &token, id).await, "pending");
     }
     service.stop();
     let file = backup(&host);
     let service = host.start();
     let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     let lease = claimed(&desk, &ids[0]).await;
-    let paid = json!({"withdrawal_id": ids[0], "lease": lease, "tx_hash": PAID});
+    let paid = json!({"withdrawal_id": ids[0], "lease": lease, "tx_hash": TX_HASH});
     desk.done("/admin/card-withdrawals/fulfil", paid).await;
     let lease = claimed(&desk, &ids[1]).await;
     let rejected = json!({"withdrawal_id": ids[1], "lease": lease, "reason": "no such place"});
     desk.done("/admin/card-withdrawals/reject", rejected).await;
     let told = ["card_withdrawal.rejected claimed", "card_withdrawal.put_back"];
-    site.hears(&token, &told).await;
+    site.wait_for_events(&token, &told).await;
     assert_eq!(card_balance(&site, &token).await, json!(70));
     service.stop();
     restore(&host, &file);
     let service = host.start();
     let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     let told = ["card_withdrawal.complete pending", "card_withdrawal.rejected pending"];
-    site.hears(&token, &told).await;
+    site.wait_for_events(&token, &told).await;
     for (id, state) in ids.iter().zip(["complete", "rejected"]) {
-        assert_eq!(stands(&site, &token, id).await, state);
+        assert_eq!(withdrawal_status(&site, &token, id).await, state);
     }
     let queue = desk.get("/admin/card-withdrawals").await.body;
     assert_eq!(queue["withdrawals"], json!([]));
     assert_eq!(card_balance(&site, &token).await, json!(70));
     service.stop();
-    host.assert_books();
+    host.assert_verified();
 }

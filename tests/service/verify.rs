@@ -43,12 +43,12 @@ async fn used() -> (Host, Vec<(String, String)>) {
         bought.push((path.to_owned(), payment));
     }
     service.stop();
-    host.assert_books();
+    host.assert_verified();
     (host, bought)
 }
 
 /// Changes rows of a copy behind everybody's back.
-pub(crate) async fn doctored(
+pub(crate) async fn tampered(
     host: &Host,
     name: &str,
     prefix: &[u8],
@@ -72,7 +72,7 @@ pub(crate) async fn rewritten(
     prefix: &[u8],
     change: impl Fn(&RowKey, &Row) -> Option<Vec<Write>>,
 ) -> (PathBuf, usize) {
-    let copy = host.beside(name);
+    let copy = host.sibling_path(name);
     copy_dir(&host.data(), &copy);
     let sources = ConfigSources {
         file: None,
@@ -102,7 +102,7 @@ pub(crate) async fn rewritten(
 }
 
 /// Verify must fail and name this.
-pub(crate) fn assert_found(host: &Host, copy: &std::path::Path, rule: &str, subject: &str) {
+pub(crate) fn assert_problem(host: &Host, copy: &std::path::Path, rule: &str, subject: &str) {
     let (passed, report) = host.verify_on(copy);
     assert!(!passed, "{rule} went unnoticed");
     let findings = report["findings"].as_array().unwrap();
@@ -129,7 +129,7 @@ async fn case_23_verify_names_one_wrong_posting() {
         let cause = first.get_or_insert_with(|| transaction.cause.clone()).clone();
         (cause == transaction.cause).then_some(transaction)
     };
-    let (unbalanced, changed) = doctored(&host, "unbalanced", &[table::LEDGER], |_, row| {
+    let (unbalanced, changed) = tampered(&host, "unbalanced", &[table::LEDGER], |_, row| {
         let mut transaction = only_first(row)?;
         transaction.postings[0].atomic += 1;
         Some(codec::encode(&transaction))
@@ -137,10 +137,10 @@ async fn case_23_verify_names_one_wrong_posting() {
     .await;
     assert_eq!(changed, 1);
     let cause = first.lock().unwrap().clone().unwrap();
-    assert_found(&host, &unbalanced, "ledger.unbalanced", &cause);
-    assert_found(&host, &unbalanced, "ledger.sum", "all postings");
+    assert_problem(&host, &unbalanced, "ledger.unbalanced", &cause);
+    assert_problem(&host, &unbalanced, "ledger.sum", "all postings");
     // The first two postings are what was received: both sides tell of one unit more.
-    let (shifted, _) = doctored(&host, "shifted", &[table::LEDGER], |_, row| {
+    let (shifted, _) = tampered(&host, "shifted", &[table::LEDGER], |_, row| {
         let mut transaction = only_first(row)?;
         transaction.postings[0].atomic += 1;
         transaction.postings[1].atomic -= 1;
@@ -152,8 +152,8 @@ async fn case_23_verify_names_one_wrong_posting() {
     } else {
         "payment.received"
     };
-    assert_found(&host, &shifted, rule, &cause);
-    host.assert_books();
+    assert_problem(&host, &shifted, rule, &cause);
+    host.assert_verified();
 }
 
 fn entities(kind: EntityKind) -> [u8; 2] {
@@ -166,7 +166,7 @@ async fn case_65_verify_names_one_wrong_snapshot() {
     // named.
     let (host, _) = used().await;
     let rich = std::sync::Mutex::new(String::new());
-    let (copy, changed) = doctored(&host, "rich", &entities(EntityKind::Account), |_, row| {
+    let (copy, changed) = tampered(&host, "rich", &entities(EntityKind::Account), |_, row| {
         let mut account: Account = codec::decode(&row.value).unwrap();
         (account.balance > Usdc::ZERO).then(|| {
             *rich.lock().unwrap() = account.wallet.address();
@@ -177,10 +177,10 @@ async fn case_65_verify_names_one_wrong_snapshot() {
     .await;
     assert_eq!(changed, 1);
     let wallet = rich.lock().unwrap().clone();
-    assert_found(&host, &copy, "account.balance", &wallet);
-    assert_found(&host, &copy, "snapshot.content", &wallet);
+    assert_problem(&host, &copy, "account.balance", &wallet);
+    assert_problem(&host, &copy, "snapshot.content", &wallet);
 
-    let (copy, changed) = doctored(&host, "restated", &entities(EntityKind::Payment), |_, row| {
+    let (copy, changed) = tampered(&host, "restated", &entities(EntityKind::Payment), |_, row| {
         let mut payment: Payment = codec::decode(&row.value).unwrap();
         payment.status = Status::Credited {
             transaction: payment.transaction()?.to_owned(),
@@ -189,17 +189,17 @@ async fn case_65_verify_names_one_wrong_snapshot() {
     })
     .await;
     assert_eq!(changed, 3);
-    assert_found(&host, &copy, "snapshot.status", "pay_");
+    assert_problem(&host, &copy, "snapshot.status", "pay_");
 
-    let (copy, _) = doctored(&host, "bitten", &entities(EntityKind::Card), |_, row| {
+    let (copy, _) = tampered(&host, "bitten", &entities(EntityKind::Card), |_, row| {
         let mut bytes = row.value.to_vec();
         let middle = bytes.len() / 2;
         bytes[middle] ^= 1;
         Some(bytes)
     })
     .await;
-    assert_found(&host, &copy, "snapshot.damaged", "card_");
-    host.assert_books();
+    assert_problem(&host, &copy, "snapshot.damaged", "card_");
+    host.assert_verified();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -227,18 +227,18 @@ async fn case_12_verify_names_one_wrong_outcome() {
             Some(codec::encode(&payment))
         }
     };
-    let (copy, changed) = doctored(&host, "swapped", &entities(EntityKind::Payment), swap(Some(CardId(7)))).await;
+    let (copy, changed) = tampered(&host, "swapped", &entities(EntityKind::Payment), swap(Some(CardId(7)))).await;
     assert_eq!(changed, 1);
     let payment = wrong.lock().unwrap().clone().unwrap();
-    assert_found(&host, &copy, "payment.product", &payment);
-    assert_found(&host, &copy, "snapshot.content", &payment);
-    let (copy, _) = doctored(&host, "unlanded", &entities(EntityKind::Payment), swap(None)).await;
-    assert_found(&host, &copy, "chain.missing", &payment);
-    host.assert_books();
+    assert_problem(&host, &copy, "payment.product", &payment);
+    assert_problem(&host, &copy, "snapshot.content", &payment);
+    let (copy, _) = tampered(&host, "unlanded", &entities(EntityKind::Payment), swap(None)).await;
+    assert_problem(&host, &copy, "chain.missing", &payment);
+    host.assert_verified();
 }
 
 /// Every replay gets its card, and the books are right.
-async fn assert_whole(host: &Host, bought: &[(String, String)]) {
+async fn assert_replays_and_ledger(host: &Host, bought: &[(String, String)]) {
     let service = host.start();
     let site = ServiceClient::of(&service);
     for (path, payment) in bought {
@@ -247,16 +247,16 @@ async fn assert_whole(host: &Host, bought: &[(String, String)]) {
     }
     assert_eq!(site.transfers().await.len(), bought.len());
     service.stop();
-    assert_eq!(host.assert_books()["entities"]["cards"], bought.len());
+    assert_eq!(host.assert_verified()["entities"]["cards"], bought.len());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn case_65_snapshots_can_be_thrown_away() {
     // Aim: sled's directory deleted, and damaged in every file: the service rebuilds it and knows everything.
     let (host, bought) = used().await;
-    let sled = find_sled(&host);
+    let sled = sled_directory(&host);
     std::fs::remove_dir_all(&sled).unwrap();
-    assert_whole(&host, &bought).await;
+    assert_replays_and_ledger(&host, &bought).await;
     let mut files = 0;
     for entry in std::fs::read_dir(&sled).unwrap() {
         let path = entry.unwrap().path();
@@ -268,10 +268,10 @@ async fn case_65_snapshots_can_be_thrown_away() {
         }
     }
     assert!(files > 0);
-    assert_whole(&host, &bought).await;
+    assert_replays_and_ledger(&host, &bought).await;
 }
 
-fn find_sled(host: &Host) -> PathBuf {
+fn sled_directory(host: &Host) -> PathBuf {
     let store = host.data().join("store");
     let directories = std::fs::read_dir(&store).unwrap().map(|entry| entry.unwrap().path());
     let mut sled = directories.filter(|path| path.join("conf").is_file());
@@ -311,7 +311,7 @@ async fn case_66_a_damaged_journal_is_refused_with_its_place() {
         text(&verify)
     );
     std::fs::write(segment, &good).unwrap();
-    assert_whole(&host, &bought).await;
+    assert_replays_and_ledger(&host, &bought).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -325,7 +325,7 @@ async fn case_65_what_cannot_be_written_is_refused_in_words() {
         "{}",
         text(&nowhere)
     );
-    let file = host.beside("file");
+    let file = host.sibling_path("file");
     std::fs::write(&file, "not a directory").unwrap();
     let taken = host.run_on(&["serve"], &file);
     assert!(
@@ -351,7 +351,7 @@ async fn case_66_a_backup_comes_back_and_a_damaged_one_does_not() {
     // Aim: backup and restore through the binary: the restored books are right and every payment has its card; a backup
     // is replaced only by force; one with a changed byte and a store that is already there are refused.
     let (mut host, bought) = used().await;
-    let file = host.beside("backup");
+    let file = host.sibling_path("backup");
     let path = file.to_str().unwrap().to_owned();
     let made = host.run(&["backup", &path]);
     assert!(made.status.success(), "{}", text(&made));
@@ -363,11 +363,11 @@ async fn case_66_a_backup_comes_back_and_a_damaged_one_does_not() {
     assert!(!over.status.success(), "restored over a store: {}", text(&over));
 
     let store = host.data().join("store");
-    std::fs::rename(&store, host.beside("lost")).unwrap();
+    std::fs::rename(&store, host.sibling_path("lost")).unwrap();
     let mut bytes = std::fs::read(&file).unwrap();
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
-    let bad = host.beside("bad");
+    let bad = host.sibling_path("bad");
     std::fs::write(&bad, &bytes).unwrap();
     let refused = host.run(&["restore", bad.to_str().unwrap()]);
     assert!(
@@ -379,8 +379,8 @@ async fn case_66_a_backup_comes_back_and_a_damaged_one_does_not() {
 
     let restored = host.run(&["restore", &path]);
     assert!(restored.status.success(), "{}", text(&restored));
-    let report: Value = host.assert_books();
+    let report: Value = host.assert_verified();
     assert_eq!(report["entities"]["payments"], 3);
     host.set("RUST_LOG", "warn");
-    assert_whole(&host, &bought).await;
+    assert_replays_and_ledger(&host, &bought).await;
 }

@@ -11,7 +11,7 @@ use super::agent::Agent;
 use super::host::Host;
 use super::http::{Response, ServiceClient, until};
 use super::operator_client::OperatorClient;
-use super::verify::{assert_found, rewritten};
+use super::verify::{assert_problem, rewritten};
 
 const GIFT: &str = "/order-gift-card?product_id=gift_marche_lumiere_fr&amount=50&country=FR";
 const INTL: &str = "/order-intl-card?amount=100";
@@ -40,17 +40,17 @@ async fn sold() -> (Host, [String; 4]) {
         .await;
     }
     service.stop();
-    host.assert_books();
+    host.assert_verified();
     (host, [usa, gift, made, queued])
 }
 
-fn gone(key: &RowKey) -> Option<Vec<Write>> {
+fn deletion(key: &RowKey) -> Option<Vec<Write>> {
     Some(vec![Write::Delete { key: key.clone() }])
 }
 
 /// Takes the rows under a prefix away that are about this.
 async fn without(host: &Host, name: &str, prefix: u8, about: impl Fn(&RowKey, &Row) -> bool) -> std::path::PathBuf {
-    let taken = |key: &RowKey, row: &Row| about(key, row).then(|| gone(key)).flatten();
+    let taken = |key: &RowKey, row: &Row| about(key, row).then(|| deletion(key)).flatten();
     let (copy, changed) = rewritten(host, name, &[prefix], taken).await;
     assert_eq!(changed, 1, "{name}");
     copy
@@ -73,7 +73,7 @@ async fn case_70_verify_names_each_sealed_record_that_is_missing_or_nobodys() {
     ] {
         let name = format!("{rule} {card}");
         let copy = without(&host, &name, prefix, |key, _| of(key, card)).await;
-        assert_found(&host, &copy, rule, card);
+        assert_problem(&host, &copy, rule, card);
     }
     // The start opens the first record, as a sample: this is the last.
     let nobody = CardId(u128::MAX);
@@ -91,9 +91,9 @@ async fn case_70_verify_names_each_sealed_record_that_is_missing_or_nobodys() {
         };
         let (copy, changed) = rewritten(&host, rule, &[prefix], moved).await;
         assert_eq!(changed, 1);
-        assert_found(&host, &copy, rule, &nobody.to_string());
+        assert_problem(&host, &copy, rule, &nobody.to_string());
     }
-    host.assert_books();
+    host.assert_verified();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -108,11 +108,11 @@ async fn verify_names_each_card_and_order_without_its_timer() {
         (&queued, Job::MarkOrderOverdue(queued.parse().unwrap())),
     ] {
         let copy = without(&host, &format!("timer {card}"), table::TIMER, |_, row| is(row, &work)).await;
-        assert_found(&host, &copy, "product.timer", card);
+        assert_problem(&host, &copy, "product.timer", card);
         let due = |key: &RowKey, row: &Row| {
             let effect: OutboxJob = codec::decode(&row.value).unwrap();
             let put = Write::Put {
-                key: table::effect(effect.id),
+                key: table::outbox_job(effect.id),
                 revision: row.revision,
                 value: row.value.to_vec(),
             };
@@ -155,6 +155,6 @@ async fn case_25_verify_judges_a_gift_card_by_the_facts_of_its_quote() {
         };
         let entities = [table::ENTITY, EntityKind::GiftCard as u8];
         let (copy, _) = rewritten(&host, name, &entities, changed).await;
-        assert_found(&host, &copy, rule, &gift);
+        assert_problem(&host, &copy, rule, &gift);
     }
 }

@@ -9,7 +9,7 @@ use purser_actors::port::Clock as _;
 use serde_json::json;
 
 use super::agent::Agent;
-use super::cases_webhooks::{arrives, delivery, listening, register};
+use super::webhooks::{arrives, delivery, listening, register};
 use super::http::ServiceClient;
 use super::operator_client::OperatorClient;
 use super::receiver::Receiver;
@@ -58,7 +58,7 @@ async fn operators_see_deliveries_and_post_them_again() {
         .map(|(.., of)| of.clone())
         .collect();
     assert_eq!(done, [sent["id"].as_str().unwrap(), &id]);
-    let reader = desk.hire("reader", "read-only").await;
+    let reader = desk.add_operator("reader", "read-only").await;
     let refused = reader
         .post("/admin/webhooks/redeliver", json!({"delivery_id": sent["id"]}))
         .await;

@@ -49,11 +49,11 @@ pub trait Backend: Send + Sync + 'static {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// Executes and reports it.
-    Good,
+    Succeeds,
     /// Executes; the report has no transaction.
     NoHash,
     /// Executes; the transaction has another chain's form.
-    WrongForm,
+    WrongFormat,
     /// Executes; the report names another network.
     OtherNetwork,
     /// Executes and says that it is pending.
@@ -69,7 +69,7 @@ pub enum Mode {
     /// Executes; the answer ends in the middle.
     CutAfter,
     /// Reports a settlement and does nothing.
-    Lies,
+    FalseReport,
     /// Fails with this status and does nothing.
     Fails(u16),
     /// Declines with this reason and does nothing.
@@ -186,7 +186,7 @@ async fn closed(mut response: Response) -> Response {
     response
 }
 
-fn note(shared: &Shared, route: &str, headers: &HeaderMap) {
+fn record(shared: &Shared, route: &str, headers: &HeaderMap) {
     if let Some(value) = headers.get("authorization") {
         let value = value.to_str().unwrap().to_owned();
         shared.authorization.lock().push((route.to_owned(), value));
@@ -194,7 +194,7 @@ fn note(shared: &Shared, route: &str, headers: &HeaderMap) {
 }
 
 async fn supported(State(shared): State<Arc<Shared>>, headers: HeaderMap) -> Response {
-    note(&shared, "supported", &headers);
+    record(&shared, "supported", &headers);
     let kinds = shared.kinds.lock().clone();
     let kinds = kinds.unwrap_or_else(|| {
         let extra = shared.extra.lock().clone();
@@ -205,7 +205,7 @@ async fn supported(State(shared): State<Arc<Shared>>, headers: HeaderMap) -> Res
 }
 
 async fn verify(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: Bytes) -> Response {
-    note(&shared, "verify", &headers);
+    record(&shared, "verify", &headers);
     *shared.verifies.lock() += 1;
     let invalid = |reason: &str| axum::Json(json!({"isValid": false, "invalidReason": reason})).into_response();
     let mode = *shared.mode.lock();
@@ -237,7 +237,7 @@ async fn verify(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: Byt
 }
 
 async fn settle(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: Bytes) -> Response {
-    note(&shared, "settle", &headers);
+    record(&shared, "settle", &headers);
     *shared.settles.lock() += 1;
     let mode = *shared.mode.lock();
     let network = shared.chain.caip2();
@@ -246,7 +246,7 @@ async fn settle(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: Byt
         |transaction: &str, network: &str| json!({"success": true, "transaction": transaction, "network": network});
     let made_up = format!("0x{}", "77".repeat(32));
     match mode {
-        Mode::Lies => return axum::Json(success(&made_up, network)).into_response(),
+        Mode::FalseReport => return axum::Json(success(&made_up, network)).into_response(),
         Mode::Fails(status) => return StatusCode::from_u16(status).unwrap().into_response(),
         Mode::Declines(reason) => return axum::Json(failure(reason, "")).into_response(),
         Mode::Redirects => return (StatusCode::TEMPORARY_REDIRECT, [("location", "/x402/elsewhere")]).into_response(),
@@ -260,7 +260,7 @@ async fn settle(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: Byt
     };
     match mode {
         Mode::NoHash => axum::Json(success("", network)).into_response(),
-        Mode::WrongForm => axum::Json(success("a transaction", network)).into_response(),
+        Mode::WrongFormat => axum::Json(success("a transaction", network)).into_response(),
         Mode::OtherNetwork => axum::Json(success(&transaction, "eip155:1")).into_response(),
         Mode::Pending => axum::Json(failure("settlement_pending", &transaction)).into_response(),
         Mode::FailsAfter(status) => (StatusCode::from_u16(status).unwrap(), "<html>").into_response(),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, ChainMovement, ChainStanding, ChainStatus, Finality, OutgoingTransferRequest, Preparation,
+    Authorization, ChainMovement, ChainTransactionStatus, ChainStatus, Finality, OutgoingTransferRequest, Preparation,
     PreparedTransaction, Settlement, SubmitResult, Timestamp, TreasuryList,
 };
 
@@ -25,7 +25,7 @@ pub trait Rail {
     async fn empty_payment(&mut self, amount: Usdc) -> Authorization;
 
     /// A payment that somebody else brings to the chain.
-    async fn by_a_stranger(&mut self, authorization: &Authorization);
+    async fn submit_externally(&mut self, authorization: &Authorization);
 
     /// Somebody who can be paid.
     async fn recipient(&mut self) -> Wallet;
@@ -34,13 +34,13 @@ pub trait Rail {
     async fn fund_treasury(&mut self, amount: Usdc);
 
     /// The chain goes on a little; what was sent may land.
-    async fn go_on(&mut self);
+    async fn advance(&mut self);
 
     /// Enough time passes for everything that is on the chain to be final.
     async fn make_final(&mut self);
 
     /// Enough time passes for what was signed and not sent to have run out for good.
-    async fn run_out(&mut self, authorization: &Authorization);
+    async fn expire(&mut self, authorization: &Authorization);
 
     /// The port ends where it stands, and another is opened on what it has stored.
     async fn reopen(&mut self);
@@ -54,7 +54,7 @@ async fn until<T, R: Rail>(rail: &mut R, what: &str, mut look: impl AsyncFnMut(&
         if let Some(found) = look(rail).await {
             return found;
         }
-        rail.go_on().await;
+        rail.advance().await;
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     panic!("never: {what}");
@@ -110,7 +110,7 @@ async fn listed<R: Rail>(rail: &R, limit: usize) -> Vec<ChainMovement> {
 async fn listed_once<R: Rail>(rail: &mut R, payment: &Authorization) -> ChainMovement {
     until(rail, "the payment is on the list", async |rail| {
         let mut of_it = listed(rail, 100).await;
-        of_it.retain(|moved| moved.mark == payment.fingerprint());
+        of_it.retain(|moved| moved.fingerprint == payment.fingerprint());
         assert!(of_it.len() <= 1, "{of_it:?}");
         of_it.pop()
     })
@@ -125,20 +125,20 @@ async fn named<R: Rail>(rail: &R, transaction: &str) -> Vec<ChainMovement> {
 }
 
 /// Everything below, on one chain.
-pub async fn all<R: Rail>(rail: &mut R) {
-    a_payment_lands_once_and_becomes_final(rail).await;
-    what_cannot_be_paid_is_declined(rail).await;
-    a_payment_by_a_stranger_counts(rail).await;
-    a_port_that_was_killed_goes_on(rail).await;
-    a_transfer_of_ours_moves_once(rail).await;
-    every_page_of_the_list_has_the_same(rail).await;
-    what_was_not_sent_runs_out(rail).await;
+pub async fn run_suite<R: Rail>(rail: &mut R) {
+    payment_settles_once_and_becomes_final(rail).await;
+    unpayable_payment_is_declined(rail).await;
+    externally_submitted_payment_counts(rail).await;
+    killed_port_resumes(rail).await;
+    outgoing_transfer_executes_once(rail).await;
+    list_pages_are_consistent(rail).await;
+    unsent_payment_expires(rail).await;
 }
 
 // Checks: one movement, however often it is submitted; seen, then final; on the list under its name.
-async fn a_payment_lands_once_and_becomes_final<R: Rail>(rail: &mut R) {
+async fn payment_settles_once_and_becomes_final<R: Rail>(rail: &mut R) {
     let payment = rail.payment(AMOUNT).await;
-    let before = rail.port().treasury_holds(rail.network()).await.unwrap();
+    let before = rail.port().final_treasury_balance(rail.network()).await.unwrap();
     assert_eq!(lookup(rail, &payment).await, ChainStatus::Pending);
     let landed = transaction(pay(rail, &payment).await);
     assert_eq!(transaction(pay(rail, &payment).await), landed);
@@ -146,9 +146,9 @@ async fn a_payment_lands_once_and_becomes_final<R: Rail>(rail: &mut R) {
     rail.make_final().await;
     until(rail, "the payment is final", async |rail| {
         let port = rail.port();
-        let standing = port.standing(&payment, None, &landed).await.unwrap();
-        assert_ne!(standing, ChainStanding::Gone);
-        (standing == ChainStanding::Final).then_some(())
+        let standing = port.transaction_status(&payment, None, &landed).await.unwrap();
+        assert_ne!(standing, ChainTransactionStatus::NotFound);
+        (standing == ChainTransactionStatus::Final).then_some(())
     })
     .await;
     let finality = Finality::Final;
@@ -158,28 +158,28 @@ async fn a_payment_lands_once_and_becomes_final<R: Rail>(rail: &mut R) {
         Some(lookup(rail, &payment).await).filter(|found| *found != ChainStatus::Pending)
     })
     .await;
-    assert_eq!(found, ChainStatus::Landed { transaction, finality });
+    assert_eq!(found, ChainStatus::Confirmed { transaction, finality });
     let other = rail
         .port()
-        .standing(&payment, None, &landed.to_lowercase().replace('a', "b"))
+        .transaction_status(&payment, None, &landed.to_lowercase().replace('a', "b"))
         .await;
-    assert_eq!(other.unwrap(), ChainStanding::Gone, "by another transaction");
+    assert_eq!(other.unwrap(), ChainTransactionStatus::NotFound, "by another transaction");
     let of_it = listed_once(rail, &payment).await;
     assert_eq!(
-        (of_it.incoming, of_it.amount, of_it.other),
+        (of_it.incoming, of_it.amount, of_it.counterparty),
         (true, AMOUNT, payment.payer())
     );
     let named = named(rail, &landed).await;
     assert!(named.contains(&of_it), "{named:?}");
     until(rail, "the treasury has it", async |rail| {
-        let holds = rail.port().treasury_holds(rail.network()).await.unwrap();
+        let holds = rail.port().final_treasury_balance(rail.network()).await.unwrap();
         (holds.atomic() == before.atomic() + AMOUNT.atomic()).then_some(())
     })
     .await;
 }
 
 // Checks: a payer without money is declined, by the check or by the submission, and nothing moves.
-async fn what_cannot_be_paid_is_declined<R: Rail>(rail: &mut R) {
+async fn unpayable_payment_is_declined<R: Rail>(rail: &mut R) {
     let payment = rail.empty_payment(AMOUNT).await;
     let decline = match rail.port().prepare(&payment).await.unwrap() {
         Preparation::Declined(decline) => decline,
@@ -201,18 +201,18 @@ async fn what_cannot_be_paid_is_declined<R: Rail>(rail: &mut R) {
         listed(rail, 100)
             .await
             .iter()
-            .all(|moved| moved.mark != payment.fingerprint())
+            .all(|moved| moved.fingerprint != payment.fingerprint())
     );
 }
 
 // Checks: whoever brings it to the chain, it is this payment.
-async fn a_payment_by_a_stranger_counts<R: Rail>(rail: &mut R) {
+async fn externally_submitted_payment_counts<R: Rail>(rail: &mut R) {
     let payment = rail.payment(AMOUNT).await;
     let prepared = ready(rail, &payment).await;
-    rail.by_a_stranger(&payment).await;
+    rail.submit_externally(&payment).await;
     let landed = until(rail, "the stranger's transaction is seen", async |rail| {
         match lookup(rail, &payment).await {
-            ChainStatus::Landed { transaction, .. } => Some(transaction),
+            ChainStatus::Confirmed { transaction, .. } => Some(transaction),
             other => {
                 assert_eq!(other, ChainStatus::Pending);
                 None
@@ -227,7 +227,7 @@ async fn a_payment_by_a_stranger_counts<R: Rail>(rail: &mut R) {
 }
 
 // Checks: what a port that ends has begun is on the chain once, and the next one knows it.
-async fn a_port_that_was_killed_goes_on<R: Rail>(rail: &mut R) {
+async fn killed_port_resumes<R: Rail>(rail: &mut R) {
     let payment = rail.payment(AMOUNT).await;
     let prepared = ready(rail, &payment).await;
     let port = rail.port();
@@ -242,7 +242,7 @@ async fn a_port_that_was_killed_goes_on<R: Rail>(rail: &mut R) {
     rail.reopen().await;
     until(rail, "the next port has read it", async |rail| {
         let found = lookup(rail, &payment).await;
-        matches!(found, ChainStatus::Landed { transaction, .. } if transaction == landed).then_some(())
+        matches!(found, ChainStatus::Confirmed { transaction, .. } if transaction == landed).then_some(())
     })
     .await;
     listed_once(rail, &payment).await;
@@ -250,7 +250,7 @@ async fn a_port_that_was_killed_goes_on<R: Rail>(rail: &mut R) {
 
 // Checks: a transfer out of the treasury is paid like a payment, is a departure, and leaves once however often it is signed on
 // a chain that takes each nonce once.
-async fn a_transfer_of_ours_moves_once<R: Rail>(rail: &mut R) {
+async fn outgoing_transfer_executes_once<R: Rail>(rail: &mut R) {
     rail.fund_treasury(AMOUNT).await;
     let to = rail.recipient().await;
     assert!(rail.port().can_receive(&to).await.unwrap());
@@ -267,10 +267,10 @@ async fn a_transfer_of_ours_moves_once<R: Rail>(rail: &mut R) {
         assert_eq!(transaction(pay(rail, &again).await), landed);
     }
     let (first, last) = (Timestamp(0), Timestamp(u64::MAX));
-    let departures = rail.port().departures(first, last).await.unwrap();
+    let departures = rail.port().outgoing_transfers(first, last).await.unwrap();
     let of_it: Vec<_> = departures
         .iter()
-        .filter(|left| left.mark == signed.fingerprint())
+        .filter(|left| left.fingerprint == signed.fingerprint())
         .collect();
     assert_eq!(of_it.len(), 1);
     assert_eq!(
@@ -278,14 +278,14 @@ async fn a_transfer_of_ours_moves_once<R: Rail>(rail: &mut R) {
         (to, AMOUNT, &landed)
     );
     let sent = rail.port().sent_by(&signed.payer(), first).await.unwrap();
-    assert_eq!(sent.iter().filter(|left| left.mark == signed.fingerprint()).count(), 1);
+    assert_eq!(sent.iter().filter(|left| left.fingerprint == signed.fingerprint()).count(), 1);
     let later = Timestamp(of_it[0].at.0 + 1);
     let since = rail.port().sent_by(&signed.payer(), later).await.unwrap();
-    assert!(since.iter().all(|left| left.mark != signed.fingerprint()));
+    assert!(since.iter().all(|left| left.fingerprint != signed.fingerprint()));
 }
 
 // Checks: the list is the same in pages of any size, and each name leads to its movement.
-async fn every_page_of_the_list_has_the_same<R: Rail>(rail: &mut R) {
+async fn list_pages_are_consistent<R: Rail>(rail: &mut R) {
     // A list may have what is final alone.
     rail.make_final().await;
     let whole = listed(rail, 1_000).await;
@@ -302,7 +302,7 @@ async fn every_page_of_the_list_has_the_same<R: Rail>(rail: &mut R) {
 }
 
 // Checks: what was never sent is pending as long as it can land, and impossible once that is proven.
-async fn what_was_not_sent_runs_out<R: Rail>(rail: &mut R) {
+async fn unsent_payment_expires<R: Rail>(rail: &mut R) {
     rail.fund_treasury(AMOUNT).await;
     let to = rail.recipient().await;
     let transfer = OutgoingTransferRequest {
@@ -312,7 +312,7 @@ async fn what_was_not_sent_runs_out<R: Rail>(rail: &mut R) {
     };
     let signed = rail.port().sign(&transfer).await.unwrap();
     assert_eq!(lookup(rail, &signed).await, ChainStatus::Pending);
-    rail.run_out(&signed).await;
+    rail.expire(&signed).await;
     until(rail, "it is proven that it never lands", async |rail| {
         match lookup(rail, &signed).await {
             ChainStatus::Impossible => Some(()),

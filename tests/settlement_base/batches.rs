@@ -10,11 +10,11 @@ use purser_chains::evm::U256;
 use serde_json::json;
 use tokio::task::JoinHandle;
 
-use crate::world::{VALUE, World, hex, key, payer, treasury, until};
+use crate::harness::{VALUE, Harness, hex, key, payer, treasury, until};
 
 /// A world whose gas key has one transaction on its way, so that all others wait together.
-async fn held(payers: usize) -> Option<(World, JoinHandle<SubmitResult>)> {
-    let mut w = World::closed(payers).await?;
+async fn held(payers: usize) -> Option<(Harness, JoinHandle<SubmitResult>)> {
+    let mut w = Harness::closed(payers).await?;
     let settings = BaseSettings {
         max_in_flight: 1,
         // It lands when the test says so, and not because it was replaced.
@@ -30,7 +30,7 @@ async fn held(payers: usize) -> Option<(World, JoinHandle<SubmitResult>)> {
     Some((w, first))
 }
 
-async fn submit_all(w: &World, payers: std::ops::Range<usize>) -> Vec<JoinHandle<SubmitResult>> {
+async fn submit_all(w: &Harness, payers: std::ops::Range<usize>) -> Vec<JoinHandle<SubmitResult>> {
     let mut submitted = Vec::new();
     for n in payers {
         w.prepare(&w.payment(n)).await;
@@ -56,7 +56,7 @@ fn transaction(submitted: SubmitResult) -> String {
 async fn payments_that_wait_go_in_one_transaction() {
     let Some((w, first)) = held(12).await else { return };
     let submitted = submit_all(&w, 1..12).await;
-    w.give(payer(5), 0).await;
+    w.send_usdc(payer(5), 0).await;
     w.anvil.mine(1).await;
     first.await.unwrap();
     w.in_pool(1).await;
@@ -73,7 +73,7 @@ async fn payments_that_wait_go_in_one_transaction() {
     }
     assert_eq!(transactions.len(), 1);
     let others: Vec<usize> = (0..12).filter(|n| *n != 5).collect();
-    w.settled_once(&others).await;
+    w.assert_settled_once(&others).await;
     assert_eq!(w.port().counters().transactions.load(Ordering::Relaxed), 2);
     assert_eq!(w.port().counters().gas_lost_gwei.load(Ordering::Relaxed), 0);
 }
@@ -105,7 +105,7 @@ async fn case_84_a_hostile_payer_costs_the_others_one_more_transaction() {
     // Those before the hostile one may have settled by the first.
     assert!((1..=2).contains(&transactions.len()), "{transactions:?}");
     let others: Vec<usize> = (0..50).filter(|n| *n != HOSTILE).collect();
-    w.settled_once(&others).await;
+    w.assert_settled_once(&others).await;
     assert_eq!(w.balance(payer(HOSTILE)).await, VALUE);
     assert!(w.port().counters().gas_lost_gwei.load(Ordering::Relaxed) > 0);
     assert_eq!(w.port().counters().transactions.load(Ordering::Relaxed), 3);
@@ -115,7 +115,7 @@ async fn case_84_a_hostile_payer_costs_the_others_one_more_transaction() {
 #[tokio::test]
 async fn case_84_a_contract_wallet_never_shares_a_transaction() {
     const WALLET: usize = 2;
-    let Some(mut w) = World::closed(5).await else { return };
+    let Some(mut w) = Harness::closed(5).await else { return };
     let contracts = include_str!("../../src/chains/tests/anvil/contracts.json");
     let contracts: serde_json::Value = serde_json::from_str(contracts).unwrap();
     let code = &contracts["runtime"]["SmartWallet"];
@@ -147,7 +147,7 @@ async fn case_84_a_contract_wallet_never_shares_a_transaction() {
         .count();
     assert_eq!(of_wallet, 1, "{transactions:?}");
     assert_eq!(w.balance(treasury()).await, 5 * VALUE);
-    assert!(matches!(w.lookup(&prepared[WALLET]).await, ChainStatus::Landed { .. }));
+    assert!(matches!(w.lookup(&prepared[WALLET]).await, ChainStatus::Confirmed { .. }));
 }
 
 // Checks: while payments of payers with code have cost too much gas, no payer with code is taken, and the others settle; a restart
@@ -156,12 +156,12 @@ async fn case_84_a_contract_wallet_never_shares_a_transaction() {
 async fn case_84_payers_with_code_share_a_budget_of_lost_gas() {
     // Accepts every signature where gas has no price, as in a check; else it uses up all gas.
     const HOSTILE: &str = "0x3a15600657fe5b631626ba7e60e01b5f5260205ff3";
-    let Some(mut w) = World::closed(3).await else { return };
+    let Some(mut w) = Harness::closed(3).await else { return };
     for n in 0..2 {
         w.anvil.control("anvil_setCode", json!([hex(payer(n)), HOSTILE])).await;
     }
     w.anvil.mine(1).await;
-    let open = async |w: &mut World| {
+    let open = async |w: &mut Harness| {
         let settings = BaseSettings {
             lost_gas_max: U256::ONE,
             ..w.settings()
@@ -169,7 +169,7 @@ async fn case_84_payers_with_code_share_a_budget_of_lost_gas() {
         w.port = Some(Arc::new(w.try_open(settings).await.unwrap()));
         w.read().await;
     };
-    let why = async |w: &World, n: usize| match w.prepare(&w.payment(n)).await {
+    let why = async |w: &Harness, n: usize| match w.prepare(&w.payment(n)).await {
         Preparation::Declined(decline) => decline.message.to_string(),
         ready @ Preparation::Ready(_) => panic!("{ready:?}"),
     };
@@ -186,5 +186,5 @@ async fn case_84_payers_with_code_share_a_budget_of_lost_gas() {
     w.prepare(&w.payment(2)).await;
     let submitted = w.submit(&w.payment(2));
     assert!(matches!(w.mined(submitted).await, SubmitResult::Settled { .. }));
-    w.settled_once(&[2]).await;
+    w.assert_settled_once(&[2]).await;
 }

@@ -1,14 +1,14 @@
 //! Blocks that are replaced, and ports that end at every stage.
 
 use purser_actors::id::Network;
-use purser_actors::port::{ChainStanding, ChainStatus, Settlement as _, SubmitResult, TreasuryList as _};
+use purser_actors::port::{ChainTransactionStatus, ChainStatus, Settlement as _, SubmitResult, TreasuryList as _};
 use purser_chains::evm::node::BlockTag;
 use serde_json::{Value, json};
 
-use crate::world::{World, until};
+use crate::harness::{Harness, until};
 
 /// The transactions of a block, as they were signed.
-async fn raw_of_latest(w: &World) -> Vec<Value> {
+async fn raw_of_latest(w: &Harness) -> Vec<Value> {
     let block = w.anvil.control("eth_getBlockByNumber", json!(["latest", false])).await;
     let mut raw = Vec::new();
     for hash in block["transactions"].as_array().unwrap() {
@@ -21,7 +21,7 @@ async fn raw_of_latest(w: &World) -> Vec<Value> {
 // list names each movement that stands once, and a reader of it misses none.
 #[tokio::test]
 async fn case_08_payments_survive_reorganizations_that_drop_them() {
-    let Some(w) = World::deep(6).await else { return };
+    let Some(w) = Harness::deep(6).await else { return };
     for (depth, payers) in [(1, 0..1), (3, 1..3), (10, 3..6)] {
         let payments: Vec<_> = payers.clone().map(|n| w.payment(n)).collect();
         for payment in &payments {
@@ -48,8 +48,8 @@ async fn case_08_payments_survive_reorganizations_that_drop_them() {
         let depth = head.number - lowest + 1;
         w.anvil.control("anvil_reorg", json!([depth, []])).await;
         until("the other branch is read", async || {
-            let gone = w.port().standing(&payments[0], None, &landed[0]).await;
-            (gone == Ok(ChainStanding::Gone)).then_some(())
+            let gone = w.port().transaction_status(&payments[0], None, &landed[0]).await;
+            (gone == Ok(ChainTransactionStatus::NotFound)).then_some(())
         })
         .await;
         assert_eq!(w.port().height(), Some(head.number));
@@ -58,7 +58,7 @@ async fn case_08_payments_survive_reorganizations_that_drop_them() {
                 w.anvil.mine(1).await;
                 let found = w.lookup(payment).await;
                 assert_ne!(found, ChainStatus::Impossible);
-                matches!(found, ChainStatus::Landed { .. }).then_some(())
+                matches!(found, ChainStatus::Confirmed { .. }).then_some(())
             })
             .await;
         }
@@ -73,13 +73,13 @@ async fn case_08_payments_survive_reorganizations_that_drop_them() {
                 after
                     .items
                     .iter()
-                    .filter(|moved| moved.mark == payment.fingerprint())
+                    .filter(|moved| moved.fingerprint == payment.fingerprint())
                     .count(),
                 1
             );
         }
     }
-    w.settled_once(&[0, 1, 2, 3, 4, 5]).await;
+    w.assert_settled_once(&[0, 1, 2, 3, 4, 5]).await;
     let whole = w.port().movements(Network::Base, None, 100).await.unwrap();
     assert_eq!(whole.items.len(), 6);
 }
@@ -87,7 +87,7 @@ async fn case_08_payments_survive_reorganizations_that_drop_them() {
 // Checks: a reorganisation that has the same transaction in another block.
 #[tokio::test]
 async fn a_payment_that_is_included_again_at_once_stays_landed() {
-    let Some(w) = World::start(1).await else { return };
+    let Some(w) = Harness::start(1).await else { return };
     let payment = w.payment(0);
     w.prepare(&payment).await;
     let submitted = w.submit(&payment);
@@ -104,14 +104,14 @@ async fn a_payment_that_is_included_again_at_once_stays_landed() {
     w.anvil.mine(1).await;
     w.read().await;
     let found = w.lookup(&payment).await;
-    assert!(matches!(found, ChainStatus::Landed { transaction: again, .. } if again == transaction));
-    w.settled_once(&[0]).await;
+    assert!(matches!(found, ChainStatus::Confirmed { transaction: again, .. } if again == transaction));
+    w.assert_settled_once(&[0]).await;
 }
 
 // Checks: a port that ends before, while and after a payment is sent, mined or final; the next one brings it to the same end.
 #[tokio::test]
 async fn a_port_that_ends_at_any_stage_settles_once() {
-    let Some(mut w) = World::start(5).await else { return };
+    let Some(mut w) = Harness::start(5).await else { return };
     // 0: handed over, and nobody knows how far it came.
     w.prepare(&w.payment(0)).await;
     let lost = w.submit(&w.payment(0));
@@ -132,7 +132,7 @@ async fn a_port_that_ends_at_any_stage_settles_once() {
     w.in_pool(1).await;
     until("it lands without being submitted again", async || {
         w.anvil.mine(1).await;
-        matches!(w.lookup(&w.payment(1)).await, ChainStatus::Landed { .. }).then_some(())
+        matches!(w.lookup(&w.payment(1)).await, ChainStatus::Confirmed { .. }).then_some(())
     })
     .await;
     // 2: mined while nobody looked.
@@ -166,8 +166,8 @@ async fn a_port_that_ends_at_any_stage_settles_once() {
     w.open().await;
     until("it lands again", async || {
         w.anvil.mine(1).await;
-        matches!(w.lookup(&w.payment(4)).await, ChainStatus::Landed { .. }).then_some(())
+        matches!(w.lookup(&w.payment(4)).await, ChainStatus::Confirmed { .. }).then_some(())
     })
     .await;
-    w.settled_once(&[0, 1, 2, 3, 4]).await;
+    w.assert_settled_once(&[0, 1, 2, 3, 4]).await;
 }

@@ -6,24 +6,24 @@ use futures_util::future::join_all;
 use parking_lot::Mutex;
 use purser_actors::port::{Authorization, Preparation, Settlement as _};
 use purser_chains::evm::U256;
-use purser_chains::evm::node::{BlockTag, CallRequest, Held, PayerState};
+use purser_chains::evm::node::{BlockTag, CallRequest, BalanceAt, PayerState};
 use purser_chains::evm::usdc;
 use serde_json::{Value, json};
 
 use crate::proxy::Proxy;
-use crate::world::{VALUE, World, hex, payer};
+use crate::harness::{VALUE, Harness, hex, payer};
 
 /// The calls that name one of these payers, by their method.
 type Counted = Arc<Mutex<Vec<String>>>;
 
 /// A world whose only endpoint counts the calls that name a payer.
-async fn counting(payers: usize) -> Option<(World, Counted)> {
-    let mut w = World::closed(payers).await?;
+async fn counting(payers: usize) -> Option<(Harness, Counted)> {
+    let mut w = Harness::closed(payers).await?;
     let (proxy, counted) = (Proxy::start(&w.anvil.url).await, Counted::default());
     w.urls = vec![proxy.url.clone()];
     let calls = counted.clone();
     let names: Vec<String> = (0..payers).map(|n| format!("{:x}", payer(n))).collect();
-    proxy.lie(move |request, result| {
+    proxy.falsify(move |request, result| {
         let text = request["params"].to_string().to_lowercase();
         if names.iter().any(|name| text.contains(name)) {
             calls.lock().push(request["method"].as_str().unwrap().to_owned());
@@ -34,7 +34,7 @@ async fn counting(payers: usize) -> Option<(World, Counted)> {
     Some((w, counted))
 }
 
-async fn refused(w: &World, payment: &Authorization) -> String {
+async fn declined_reason(w: &Harness, payment: &Authorization) -> String {
     let decline = w.port().precheck(payment).await;
     decline.map_or_else(String::new, |decline| decline.reason.to_string())
 }
@@ -44,12 +44,12 @@ async fn refused(w: &World, payment: &Authorization) -> String {
 #[tokio::test]
 async fn a_declined_payment_costs_two_calls() {
     let Some((w, counted)) = counting(1).await else { return };
-    w.give(payer(0), VALUE - 1).await;
+    w.send_usdc(payer(0), VALUE - 1).await;
     w.anvil.mine(1).await;
     w.read().await;
     let payment = w.payment(0);
     for _ in 0..3 {
-        assert_eq!(refused(&w, &payment).await, "insufficient_funds");
+        assert_eq!(declined_reason(&w, &payment).await, "insufficient_funds");
     }
     w.anvil.mine(3).await;
     w.read().await;
@@ -68,11 +68,11 @@ async fn payments_that_come_together_are_checked_by_two_calls() {
     let Some((w, counted)) = counting(PAYERS).await else {
         return;
     };
-    w.give(payer(7), VALUE - 1).await;
+    w.send_usdc(payer(7), VALUE - 1).await;
     w.anvil.mine(1).await;
     w.read().await;
     let payments: Vec<Authorization> = (0..PAYERS).map(|n| w.payment(n)).collect();
-    let reasons = join_all(payments.iter().map(|payment| refused(&w, payment))).await;
+    let reasons = join_all(payments.iter().map(|payment| declined_reason(&w, payment))).await;
     let mut expected = vec![String::new(); PAYERS];
     expected[7] = "insufficient_funds".to_owned();
     assert_eq!(reasons, expected);
@@ -104,7 +104,7 @@ async fn payments_that_come_shortly_one_behind_the_other_share_their_checks() {
         let w = &w;
         async move {
             tokio::time::sleep(std::time::Duration::from_millis(3 * n as u64)).await;
-            refused(w, payment).await
+            declined_reason(w, payment).await
         }
     });
     let reasons = join_all(asked).await;
@@ -113,14 +113,14 @@ async fn payments_that_come_shortly_one_behind_the_other_share_their_checks() {
     let calls = counted.lock().len() as u128;
     assert!(calls <= 2 * periods, "{calls} calls in {periods} periods");
     let figures = w.port().prechecks();
-    assert_eq!((figures.asked, u128::from(figures.reads)), (PAYERS as u64, calls / 2));
+    assert_eq!((figures.requests, u128::from(figures.reads)), (PAYERS as u64, calls / 2));
 }
 
 // Checks: what payers hold and who has code is found in one call as it is found address by address: contracts, a delegation of
 // EIP-7702, plain wallets, and one address twice; with the newest block.
 #[tokio::test]
 async fn one_call_finds_what_payers_hold_and_who_has_code() {
-    let Some(w) = World::closed(4).await else { return };
+    let Some(w) = Harness::closed(4).await else { return };
     let delegation = format!("0xef0100{:x}", payer(3));
     for (n, code) in [(1, delegation), (2, "0x00".to_owned())] {
         let params = json!([hex(payer(n)), code]);
@@ -137,7 +137,7 @@ async fn one_call_finds_what_payers_hold_and_who_has_code() {
     assert_eq!(codes, expected);
     for (address, found) in addresses.iter().zip(found) {
         let atomic = w.balance(*address).await;
-        assert_eq!(found.held, Some(Held { block, atomic }), "{address}");
+        assert_eq!(found.balance, Some(BalanceAt { block, atomic }), "{address}");
     }
     let many: Vec<_> = (0..450).map(|n| addresses[n % addresses.len()]).collect();
     let expected: Vec<bool> = (0..450).map(|n| expected[n % addresses.len()]).collect();
@@ -151,16 +151,16 @@ async fn one_call_finds_what_payers_hold_and_who_has_code() {
     };
     let asked = w.node.payer_and_call(w.token.address(), payer(1), &request);
     let (one, returned) = asked.await.unwrap();
-    assert!(one.has_code && one.held.unwrap().atomic == VALUE);
+    assert!(one.has_code && one.balance.unwrap().atomic == VALUE);
     assert_eq!(usdc::decode_balance(&returned.unwrap()).unwrap(), U256::from(VALUE));
 }
 
 // Checks: where an endpoint runs no code without a contract, each payer is asked for.
 #[tokio::test]
 async fn an_endpoint_that_runs_no_code_without_a_contract_is_asked_for_each_payer() {
-    let Some(w) = World::closed(3).await else { return };
+    let Some(w) = Harness::closed(3).await else { return };
     let proxy = Proxy::start(&w.anvil.url).await;
-    proxy.lie(|request, result| match request["params"][0].get("to") {
+    proxy.falsify(|request, result| match request["params"][0].get("to") {
         None if request["method"] == "eth_call" => Some(Value::from("0x")),
         _ => Some(result),
     });
@@ -168,6 +168,6 @@ async fn an_endpoint_that_runs_no_code_without_a_contract_is_asked_for_each_paye
     w.anvil.mine(1).await;
     let node = purser_chains::evm::node::Node::new(Arc::new(crate::anvil::pool(&[&proxy.url])));
     let found = node.payers(w.token.address(), &[payer(0), payer(1), payer(2)]).await;
-    let state = |has_code| PayerState { has_code, held: None };
+    let state = |has_code| PayerState { has_code, balance: None };
     assert_eq!(found.unwrap(), [false, true, false].map(state));
 }

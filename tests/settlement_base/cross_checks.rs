@@ -19,11 +19,11 @@ use serde_json::{Value, json};
 
 use crate::anvil::{Anvil, client};
 use crate::proxy::Proxy;
-use crate::world::{VALUE, World, hex, key, payer, treasury, until};
+use crate::harness::{VALUE, Harness, hex, key, payer, treasury, until};
 
 /// A world whose first endpoint of two is the proxy; the port is closed.
-pub async fn behind_proxy(anvil: Option<Anvil>, payers: usize) -> Option<(World, Proxy)> {
-    let mut w = World::closed_on(anvil?, payers).await?;
+pub async fn behind_proxy(anvil: Option<Anvil>, payers: usize) -> Option<(Harness, Proxy)> {
+    let mut w = Harness::closed_on(anvil?, payers).await?;
     let proxy = Proxy::start(&w.anvil.url).await;
     w.urls = vec![proxy.url.clone(), w.anvil.url.clone()];
     Some((w, proxy))
@@ -32,7 +32,7 @@ pub async fn behind_proxy(anvil: Option<Anvil>, payers: usize) -> Option<(World,
 pub fn is_final(found: &ChainStatus) -> bool {
     matches!(
         found,
-        ChainStatus::Landed {
+        ChainStatus::Confirmed {
             finality: Finality::Final,
             ..
         }
@@ -70,7 +70,7 @@ fn invented(payment: &Authorization, block: &Value, number: u64) -> [Value; 2] {
 }
 
 /// Whether a call asks for the logs of one block.
-pub fn asks_logs(request: &Value) -> bool {
+pub fn is_logs_request(request: &Value) -> bool {
     request["method"] == "eth_getLogs" && request["params"][0]["blockHash"].is_string()
 }
 
@@ -85,8 +85,8 @@ async fn a_transfer_that_one_endpoint_invents_is_never_final() {
     w.prepare(&payment).await;
     let number = w.node.header(BlockTag::Latest).await.unwrap().unwrap().number + 1;
     let lie = payment.clone();
-    proxy.lie(move |request, mut result| {
-        if asks_logs(request) {
+    proxy.falsify(move |request, mut result| {
+        if is_logs_request(request) {
             let logs = result.as_array_mut().unwrap();
             logs.extend(invented(&lie, &request["params"][0]["blockHash"], number));
         }
@@ -94,7 +94,7 @@ async fn a_transfer_that_one_endpoint_invents_is_never_final() {
     });
     w.anvil.mine(1).await;
     until("the invented payment is seen", async || {
-        matches!(w.lookup(&payment).await, ChainStatus::Landed { .. }).then_some(())
+        matches!(w.lookup(&payment).await, ChainStatus::Confirmed { .. }).then_some(())
     })
     .await;
     w.anvil.mine(5).await;
@@ -103,9 +103,9 @@ async fn a_transfer_that_one_endpoint_invents_is_never_final() {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     assert_eq!(w.port().cross_checked(), Some(number - 1));
-    proxy.is_honest_again();
+    proxy.restore();
     w.read().await;
-    assert!(!matches!(w.lookup(&payment).await, ChainStatus::Landed { .. }));
+    assert!(!matches!(w.lookup(&payment).await, ChainStatus::Confirmed { .. }));
     assert!(w.port().counters().mismatches.load(Ordering::Relaxed) > 0);
     let list = w.port().movements(Network::Base, None, 100).await.unwrap();
     assert!(list.items.is_empty(), "{list:?}");
@@ -118,7 +118,7 @@ async fn transfers_that_one_endpoint_leaves_out_are_found() {
         return;
     };
     w.open().await;
-    proxy.lie(|request, result| Some(if asks_logs(request) { json!([]) } else { result }));
+    proxy.falsify(|request, result| Some(if is_logs_request(request) { json!([]) } else { result }));
     let payment = w.payment(0);
     w.prepare(&payment).await;
     let submitted = w.submit(&payment);
@@ -131,8 +131,8 @@ async fn transfers_that_one_endpoint_leaves_out_are_found() {
         &VALUE.to_be_bytes(),
     ]
     .concat();
-    w.give(key("stranger").address(), VALUE).await;
-    w.foreign("stranger", 0, w.token.address(), data.into()).await;
+    w.send_usdc(key("stranger").address(), VALUE).await;
+    w.submit_foreign("stranger", 0, w.token.address(), data.into()).await;
     w.anvil.mine(5).await;
     let head = w.node.header(BlockTag::Latest).await.unwrap().unwrap();
     until("the newest block is read", async || {
@@ -140,7 +140,7 @@ async fn transfers_that_one_endpoint_leaves_out_are_found() {
     })
     .await;
     assert!(!submitted.is_finished(), "no row has it");
-    proxy.is_honest_again();
+    proxy.restore();
     w.read().await;
     assert!(matches!(submitted.await.unwrap(), SubmitResult::Settled { .. }));
     assert!(is_final(&w.lookup(&payment).await));
@@ -159,7 +159,7 @@ async fn one_endpoint_alone_makes_nothing_safe() {
         w.finality = Depth::Safe;
         let latest = Arc::new(parking_lot::Mutex::new(Value::Null));
         let newest = latest.clone();
-        proxy.lie(move |request, result| {
+        proxy.falsify(move |request, result| {
             let tag = &request["params"][0];
             if request["method"] != "eth_getBlockByNumber" {
                 return Some(result);
@@ -199,7 +199,7 @@ pub struct Shifted(SystemClock, AtomicU64);
 
 impl Shifted {
     /// Opens the port with it.
-    pub async fn open(w: &mut World) -> Arc<Self> {
+    pub async fn open(w: &mut Harness) -> Arc<Self> {
         let clock = Arc::new(Self(SystemClock::default(), AtomicU64::new(0)));
         let transport = Arc::new(HttpTransport::new(client()));
         let store: Arc<dyn Store> = w.store.clone();
@@ -232,7 +232,7 @@ async fn nothing_is_final_and_then_nothing_taken_while_one_endpoint_answers() {
         return;
     };
     let clock = Shifted::open(&mut w).await;
-    proxy.lie(|_, _| None);
+    proxy.falsify(|_, _| None);
     assert_eq!(
         w.port()
             .prepare(&w.payment(0))
@@ -244,13 +244,13 @@ async fn nothing_is_final_and_then_nothing_taken_while_one_endpoint_answers() {
     assert!(matches!(
         w.mined(submitted).await,
         SubmitResult::Settled {
-            finality: Finality::Seen,
+            finality: Finality::Confirmed,
             ..
         }
     ));
     w.anvil.mine(5).await;
     assert!(!is_final(&w.lookup(&w.payment(0)).await));
-    assert!(w.port().is_taking_payments());
+    assert!(w.port().accepts_payments());
     clock.1.store(61_000, Ordering::Relaxed);
     until("no payment is taken", async || {
         let refused = w.port().prepare(&w.payment(1)).await;
@@ -258,11 +258,11 @@ async fn nothing_is_final_and_then_nothing_taken_while_one_endpoint_answers() {
         why.is_some_and(|why| why.contains("no two endpoints")).then_some(())
     })
     .await;
-    assert!(!w.port().is_taking_payments());
-    proxy.is_honest_again();
+    assert!(!w.port().accepts_payments());
+    proxy.restore();
     w.read().await;
     until("payments are taken", async || {
-        w.port().is_taking_payments().then_some(())
+        w.port().accepts_payments().then_some(())
     })
     .await;
     assert!(is_final(&w.lookup(&w.payment(0)).await));
@@ -273,7 +273,7 @@ async fn nothing_is_final_and_then_nothing_taken_while_one_endpoint_answers() {
 // Checks: behind the same addresses another chain has begun, or this one anew: an operator is told, and no payment is taken.
 #[tokio::test]
 async fn nothing_is_taken_on_a_chain_that_was_reset() {
-    let Some(mut w) = World::closed(1).await else { return };
+    let Some(mut w) = Harness::closed(1).await else { return };
     w.anvil.mine(80).await;
     let clock = Shifted::open(&mut w).await;
     w.anvil.control("anvil_rollback", json!([75])).await;
@@ -284,7 +284,7 @@ async fn nothing_is_taken_on_a_chain_that_was_reset() {
     clock.1.store(31_000, Ordering::Relaxed);
     let refused = w.port().prepare(&w.payment(0)).await.unwrap_err();
     assert!(refused.message.contains("the newest blocks"), "{refused:?}");
-    assert!(!w.port().is_taking_payments());
+    assert!(!w.port().accepts_payments());
 }
 
 /// From this block on a chain that nobody else has, so many blocks longer at once.
@@ -300,7 +300,7 @@ pub fn fork(proxy: &Proxy, base: &purser_chains::evm::blocks::Header, length: u6
             "timestamp": format!("{:#x}", time + number - from)})
     };
     let invented = move |text: &Value| (from + 1..=from + length).find(|number| *text == hex(hash(*number)));
-    proxy.lie(move |request, result| {
+    proxy.falsify(move |request, result| {
         let params = &request["params"];
         let number = params[0]
             .as_str()
@@ -338,7 +338,7 @@ async fn one_endpoint_of_three_does_not_lead_astray() {
         is_final(&w.lookup(&payment).await).then_some(())
     })
     .await;
-    w.settled_once(&[0]).await;
+    w.assert_settled_once(&[0]).await;
 }
 
 // Checks: the same with two endpoints: nothing is final meanwhile, and once the endpoint is honest again all goes on.
@@ -358,11 +358,11 @@ async fn a_chain_that_one_endpoint_of_two_made_up_is_left_again() {
     })
     .await;
     assert_eq!(w.port().cross_checked(), Some(base.number));
-    proxy.is_honest_again();
+    proxy.restore();
     w.anvil.mine(60).await;
     w.read().await;
     assert!(matches!(submitted.await.unwrap(), SubmitResult::Settled { .. }));
-    w.settled_once(&[0]).await;
+    w.assert_settled_once(&[0]).await;
 }
 
 // Checks: one endpoint counts transactions of the gas key that nobody sent: payments settle all the same, and no nonce is skipped.
@@ -373,7 +373,7 @@ async fn one_endpoint_alone_skips_no_nonce() {
             return;
         };
         w.urls.rotate_left(place);
-        proxy.lie(|request, result| {
+        proxy.falsify(|request, result| {
             let count = |text: &Value| u64::from_str_radix(text.as_str()?.strip_prefix("0x")?, 16).ok();
             Some(match request["method"] == "eth_getTransactionCount" {
                 true => json!(format!("{:#x}", count(&result).unwrap() + 1_000_000)),
@@ -386,7 +386,7 @@ async fn one_endpoint_alone_skips_no_nonce() {
             let submitted = w.submit(&w.payment(n));
             assert!(matches!(w.mined(submitted).await, SubmitResult::Settled { .. }));
         }
-        w.settled_once(&[0, 1]).await;
+        w.assert_settled_once(&[0, 1]).await;
         let sent = w
             .node
             .transaction_count(key("gas").address(), BlockTag::Latest)

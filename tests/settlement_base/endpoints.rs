@@ -7,12 +7,12 @@ use purser_actors::port::SubmitResult;
 use serde_json::json;
 
 use crate::anvil::Anvil;
-use crate::cross_checks::{Shifted, asks_logs, behind_proxy, is_final};
+use crate::cross_checks::{Shifted, is_logs_request, behind_proxy, is_final};
 use crate::proxy::Proxy;
-use crate::world::{World, until};
+use crate::harness::{Harness, until};
 
 /// Pays; the payment's block is there and read.
-async fn pays(w: &World, n: usize) {
+async fn pays(w: &Harness, n: usize) {
     w.prepare(&w.payment(n)).await;
     let submitted = w.submit(&w.payment(n));
     let answer = w.mined(submitted).await;
@@ -20,14 +20,14 @@ async fn pays(w: &World, n: usize) {
     w.anvil.mine(5).await;
 }
 
-async fn becomes_final(w: &World, n: usize) {
+async fn becomes_final(w: &Harness, n: usize) {
     until("the payment is final", async || {
         is_final(&w.lookup(&w.payment(n)).await).then_some(())
     })
     .await;
 }
 
-async fn stays_open(w: &World, n: usize) {
+async fn stays_open(w: &Harness, n: usize) {
     for _ in 0..20 {
         assert!(!is_final(&w.lookup(&w.payment(n)).await));
         tokio::time::sleep(Duration::from_millis(50)).await;
@@ -46,9 +46,9 @@ async fn an_endpoint_that_hangs_makes_nothing_final() {
     proxy.slow(Duration::from_secs(3_600));
     pays(&w, 0).await;
     stays_open(&w, 0).await;
-    proxy.is_honest_again();
+    proxy.restore();
     becomes_final(&w, 0).await;
-    w.settled_once(&[0]).await;
+    w.assert_settled_once(&[0]).await;
 }
 
 // Checks: the preferred endpoint of two shows another time beside true hashes: nothing becomes final by that, and what was stored so is
@@ -60,7 +60,7 @@ async fn a_wrong_time_of_one_endpoint_is_corrected() {
     };
     w.open().await;
     for (n, is_opened_anew) in [(0, false), (1, true)] {
-        proxy.lie(|_, mut result| {
+        proxy.falsify(|_, mut result| {
             if let Some(time) = result["timestamp"].as_str() {
                 let seconds = u64::from_str_radix(time.trim_start_matches("0x"), 16).unwrap();
                 result["timestamp"] = json!(format!("{:#x}", seconds - 30));
@@ -72,13 +72,13 @@ async fn a_wrong_time_of_one_endpoint_is_corrected() {
         if is_opened_anew {
             w.kill().await;
         }
-        proxy.is_honest_again();
+        proxy.restore();
         if is_opened_anew {
             w.open().await;
         }
         becomes_final(&w, n).await;
     }
-    w.settled_once(&[0, 1]).await;
+    w.assert_settled_once(&[0, 1]).await;
 }
 
 // Checks: an endpoint that is slow is waited for: it is the second of two that agree, and no alarm says otherwise.
@@ -95,7 +95,7 @@ async fn a_slow_endpoint_is_the_second_of_two_all_the_same() {
     }
     assert_eq!(w.port().counters().alarms.load(Ordering::Relaxed), 0);
     assert_eq!(w.port().counters().mismatches.load(Ordering::Relaxed), 0);
-    w.settled_once(&[0, 1]).await;
+    w.assert_settled_once(&[0, 1]).await;
 }
 
 // Checks: an endpoint that leaves the logs of a block out every other time: what it told the follower is read again, and each payment is
@@ -107,8 +107,8 @@ async fn an_endpoint_that_changes_its_answers_is_checked_each_time() {
     };
     w.open().await;
     let asked = AtomicU64::new(0);
-    proxy.lie(move |request, result| {
-        let is_left_out = asks_logs(request) && asked.fetch_add(1, Ordering::Relaxed).is_multiple_of(2);
+    proxy.falsify(move |request, result| {
+        let is_left_out = is_logs_request(request) && asked.fetch_add(1, Ordering::Relaxed).is_multiple_of(2);
         Some(if is_left_out { json!([]) } else { result })
     });
     for n in 0..3 {
@@ -118,8 +118,8 @@ async fn an_endpoint_that_changes_its_answers_is_checked_each_time() {
         w.anvil.mine(5).await;
         becomes_final(&w, n).await;
     }
-    proxy.is_honest_again();
-    w.settled_once(&[0, 1, 2]).await;
+    proxy.restore();
+    w.assert_settled_once(&[0, 1, 2]).await;
 }
 
 // Checks: of three endpoints another one leaves logs out for each payment: the two others agree each time.
@@ -132,15 +132,15 @@ async fn two_of_three_may_be_others_each_time() {
     w.urls = [&first, &second, &third].map(|proxy| proxy.url.clone()).into();
     w.open().await;
     for (n, liar) in [&first, &second, &third].into_iter().enumerate() {
-        liar.lie(|request, result| Some(if asks_logs(request) { json!([]) } else { result }));
+        liar.falsify(|request, result| Some(if is_logs_request(request) { json!([]) } else { result }));
         w.prepare(&w.payment(n)).await;
         let submitted = w.submit(&w.payment(n));
         w.mined(submitted).await;
         w.anvil.mine(5).await;
         becomes_final(&w, n).await;
-        liar.is_honest_again();
+        liar.restore();
     }
-    w.settled_once(&[0, 1, 2]).await;
+    w.assert_settled_once(&[0, 1, 2]).await;
 }
 
 // Checks: a port with one endpoint, whose word is all there is, is opened again with two: from then on one alone makes nothing final, and
@@ -155,7 +155,7 @@ async fn one_endpoint_becomes_two_across_a_restart() {
     w.open().await;
     assert_eq!(w.port().cross_checked(), None);
     // It leaves the first payment out.
-    proxy.lie(|request, result| Some(if asks_logs(request) { json!([]) } else { result }));
+    proxy.falsify(|request, result| Some(if is_logs_request(request) { json!([]) } else { result }));
     w.prepare(&w.payment(0)).await;
     let submitted = w.submit(&w.payment(0));
     w.in_pool(1).await;
@@ -163,18 +163,18 @@ async fn one_endpoint_becomes_two_across_a_restart() {
     w.read().await;
     assert!(!is_final(&w.lookup(&w.payment(0)).await));
     submitted.abort();
-    proxy.is_honest_again();
+    proxy.restore();
     w.kill().await;
     w.urls = both;
     w.open().await;
     becomes_final(&w, 0).await;
     assert!(w.port().counters().mismatches.load(Ordering::Relaxed) > 0);
-    proxy.lie(|_, _| None);
+    proxy.falsify(|_, _| None);
     pays(&w, 1).await;
     stays_open(&w, 1).await;
-    proxy.is_honest_again();
+    proxy.restore();
     becomes_final(&w, 1).await;
-    w.settled_once(&[0, 1]).await;
+    w.assert_settled_once(&[0, 1]).await;
 }
 
 // Checks: one of two names an old block as safe and finalized for ever. What waits for that level is not final, and after a minute an
@@ -191,7 +191,7 @@ async fn an_endpoint_whose_levels_stand_still_is_told_of_once() {
         .anvil
         .control("eth_getBlockByNumber", json!([format!("{number:#x}"), false]));
     let old = old.await;
-    proxy.lie(move |request, result| {
+    proxy.falsify(move |request, result| {
         let tag = &request["params"][0];
         Some(match tag == "safe" || tag == "finalized" {
             true => old.clone(),
@@ -213,7 +213,7 @@ async fn an_endpoint_whose_levels_stand_still_is_told_of_once() {
     w.anvil.mine(3).await;
     w.read().await;
     assert_eq!(alarms(), 2, "once each");
-    proxy.is_honest_again();
+    proxy.restore();
     w.anvil.mine(3).await;
     becomes_final(&w, 0).await;
 }

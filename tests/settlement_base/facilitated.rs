@@ -6,7 +6,7 @@ use std::time::Duration;
 use purser::payment::BaseChain;
 use purser::settlement::evm::{BaseSettings, BaseSettlement};
 use purser::settlement::facilitator::{
-    Auth, ChainReader as _, Facilitated, FacilitatorSettings, List, Presented, Waiting,
+    Auth, ChainReader as _, FacilitatedSettlement, FacilitatorSettings, FacilitatorList, Presented, SubmitIntervals,
 };
 use purser::system::SystemClock;
 use purser_actors::id::{Network, Wallet};
@@ -14,13 +14,13 @@ use purser_actors::money::Usdc;
 use purser_actors::port::{Authorization, Preparation, Settlement, SubmitResult, TreasuryList};
 use purser_chains::rpc;
 
-use crate::facilitator::OnBase;
+use crate::facilitator::BaseBackend;
 use crate::rail::BaseRail;
 use crate::server::{Mode, Server};
 use crate::suite::{self, Rail};
-use crate::world::{VALUE, World, key, payer, treasury, until};
+use crate::harness::{VALUE, Harness, key, payer, treasury, until};
 
-type Port = Arc<Facilitated<BaseSettlement>>;
+type Port = Arc<FacilitatedSettlement<BaseSettlement>>;
 
 struct FacilitatedRail {
     base: BaseRail,
@@ -28,7 +28,7 @@ struct FacilitatedRail {
     port: Port,
 }
 
-async fn port(world: &World, facilitator: &Server) -> Port {
+async fn port(world: &Harness, facilitator: &Server) -> Port {
     let settings = FacilitatorSettings {
         url: facilitator.url(),
         auth: Auth::None,
@@ -36,15 +36,15 @@ async fn port(world: &World, facilitator: &Server) -> Port {
     };
     let clocks = (Arc::new(SystemClock) as _, Arc::new(rpc::SystemClock::default()) as _);
     let chain = Presented::Base(BaseChain::MAINNET);
-    let list = List::open(chain, vec![settings], world.store.clone(), clocks)
+    let list = FacilitatorList::open(chain, vec![settings], world.store.clone(), clocks)
         .await
         .unwrap();
     assert!(list.refresh().await);
-    let waiting = Waiting {
-        look: Duration::from_millis(20),
-        again: Duration::from_millis(500),
+    let waiting = SubmitIntervals {
+        poll: Duration::from_millis(20),
+        retry: Duration::from_millis(500),
     };
-    Arc::new(Facilitated::new(
+    Arc::new(FacilitatedSettlement::new(
         world.port().clone(),
         list,
         Arc::new(SystemClock),
@@ -54,10 +54,10 @@ async fn port(world: &World, facilitator: &Server) -> Port {
 
 impl FacilitatedRail {
     async fn start() -> Option<Self> {
-        let mut world = World::closed(0).await?;
+        let mut world = Harness::closed(0).await?;
         world.gas_keys.clear();
         world.open().await;
-        let facilitator = Server::start(OnBase::of(&world), Mode::Good).await;
+        let facilitator = Server::start(BaseBackend::of(&world), Mode::Good).await;
         let port = port(&world, &facilitator).await;
         Some(Self {
             base: BaseRail::new(world),
@@ -88,14 +88,14 @@ impl Rail for FacilitatedRail {
         self.base.empty_payment(amount).await
     }
 
-    async fn by_a_stranger(&mut self, authorization: &Authorization) {
-        let data = self.base.world.calldata(authorization);
-        let token = self.base.world.token.address();
+    async fn submit_externally(&mut self, authorization: &Authorization) {
+        let data = self.base.harness.calldata(authorization);
+        let token = self.base.harness.token.address();
         // With a key that the facilitator does not use.
         let by = "gas 2";
-        self.base.world.foreign(by, self.base.strangers, token, data).await;
-        self.base.strangers += 1;
-        self.base.world.anvil.mine(1).await;
+        self.base.harness.submit_foreign(by, self.base.external_payers, token, data).await;
+        self.base.external_payers += 1;
+        self.base.harness.anvil.mine(1).await;
     }
 
     async fn recipient(&mut self) -> Wallet {
@@ -106,21 +106,21 @@ impl Rail for FacilitatedRail {
         self.base.fund_treasury(amount).await;
     }
 
-    async fn go_on(&mut self) {
-        self.base.go_on().await;
+    async fn advance(&mut self) {
+        self.base.advance().await;
     }
 
     async fn make_final(&mut self) {
         self.base.make_final().await;
     }
 
-    async fn run_out(&mut self, authorization: &Authorization) {
-        self.base.run_out(authorization).await;
+    async fn expire(&mut self, authorization: &Authorization) {
+        self.base.expire(authorization).await;
     }
 
     async fn reopen(&mut self) {
         self.base.reopen().await;
-        self.port = port(&self.base.world, &self.facilitator).await;
+        self.port = port(&self.base.harness, &self.facilitator).await;
     }
 }
 
@@ -130,9 +130,9 @@ async fn a_port_without_a_gas_key_does_what_every_settlement_port_must() {
     let Some(mut rail) = FacilitatedRail::start().await else {
         return;
     };
-    suite::all(&mut rail).await;
+    suite::run_suite(&mut rail).await;
     assert!(rail.facilitator.settles() > 0);
-    assert_eq!(rail.base.world.rows(b'n').await, 0, "no nonce of a gas key was used");
+    assert_eq!(rail.base.harness.rows(b'n').await, 0, "no nonce of a gas key was used");
 }
 
 // Checks: a facilitator that settles and then answers 502 has settled: the follower shows it, and there is one transfer.
@@ -149,28 +149,28 @@ async fn case_11_87_what_a_failing_facilitator_has_settled_is_found_on_the_chain
     };
     let (port, sent) = (rail.port.clone(), payment.clone());
     let submitted = tokio::spawn(async move { port.submit(&sent, &prepared).await.unwrap() });
-    let submitted = rail.base.world.mined(submitted).await;
+    let submitted = rail.base.harness.mined(submitted).await;
     assert!(matches!(submitted, SubmitResult::Settled { .. }), "{submitted:?}");
-    assert_eq!(rail.base.world.balance(treasury()).await, amount.atomic());
-    assert_eq!(rail.base.world.balance(payer(1)).await, 0);
+    assert_eq!(rail.base.harness.balance(treasury()).await, amount.atomic());
+    assert_eq!(rail.base.harness.balance(payer(1)).await, 0);
 }
 
 // Checks: a gas key below the floor does not keep the port closed where a facilitator sends, is not used, and is used again once it
 // has gas.
 #[tokio::test]
 async fn a_poor_gas_key_rests_behind_a_facilitator_until_it_has_gas() {
-    let Some(mut world) = World::closed(2).await else {
+    let Some(mut world) = Harness::closed(2).await else {
         return;
     };
     world.gas_keys = vec!["poor"];
     assert!(world.try_open(world.settings()).await.is_err(), "nobody else sends");
     let settings = BaseSettings {
-        by_others: true,
+        is_facilitated: true,
         ..world.settings()
     };
     world.port = Some(Arc::new(world.try_open(settings).await.unwrap()));
     world.read().await;
-    let facilitator = Server::start(OnBase::of(&world), Mode::Good).await;
+    let facilitator = Server::start(BaseBackend::of(&world), Mode::Good).await;
     let port = port(&world, &facilitator).await;
     let pay = async |n: usize| {
         let payment = world.payment(n);
@@ -185,9 +185,9 @@ async fn a_poor_gas_key_rests_behind_a_facilitator_until_it_has_gas() {
     pay(0).await;
     assert_eq!((facilitator.settles(), world.rows(b'n').await), (1, 0));
 
-    world.give_ether(key("poor").address(), "0xde0b6b3a7640000").await;
+    world.send_ether(key("poor").address(), "0xde0b6b3a7640000").await;
     until("the key is used again", async || {
-        world.port().sends_itself(&world.payment(1)).then_some(())
+        world.port().can_send_with_own_keys(&world.payment(1)).then_some(())
     })
     .await;
     pay(1).await;

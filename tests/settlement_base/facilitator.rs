@@ -12,14 +12,14 @@ use serde_json::{Value, json};
 
 use crate::anvil::pool;
 use crate::server::{Backend, Failure};
-use crate::world::{CHAIN_ID, POLICY, World, key};
+use crate::harness::{CHAIN_ID, POLICY, Harness, key};
 
 const NETWORK: &str = "eip155:8453";
 const INVALID: &str = "invalid_payload";
 /// Whose gas is spent.
 const GAS_KEY: &str = "stranger";
 
-pub struct OnBase {
+pub struct BaseBackend {
     node: Node,
     token: Token,
     /// The next nonce of its gas key; locked while it sends.
@@ -62,8 +62,8 @@ fn calldata(request: &Value, token: &Token) -> Option<Bytes> {
     good.then(|| data.into())
 }
 
-impl OnBase {
-    pub fn of(world: &World) -> Arc<Self> {
+impl BaseBackend {
+    pub fn of(world: &Harness) -> Arc<Self> {
         Arc::new(Self {
             node: Node::new(Arc::new(pool(&[&world.anvil.url]))),
             token: Token::new(CHAIN_ID, world.token.address(), "USD Coin", "2"),
@@ -129,7 +129,7 @@ impl OnBase {
     }
 }
 
-impl Backend for OnBase {
+impl Backend for BaseBackend {
     fn caip2(&self) -> &'static str {
         NETWORK
     }

@@ -1,6 +1,6 @@
 //! Messages of the bridge on Base: our own transmitter at the real address, with a test attester.
 
-use purser::settlement::evm::{BridgeMessage, SentMessage, Taken};
+use purser::settlement::evm::{BridgeMessage, SentMessage, ReceivedMessage};
 use purser_actors::money::Usdc;
 use purser_actors::port::{Finality, SubmitResult};
 use purser_chains::cctp::burn::BurnOrder;
@@ -12,14 +12,14 @@ use serde_json::{Value, json};
 use sha3::{Digest as _, Keccak256};
 use tokio::task::JoinHandle;
 
-use crate::world::{VALUE, World, hex, key, until};
+use crate::harness::{VALUE, Harness, hex, key, until};
 
 pub const TRANSMITTER: Address = Address::new(MAINNET.message_transmitter);
 /// The fixture's holder of all roles of the token.
 const ADMIN: &str = "0xa0ee7a142d267c1f36714e4a8f75612f20a79720";
 
 /// The transmitter's code, its attester, and its allowance to mint.
-pub async fn place_transmitter(w: &World) {
+pub async fn deploy_transmitter(w: &Harness) {
     let contracts: Value = serde_json::from_str(include_str!("../../src/chains/tests/anvil/contracts.json")).unwrap();
     let (at, code) = (hex(TRANSMITTER), &contracts["runtime"]["Transmitter"]);
     w.anvil.control("anvil_setCode", json!([at, code])).await;
@@ -77,12 +77,12 @@ fn sendable(message: &BurnMessage, attester: &str) -> BridgeMessage {
     }
 }
 
-fn send(w: &World, message: &BridgeMessage) -> JoinHandle<SentMessage> {
+fn send(w: &Harness, message: &BridgeMessage) -> JoinHandle<SentMessage> {
     let (port, message) = (w.port().clone(), message.clone());
     tokio::spawn(async move { port.send_message(&message).await.unwrap() })
 }
 
-async fn mined(w: &World, sent: JoinHandle<SentMessage>) -> SentMessage {
+async fn mined(w: &Harness, sent: JoinHandle<SentMessage>) -> SentMessage {
     until("a message is answered", async || {
         w.anvil.mine(1).await;
         sent.is_finished().then_some(())
@@ -91,7 +91,7 @@ async fn mined(w: &World, sent: JoinHandle<SentMessage>) -> SentMessage {
     sent.await.unwrap()
 }
 
-async fn find(w: &World, message: &BridgeMessage) -> Option<Taken> {
+async fn find(w: &Harness, message: &BridgeMessage) -> Option<ReceivedMessage> {
     let BridgeMessage {
         contract,
         nonce,
@@ -101,7 +101,7 @@ async fn find(w: &World, message: &BridgeMessage) -> Option<Taken> {
     w.port().find_message(*contract, *nonce, *amount).await.unwrap()
 }
 
-async fn nothing_is_left(w: &World) {
+async fn assert_no_rows_left(w: &Harness) {
     until("no transaction is left", async || {
         w.anvil.mine(1).await;
         let left = w.rows(b'n').await + w.rows(b'w').await + w.rows(b'x').await + w.rows(b'c').await;
@@ -111,9 +111,9 @@ async fn nothing_is_left(w: &World) {
     assert_eq!(w.pending().await, 0);
 }
 
-async fn world(payers: usize) -> Option<World> {
-    let w = World::start(payers).await?;
-    place_transmitter(&w).await;
+async fn harness(payers: usize) -> Option<Harness> {
+    let w = Harness::start(payers).await?;
+    deploy_transmitter(&w).await;
     w.read().await;
     Some(w)
 }
@@ -122,7 +122,7 @@ async fn world(payers: usize) -> Option<World> {
 // what was burned less the fee, and is sent once however often it is given.
 #[tokio::test]
 async fn a_message_is_taken_once_by_its_nonce() {
-    let Some(w) = world(0).await else { return };
+    let Some(w) = harness(0).await else { return };
     let recipient = key("recipient").address();
     let message = sendable(&attested(1, recipient), "attester");
     assert_eq!(find(&w, &message).await, None);
@@ -132,28 +132,28 @@ async fn a_message_is_taken_once_by_its_nonce() {
     w.anvil.mine(1).await;
     w.read().await;
     let seen = find(&w, &message).await.unwrap();
-    assert_eq!(seen.finality, Finality::Seen);
+    assert_eq!(seen.finality, Finality::Confirmed);
     assert!(!sent.is_finished(), "a reorganisation could still remove it");
-    let SentMessage::Taken { transaction } = mined(&w, sent).await else {
+    let SentMessage::Received { transaction } = mined(&w, sent).await else {
         panic!("not taken")
     };
     assert_eq!(transaction, seen.transaction);
     assert!(matches!(
         mined(&w, again).await,
-        SentMessage::Taken { .. } | SentMessage::Before
+        SentMessage::Received { .. } | SentMessage::AlreadyReceived
     ));
     assert_eq!(w.balance(recipient).await, 5_000_100);
-    assert_eq!(send(&w, &message).await.unwrap(), SentMessage::Before);
+    assert_eq!(send(&w, &message).await.unwrap(), SentMessage::AlreadyReceived);
     let found = find(&w, &message).await.unwrap();
     assert_eq!((found.transaction, found.finality), (transaction, Finality::Final));
-    nothing_is_left(&w).await;
+    assert_no_rows_left(&w).await;
     assert_eq!(w.balance(recipient).await, 5_000_100);
 }
 
 // Checks: what waits together with payments does not share their transaction.
 #[tokio::test]
 async fn a_message_goes_alone() {
-    let Some(w) = world(3).await else { return };
+    let Some(w) = harness(3).await else { return };
     let recipient = key("recipient").address();
     let message = sendable(&attested(2, recipient), "attester");
     let mut paid = Vec::new();
@@ -164,7 +164,7 @@ async fn a_message_goes_alone() {
     for n in 0..3 {
         paid.push(w.submit(&w.payment(n)));
     }
-    assert!(matches!(mined(&w, sent).await, SentMessage::Taken { .. }));
+    assert!(matches!(mined(&w, sent).await, SentMessage::Received { .. }));
     for paid in paid {
         assert!(matches!(w.mined(paid).await, SubmitResult::Settled { .. }));
     }
@@ -178,15 +178,15 @@ async fn a_message_goes_alone() {
     assert_eq!(receipt.logs.iter().filter_map(mint::nonce_of).count(), 1);
     let from_us = |log: &&purser_chains::evm::usdc::Log| log.address == TRANSMITTER;
     assert_eq!(receipt.logs.iter().filter(from_us).count(), 1);
-    w.settled_once(&[0, 1, 2]).await;
+    w.assert_settled_once(&[0, 1, 2]).await;
     assert_eq!(w.balance(recipient).await, 5_000_100);
-    assert_eq!(w.balance(crate::world::treasury()).await, 3 * VALUE);
+    assert_eq!(w.balance(crate::harness::treasury()).await, 3 * VALUE);
 }
 
 // Checks: what the transmitter refuses costs no gas and may be given again; a forged, an expired and a misdirected message.
 #[tokio::test]
 async fn case_36_what_the_transmitter_refuses_costs_no_gas() {
-    let Some(w) = world(0).await else { return };
+    let Some(w) = harness(0).await else { return };
     let recipient = key("recipient").address();
     let expired = BurnMessage {
         expiration_block: 2,
@@ -215,33 +215,33 @@ async fn case_36_what_the_transmitter_refuses_costs_no_gas() {
     // Attested again under the same nonce it is taken.
     let renewed = sendable(&attested(4, recipient), "attester");
     let sent = send(&w, &renewed);
-    assert!(matches!(mined(&w, sent).await, SentMessage::Taken { .. }));
+    assert!(matches!(mined(&w, sent).await, SentMessage::Received { .. }));
 }
 
 // Checks: somebody else's mint is found by the nonce with its own transaction, also while ours is in the pool.
 #[tokio::test]
 async fn case_36_somebody_else_may_mint() {
-    let Some(w) = world(0).await else { return };
+    let Some(w) = harness(0).await else { return };
     let recipient = key("recipient").address();
     let message = sendable(&attested(6, recipient), "attester");
     let sent = send(&w, &message);
     w.in_pool(1).await;
     let call = Bytes::from(message.call.clone());
-    w.foreign("stranger", 0, TRANSMITTER, call).await;
-    let SentMessage::Taken { transaction } = mined(&w, sent).await else {
+    w.submit_foreign("stranger", 0, TRANSMITTER, call).await;
+    let SentMessage::Received { transaction } = mined(&w, sent).await else {
         panic!("not taken")
     };
     let receipt = w.node.receipt(transaction.parse().unwrap()).await.unwrap().unwrap();
     assert!(receipt.success);
     assert_eq!(w.balance(recipient).await, 5_000_100, "once");
-    assert_eq!(send(&w, &message).await.unwrap(), SentMessage::Before);
-    nothing_is_left(&w).await;
+    assert_eq!(send(&w, &message).await.unwrap(), SentMessage::AlreadyReceived);
+    assert_no_rows_left(&w).await;
 }
 
 // Checks: a message that was sent by a port that was killed, and lost by the pool, is sent again by the next port alone.
 #[tokio::test]
 async fn a_killed_port_leaves_no_message_behind() {
-    let Some(mut w) = world(0).await else { return };
+    let Some(mut w) = harness(0).await else { return };
     let recipient = key("recipient").address();
     let message = sendable(&attested(7, recipient), "attester");
     drop(send(&w, &message));
@@ -258,13 +258,13 @@ async fn a_killed_port_leaves_no_message_behind() {
     })
     .await;
     assert_eq!(w.balance(recipient).await, 5_000_100);
-    nothing_is_left(&w).await;
+    assert_no_rows_left(&w).await;
 }
 
 // Checks: a mint that a reorganisation removes is sent again, and counts only once it is deep enough.
 #[tokio::test]
 async fn a_mint_that_is_removed_is_sent_again() {
-    let Some(w) = world(0).await else { return };
+    let Some(w) = harness(0).await else { return };
     let recipient = key("recipient").address();
     let message = sendable(&attested(8, recipient), "attester");
     let sent = send(&w, &message);
@@ -274,7 +274,7 @@ async fn a_mint_that_is_removed_is_sent_again() {
     assert!(find(&w, &message).await.is_some());
     w.anvil.control("anvil_reorg", json!([1, []])).await;
     w.anvil.control("anvil_dropAllTransactions", json!([])).await;
-    assert!(matches!(mined(&w, sent).await, SentMessage::Taken { .. }));
+    assert!(matches!(mined(&w, sent).await, SentMessage::Received { .. }));
     assert_eq!(w.balance(recipient).await, 5_000_100);
-    nothing_is_left(&w).await;
+    assert_no_rows_left(&w).await;
 }

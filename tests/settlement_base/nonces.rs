@@ -10,7 +10,7 @@ use purser_storage::{Batch, Store as _, Write};
 use serde_json::json;
 
 use crate::proxy::Proxy;
-use crate::world::{World, hex, key, until};
+use crate::harness::{Harness, hex, key, until};
 
 const POLICY: FeePolicy = FeePolicy {
     min_priority_fee: 1_000,
@@ -21,7 +21,7 @@ const POLICY: FeePolicy = FeePolicy {
 // Checks: a base fee ×100 holds transactions up until they are replaced; one attempt of each lands.
 #[tokio::test]
 async fn case_85_a_base_fee_times_a_hundred_is_followed() {
-    let Some(w) = World::start(2).await else { return };
+    let Some(w) = Harness::start(2).await else { return };
     let mut submitted = Vec::new();
     for n in 0..2 {
         w.prepare(&w.payment(n)).await;
@@ -37,13 +37,13 @@ async fn case_85_a_base_fee_times_a_hundred_is_followed() {
         assert!(matches!(w.mined(submitted).await, SubmitResult::Settled { .. }));
     }
     assert!(w.port().counters().replacements.load(Ordering::Relaxed) >= 1);
-    w.settled_once(&[0, 1]).await;
+    w.assert_settled_once(&[0, 1]).await;
 }
 
 // Checks: a nonce whose row is lost below one that is stored is filled, and its payment goes with a later one.
 #[tokio::test]
 async fn case_85_a_gap_of_nonces_is_filled() {
-    let Some(mut w) = World::start(2).await else { return };
+    let Some(mut w) = Harness::start(2).await else { return };
     for n in 0..2 {
         w.prepare(&w.payment(n)).await;
         drop(w.submit(&w.payment(n)));
@@ -63,14 +63,14 @@ async fn case_85_a_gap_of_nonces_is_filled() {
     w.open().await;
     until("the second lands behind the filler", async || {
         w.anvil.mine(1).await;
-        matches!(w.lookup(&w.payment(1)).await, ChainStatus::Landed { .. }).then_some(())
+        matches!(w.lookup(&w.payment(1)).await, ChainStatus::Confirmed { .. }).then_some(())
     })
     .await;
     assert_eq!(w.lookup(&w.payment(0)).await, ChainStatus::Pending);
     let again = w.submit(&w.payment(0));
     assert!(matches!(w.mined(again).await, SubmitResult::Settled { .. }));
     // What the lost row was made for is left behind: it is nobody's.
-    assert_eq!(w.balance(crate::world::treasury()).await, 2 * crate::world::VALUE);
+    assert_eq!(w.balance(crate::harness::treasury()).await, 2 * crate::harness::VALUE);
     let sent = w.node.transaction_count(key("gas").address(), BlockTag::Latest).await;
     assert_eq!(sent, Ok(3));
 }
@@ -79,24 +79,24 @@ async fn case_85_a_gap_of_nonces_is_filled() {
 // the nonce behind.
 #[tokio::test]
 async fn case_85_a_key_that_somebody_else_uses_heals() {
-    let Some(w) = World::start(1).await else { return };
+    let Some(w) = Harness::start(1).await else { return };
     w.prepare(&w.payment(0)).await;
     let submitted = w.submit(&w.payment(0));
     w.in_pool(1).await;
     w.anvil.control("anvil_dropAllTransactions", json!([])).await;
-    w.foreign("gas", 0, key("recipient").address(), Bytes::new()).await;
+    w.submit_foreign("gas", 0, key("recipient").address(), Bytes::new()).await;
     assert!(matches!(w.mined(submitted).await, SubmitResult::Settled { .. }));
-    w.settled_once(&[0]).await;
+    w.assert_settled_once(&[0]).await;
     assert!(w.port().counters().alarms.load(Ordering::Relaxed) > 0);
 }
 
 // Checks: a key without gas is said to be, and payments that come afterwards go by the other one.
 #[tokio::test]
 async fn case_85_a_key_without_gas_leaves_the_work_to_the_other() {
-    let Some(mut w) = World::closed(3).await else { return };
+    let Some(mut w) = Harness::closed(3).await else { return };
     w.gas_keys = vec!["gas", "gas 2"];
     w.open().await;
-    w.give_ether(key("gas").address(), "0x0").await;
+    w.send_ether(key("gas").address(), "0x0").await;
     w.prepare(&w.payment(0)).await;
     let held = w.submit(&w.payment(0));
     until("an operator is told", async || {
@@ -109,18 +109,18 @@ async fn case_85_a_key_without_gas_leaves_the_work_to_the_other() {
         assert!(matches!(w.mined(submitted).await, SubmitResult::Settled { .. }));
     }
     assert!(!held.is_finished());
-    w.give_ether(key("gas").address(), "0xde0b6b3a7640000").await;
+    w.send_ether(key("gas").address(), "0xde0b6b3a7640000").await;
     assert!(matches!(w.mined(held).await, SubmitResult::Settled { .. }));
-    w.settled_once(&[0, 1, 2]).await;
+    w.assert_settled_once(&[0, 1, 2]).await;
 }
 
 // Checks: once the only key is known to be without gas, a payment is not prepared, and its payer is not blamed; readiness has the reason
 // until there is gas.
 #[tokio::test]
 async fn case_85_without_any_gas_a_payment_is_not_prepared() {
-    let Some(mut w) = World::closed(2).await else { return };
+    let Some(mut w) = Harness::closed(2).await else { return };
     w.open().await;
-    w.give_ether(key("gas").address(), "0x0").await;
+    w.send_ether(key("gas").address(), "0x0").await;
     w.prepare(&w.payment(0)).await;
     let held = w.submit(&w.payment(0));
     until("an operator is told", async || {
@@ -129,22 +129,22 @@ async fn case_85_without_any_gas_a_payment_is_not_prepared() {
     .await;
     let error = w.port().prepare(&w.payment(1)).await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Temporary, "{error}");
-    let why = w.port().why_no_payments();
+    let why = w.port().payments_blocked_reason();
     assert!(why.as_ref().is_some_and(|why| why.contains("gas")), "{why:?}");
-    w.give_ether(key("gas").address(), "0xde0b6b3a7640000").await;
+    w.send_ether(key("gas").address(), "0xde0b6b3a7640000").await;
     assert!(matches!(w.mined(held).await, SubmitResult::Settled { .. }));
     until("payments are taken", async || {
-        w.port().why_no_payments().is_none().then_some(())
+        w.port().payments_blocked_reason().is_none().then_some(())
     })
     .await;
-    w.settled_once(&[0]).await;
+    w.assert_settled_once(&[0]).await;
 }
 
 // Checks: two of three endpoints show too many transactions of the only key, for a moment: once they are honest, readiness says that the
 // key does not know its next nonce and an operator is told; no payment is prepared. The key goes on by itself, without a filler.
 #[tokio::test]
 async fn a_key_goes_on_after_two_endpoints_have_shown_wrong_counts() {
-    let Some(mut w) = World::closed(2).await else { return };
+    let Some(mut w) = Harness::closed(2).await else { return };
     let liars = [Proxy::start(&w.anvil.url).await, Proxy::start(&w.anvil.url).await];
     w.urls = vec![w.anvil.url.clone(), liars[0].url.clone(), liars[1].url.clone()];
     w.open().await;
@@ -154,7 +154,7 @@ async fn a_key_goes_on_after_two_endpoints_have_shown_wrong_counts() {
     let asked = Arc::new(AtomicU64::new(0));
     for liar in &liars {
         let asked = asked.clone();
-        liar.lie(move |request, result| {
+        liar.falsify(move |request, result| {
             if request["method"] != "eth_getTransactionCount" {
                 return Some(result);
             }
@@ -167,20 +167,20 @@ async fn a_key_goes_on_after_two_endpoints_have_shown_wrong_counts() {
         (asked.load(Ordering::SeqCst) > 20).then_some(())
     })
     .await;
-    liars.iter().for_each(Proxy::is_honest_again);
-    let why = until("readiness names it", async || w.port().why_no_payments()).await;
+    liars.iter().for_each(Proxy::restore);
+    let why = until("readiness names it", async || w.port().payments_blocked_reason()).await;
     assert!(why.contains("fewer transactions"), "{why}");
     let error = w.port().prepare(&w.payment(1)).await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Temporary, "{error}");
     assert!(w.port().counters().alarms.load(Ordering::Relaxed) > 0);
     until("payments are taken", async || {
-        w.port().why_no_payments().is_none().then_some(())
+        w.port().payments_blocked_reason().is_none().then_some(())
     })
     .await;
     w.prepare(&w.payment(1)).await;
     let submitted = w.submit(&w.payment(1));
     assert!(matches!(w.mined(submitted).await, SubmitResult::Settled { .. }));
-    w.settled_once(&[0, 1]).await;
+    w.assert_settled_once(&[0, 1]).await;
     let sent = w.node.transaction_count(key("gas").address(), BlockTag::Latest).await;
     assert_eq!(sent, Ok(2));
 }

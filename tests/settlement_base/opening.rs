@@ -5,9 +5,9 @@ use purser_actors::money::Usdc;
 use purser_chains::evm::blocks::Finality;
 use serde_json::json;
 
-use crate::world::{World, hex, key};
+use crate::harness::{Harness, hex, key};
 
-async fn refusal(w: &World, settings: BaseSettings) -> String {
+async fn open_error(w: &Harness, settings: BaseSettings) -> String {
     match w.try_open(settings).await {
         Ok(_) => panic!("it has opened"),
         Err(error) => error.to_string(),
@@ -24,7 +24,7 @@ fn step(up_to: u64, finality: Finality) -> FinalityStep {
 type Change = fn(&mut BaseSettings);
 
 /// What is changed of good settings, and how the refusal begins.
-const BAD: [(Change, &str); 11] = [
+const INVALID_SETTINGS: [(Change, &str); 11] = [
     (|s| s.chain_id = 84_532, "`chain_id`: the endpoint"),
     (|s| s.endpoints = vec![], "`endpoints`: none"),
     (|s| s.gas_keys = vec![], "`gas_keys`: none"),
@@ -56,15 +56,15 @@ const BAD: [(Change, &str); 11] = [
 // Checks: each bad setting is refused before anything begins, and its name comes first.
 #[tokio::test]
 async fn a_port_does_not_open_with_a_bad_setting() {
-    let Some(w) = World::closed(0).await else { return };
-    for (change, expected) in BAD {
+    let Some(w) = Harness::closed(0).await else { return };
+    for (change, expected) in INVALID_SETTINGS {
         let mut settings = w.settings();
         change(&mut settings);
-        let refused = refusal(&w, settings).await;
+        let refused = open_error(&w, settings).await;
         assert!(refused.starts_with(expected), "{refused}");
     }
     let multicall = purser_chains::evm::multicall::MULTICALL3;
     w.anvil.control("anvil_setCode", json!([hex(multicall), "0x"])).await;
-    let refused = refusal(&w, w.settings()).await;
+    let refused = open_error(&w, w.settings()).await;
     assert!(refused.starts_with("`chain_id`: there is no contract"), "{refused}");
 }

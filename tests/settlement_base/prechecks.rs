@@ -9,16 +9,16 @@ use purser_chains::evm::node::{BlockTag, CallRequest};
 use purser_chains::evm::{Address, Bytes};
 use serde_json::{Value, json};
 
-use crate::world::{VALUE, World, hex, key, payer, treasury, until};
+use crate::harness::{VALUE, Harness, hex, key, payer, treasury, until};
 
 const LATE: u64 = u32::MAX as u64;
 
-async fn refused(w: &World, payment: &Authorization) -> Option<String> {
+async fn declined_reason(w: &Harness, payment: &Authorization) -> Option<String> {
     let decline = w.port().precheck(payment).await;
     decline.map(|decline| decline.reason.to_string())
 }
 
-async fn accepts(w: &World, payment: &Authorization) -> Acceptance {
+async fn accepts(w: &Harness, payment: &Authorization) -> Acceptance {
     let Authorization::Evm(signed) = payment else { panic!() };
     w.port().accepts(signed).await.unwrap()
 }
@@ -38,7 +38,7 @@ fn runtime(contract: &str) -> Value {
 }
 
 /// Makes this address a wallet of `owner`, in a new block.
-async fn becomes_wallet(w: &World, address: Address, code: &Value) {
+async fn becomes_wallet(w: &Harness, address: Address, code: &Value) {
     w.anvil.control("anvil_setCode", json!([hex(address), code])).await;
     let owner = format!("{:#x}", key("owner").address().into_word());
     w.anvil
@@ -47,7 +47,7 @@ async fn becomes_wallet(w: &World, address: Address, code: &Value) {
     w.anvil.mine(1).await;
 }
 
-async fn settles(w: &World, payment: &Authorization) -> String {
+async fn settles(w: &Harness, payment: &Authorization) -> String {
     assert!(matches!(w.prepare(payment).await, Preparation::Ready(_)));
     match w.mined(w.submit(payment)).await {
         SubmitResult::Settled { transaction, .. } => transaction,
@@ -59,24 +59,24 @@ async fn settles(w: &World, payment: &Authorization) -> String {
 // uses the check before the claim, but only once, so that a wallet that is drained in between costs gas at most once.
 #[tokio::test]
 async fn case_88_an_empty_wallet_is_declined_before_the_claim() {
-    let Some(w) = World::start(2).await else { return };
+    let Some(w) = Harness::start(2).await else { return };
     let (good, short) = (w.payment(0), w.payment(1));
-    w.give(payer(1), VALUE - 1).await;
+    w.send_usdc(payer(1), VALUE - 1).await;
     w.anvil.mine(1).await;
-    assert_eq!(refused(&w, &short).await.as_deref(), Some("insufficient_funds"));
-    w.give(payer(1), VALUE).await;
+    assert_eq!(declined_reason(&w, &short).await.as_deref(), Some("insufficient_funds"));
+    w.send_usdc(payer(1), VALUE).await;
     w.anvil.mine(1).await;
     until("it has the money", async || {
-        refused(&w, &short).await.is_none().then_some(())
+        declined_reason(&w, &short).await.is_none().then_some(())
     })
     .await;
 
     // Once more if the check was too old by the time of the second.
     until("it is prepared as it was checked", async || {
-        w.give(payer(0), VALUE).await;
+        w.send_usdc(payer(0), VALUE).await;
         w.anvil.mine(1).await;
-        let checked = refused(&w, &good).await.is_none();
-        w.give(payer(0), 0).await;
+        let checked = declined_reason(&w, &good).await.is_none();
+        w.send_usdc(payer(0), 0).await;
         w.anvil.mine(1).await;
         (checked && matches!(w.prepare(&good).await, Preparation::Ready(_))).then_some(())
     })
@@ -85,19 +85,19 @@ async fn case_88_an_empty_wallet_is_declined_before_the_claim() {
         panic!("checked again")
     };
     assert_eq!(decline.reason, "insufficient_funds");
-    w.give(payer(0), VALUE).await;
+    w.send_usdc(payer(0), VALUE).await;
     w.anvil.mine(1).await;
     settles(&w, &good).await;
-    assert_eq!(refused(&w, &good).await, None, "on the chain");
+    assert_eq!(declined_reason(&w, &good).await, None, "on the chain");
     settles(&w, &short).await;
-    w.settled_once(&[0, 1]).await;
+    w.assert_settled_once(&[0, 1]).await;
 }
 
 // Checks (case 14): a contract (ERC-1271) and an account that delegates to one (EIP-7702) accept their signatures and no others, before
 // and after the payment is on the chain; an address without a contract accepts none.
 #[tokio::test]
 async fn case_14_contracts_and_delegated_accounts_verify_their_signatures() {
-    let Some(w) = World::start(4).await else { return };
+    let Some(w) = Harness::start(4).await else { return };
     let implementation = Address::repeat_byte(0x77);
     becomes_wallet(&w, implementation, &runtime("SmartWallet")).await;
     let delegation = json!(format!("0xef0100{}", hex::encode(implementation)));
@@ -107,40 +107,40 @@ async fn case_14_contracts_and_delegated_accounts_verify_their_signatures() {
         let by = |name: &str| w.signed_for(name, payer(n), treasury(), VALUE, LATE, nonce);
         let (good, bad) = (by("owner"), by("payer 3"));
         let long = with_signature(&good, &[7; 200]);
-        assert_eq!(accepts(&w, &bad).await, Acceptance::Refused, "{n}");
-        assert_eq!(accepts(&w, &long).await, Acceptance::Refused, "{n}");
+        assert_eq!(accepts(&w, &bad).await, Acceptance::NotAccepted, "{n}");
+        assert_eq!(accepts(&w, &long).await, Acceptance::NotAccepted, "{n}");
         assert_eq!(accepts(&w, &good).await, Acceptance::Accepted, "{n}");
         assert_eq!(
             accepts(&w, &bad).await,
-            Acceptance::Refused,
+            Acceptance::NotAccepted,
             "{n}: with the valid one in the cache"
         );
         let dearer = w.signed_for("payer 3", payer(n), treasury(), 2 * VALUE, LATE, nonce);
-        assert_eq!(accepts(&w, &dearer).await, Acceptance::Refused, "{n}");
-        assert_eq!(refused(&w, &good).await, None, "{n}");
+        assert_eq!(accepts(&w, &dearer).await, Acceptance::NotAccepted, "{n}");
+        assert_eq!(declined_reason(&w, &good).await, None, "{n}");
         settles(&w, &good).await;
         // Not from the cache: preparing took the entry.
         assert_eq!(accepts(&w, &good).await, Acceptance::Accepted, "{n}: used");
-        assert_eq!(accepts(&w, &bad).await, Acceptance::Refused, "{n}: used");
-        assert!(matches!(w.lookup(&good).await, ChainStatus::Landed { .. }), "{n}");
+        assert_eq!(accepts(&w, &bad).await, Acceptance::NotAccepted, "{n}: used");
+        assert!(matches!(w.lookup(&good).await, ChainStatus::Confirmed { .. }), "{n}");
     }
     let plain = with_signature(&w.payment(2), &[7; 80]);
     for _ in 0..2 {
-        assert_eq!(accepts(&w, &plain).await, Acceptance::NoContract);
+        assert_eq!(accepts(&w, &plain).await, Acceptance::NotAContract);
     }
     let own = with_signature(&w.signed_for("payer 3", payer(2), treasury(), VALUE, LATE, 9), &[7; 65]);
-    assert_eq!(accepts(&w, &own).await, Acceptance::NoContract);
+    assert_eq!(accepts(&w, &own).await, Acceptance::NotAContract);
     assert_eq!(w.balance(treasury()).await, 2 * VALUE);
 }
 
 // Checks: the signature of a contract is valid although its balance is too low, which is a decline.
 #[tokio::test]
 async fn an_empty_contract_has_a_valid_signature_and_is_declined() {
-    let Some(w) = World::start(1).await else { return };
+    let Some(w) = Harness::start(1).await else { return };
     becomes_wallet(&w, payer(0), &runtime("SmartWallet")).await;
     let payment = w.signed_for("owner", payer(0), treasury(), 2 * VALUE, LATE, 3);
     assert_eq!(accepts(&w, &payment).await, Acceptance::Accepted);
-    assert_eq!(refused(&w, &payment).await.as_deref(), Some("insufficient_funds"));
+    assert_eq!(declined_reason(&w, &payment).await.as_deref(), Some("insufficient_funds"));
 }
 
 fn word(bytes: &[u8]) -> [u8; 32] {
@@ -161,7 +161,7 @@ fn factory_call(function: &str, owner: Address) -> Bytes {
 // has no other payment; it pays again when it is deployed. Another factory or a wrong signature is declined.
 #[tokio::test]
 async fn case_14_a_wallet_is_deployed_with_its_first_payment() {
-    let Some(mut w) = World::closed(2).await else { return };
+    let Some(mut w) = Harness::closed(2).await else { return };
     let (factory, owner) = (Address::repeat_byte(0x66), key("owner").address());
     let code = runtime("SmartWalletFactory");
     w.anvil.control("anvil_setCode", json!([hex(factory), code])).await;
@@ -174,7 +174,7 @@ async fn case_14_a_wallet_is_deployed_with_its_first_payment() {
     };
     let returned = w.node.call(&request, BlockTag::Latest).await.unwrap();
     let wallet = Address::from_slice(&returned[12..32]);
-    w.give(wallet, 2 * VALUE).await;
+    w.send_usdc(wallet, 2 * VALUE).await;
     w.anvil.mine(1).await;
     let wrapped = |factory: Address, by: &str, nonce: u8| {
         let payment = w.signed_for(by, wallet, treasury(), VALUE, LATE, nonce);
@@ -196,11 +196,11 @@ async fn case_14_a_wallet_is_deployed_with_its_first_payment() {
     w.port = Some(std::sync::Arc::new(port));
     w.read().await;
 
-    assert_eq!(accepts(&w, &forged).await, Acceptance::Refused);
-    assert_eq!(accepts(&w, &foreign).await, Acceptance::Refused, "not listed");
+    assert_eq!(accepts(&w, &forged).await, Acceptance::NotAccepted);
+    assert_eq!(accepts(&w, &foreign).await, Acceptance::NotAccepted, "not listed");
     assert!(matches!(w.prepare(&foreign).await, Preparation::Declined(_)));
     assert_eq!(accepts(&w, &first).await, Acceptance::Accepted);
-    assert_eq!(refused(&w, &first).await, None);
+    assert_eq!(declined_reason(&w, &first).await, None);
     assert_eq!(w.node.have_code(&[wallet]).await.unwrap(), [false], "nothing was sent");
 
     let plain = w.payment(0);

@@ -17,10 +17,10 @@ type Change = Box<dyn Fn(&Value, Value) -> Option<Value> + Send>;
 #[derive(Clone)]
 pub struct Proxy {
     pub url: String,
-    behind: Arc<Behind>,
+    state: Arc<ProxyState>,
 }
 
-struct Behind {
+struct ProxyState {
     node: String,
     http: reqwest::Client,
     change: Mutex<Option<Change>>,
@@ -30,7 +30,7 @@ struct Behind {
 impl Proxy {
     /// Honest until it is told otherwise. Serves until the test ends.
     pub async fn start(node: &str) -> Self {
-        let behind = Arc::new(Behind {
+        let behind = Arc::new(ProxyState {
             node: node.to_owned(),
             http: crate::anvil::client(),
             change: Mutex::new(None),
@@ -40,27 +40,27 @@ impl Proxy {
         let url = format!("http://{}", listener.local_addr().unwrap());
         let router = Router::new().fallback(serve).with_state(behind.clone());
         tokio::spawn(async move { axum::serve(listener, router).await });
-        Self { url, behind }
+        Self { url, state: behind }
     }
 
     /// From now on results are what this makes of the node's, given the request.
-    pub fn lie(&self, change: impl Fn(&Value, Value) -> Option<Value> + Send + 'static) {
-        *self.behind.change.lock() = Some(Box::new(change));
+    pub fn falsify(&self, change: impl Fn(&Value, Value) -> Option<Value> + Send + 'static) {
+        *self.state.change.lock() = Some(Box::new(change));
     }
 
     /// From now on it answers so much later.
     pub fn slow(&self, delay: Duration) {
-        *self.behind.delay.lock() = Some(delay);
+        *self.state.delay.lock() = Some(delay);
     }
 
     /// At once, and as the node does.
-    pub fn is_honest_again(&self) {
-        *self.behind.delay.lock() = None;
-        *self.behind.change.lock() = None;
+    pub fn restore(&self) {
+        *self.state.delay.lock() = None;
+        *self.state.change.lock() = None;
     }
 }
 
-async fn serve(State(behind): State<Arc<Behind>>, body: Bytes) -> Response {
+async fn serve(State(behind): State<Arc<ProxyState>>, body: Bytes) -> Response {
     let request: Value = serde_json::from_slice(&body).unwrap();
     let delay = *behind.delay.lock();
     if let Some(delay) = delay {

@@ -8,20 +8,20 @@ use purser_actors::port::{Authorization, Settlement, TreasuryList};
 use serde_json::json;
 
 use crate::suite::{self, Rail};
-use crate::world::{World, hex, key, treasury};
+use crate::harness::{Harness, hex, key, treasury};
 
 pub struct BaseRail {
-    pub world: World,
+    pub harness: Harness,
     payers: u8,
-    pub strangers: u64,
+    pub external_payers: u64,
 }
 
 impl BaseRail {
-    pub const fn new(world: World) -> Self {
+    pub const fn new(harness: Harness) -> Self {
         Self {
-            world,
+            harness,
             payers: 0,
-            strangers: 0,
+            external_payers: 0,
         }
     }
 
@@ -29,10 +29,10 @@ impl BaseRail {
         self.payers += 1;
         let name = format!("payer {}", self.payers);
         if funded {
-            self.world.give(key(&name).address(), amount.atomic()).await;
+            self.harness.send_usdc(key(&name).address(), amount.atomic()).await;
         }
         let until = u64::from(u32::MAX) - 1_000;
-        self.world
+        self.harness
             .signed(&name, treasury(), amount.atomic(), until, self.payers)
     }
 }
@@ -43,11 +43,11 @@ impl Rail for BaseRail {
     }
 
     fn port(&self) -> Arc<dyn Settlement> {
-        self.world.port().clone()
+        self.harness.port().clone()
     }
 
     fn list(&self) -> Arc<dyn TreasuryList> {
-        self.world.port().clone()
+        self.harness.port().clone()
     }
 
     async fn payment(&mut self, amount: Usdc) -> Authorization {
@@ -58,12 +58,12 @@ impl Rail for BaseRail {
         self.signed(amount, false).await
     }
 
-    async fn by_a_stranger(&mut self, authorization: &Authorization) {
-        let data = self.world.calldata(authorization);
-        let token = self.world.token.address();
-        self.world.foreign("stranger", self.strangers, token, data).await;
-        self.strangers += 1;
-        self.world.anvil.mine(1).await;
+    async fn submit_externally(&mut self, authorization: &Authorization) {
+        let data = self.harness.calldata(authorization);
+        let token = self.harness.token.address();
+        self.harness.submit_foreign("stranger", self.external_payers, token, data).await;
+        self.external_payers += 1;
+        self.harness.anvil.mine(1).await;
     }
 
     async fn recipient(&mut self) -> Wallet {
@@ -71,26 +71,26 @@ impl Rail for BaseRail {
     }
 
     async fn fund_treasury(&mut self, amount: Usdc) {
-        let holds = self.world.balance(treasury()).await;
-        self.world.give(treasury(), holds + amount.atomic()).await;
+        let holds = self.harness.balance(treasury()).await;
+        self.harness.send_usdc(treasury(), holds + amount.atomic()).await;
         self.make_final().await;
     }
 
-    async fn go_on(&mut self) {
-        self.world.anvil.mine(1).await;
+    async fn advance(&mut self) {
+        self.harness.anvil.mine(1).await;
     }
 
     async fn make_final(&mut self) {
-        self.world.anvil.mine(12).await;
-        self.world.read().await;
+        self.harness.anvil.mine(12).await;
+        self.harness.read().await;
     }
 
-    async fn run_out(&mut self, authorization: &Authorization) {
+    async fn expire(&mut self, authorization: &Authorization) {
         let Authorization::Evm(signed) = authorization else {
             panic!()
         };
         let end = hex(signed.valid_before);
-        self.world
+        self.harness
             .anvil
             .control("evm_setNextBlockTimestamp", json!([end]))
             .await;
@@ -98,14 +98,14 @@ impl Rail for BaseRail {
     }
 
     async fn reopen(&mut self) {
-        self.world.kill().await;
-        self.world.open().await;
-        self.world.read().await;
+        self.harness.kill().await;
+        self.harness.open().await;
+        self.harness.read().await;
     }
 }
 
 #[tokio::test]
 async fn the_port_for_base_does_what_every_settlement_port_must() {
-    let Some(world) = World::start(0).await else { return };
-    suite::all(&mut BaseRail::new(world)).await;
+    let Some(world) = Harness::start(0).await else { return };
+    suite::run_suite(&mut BaseRail::new(world)).await;
 }

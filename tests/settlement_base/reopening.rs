@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use purser::settlement::evm::{BaseSettlement, OpenError};
-use purser::settlement::gate::{Gate, UNREAD};
+use purser::settlement::gate::{Gate, UNREACHABLE};
 use purser_actors::id::Wallet;
 use purser_actors::money::Usdc;
 use purser_actors::port::{ChainStatus, ErrorKind, OutgoingTransferRequest, Settlement as _, SubmitResult};
@@ -14,9 +14,9 @@ use serde_json::json;
 
 use crate::anvil::client;
 use crate::proxy::Proxy;
-use crate::world::{World, payer, until};
+use crate::harness::{Harness, payer, until};
 
-async fn reopen(w: &World, gate: &Arc<Gate>) -> Result<BaseSettlement, OpenError> {
+async fn reopen(w: &Harness, gate: &Arc<Gate>) -> Result<BaseSettlement, OpenError> {
     let transport = Arc::new(HttpTransport::new(client()));
     let (store, clock): (Arc<dyn Store>, _) = (w.store.clone(), Arc::new(SystemClock::default()));
     BaseSettlement::reopen(w.settings(), store, transport, clock, gate.clone()).await
@@ -26,7 +26,7 @@ async fn reopen(w: &World, gate: &Arc<Gate>) -> Result<BaseSettlement, OpenError
 // again and payments are taken.
 #[tokio::test]
 async fn a_port_behind_a_closed_gate_uses_nothing_of_its_chain() {
-    let Some(mut w) = World::start(3).await else { return };
+    let Some(mut w) = Harness::start(3).await else { return };
     let settled = w.submit(&w.payment(0));
     assert!(matches!(w.mined(settled).await, SubmitResult::Settled { .. }));
     w.read().await;
@@ -42,10 +42,10 @@ async fn a_port_behind_a_closed_gate_uses_nothing_of_its_chain() {
     let read = port.height();
     w.port = Some(Arc::new(port));
     tokio::time::sleep(Duration::from_secs(1)).await;
-    let why = w.port().why_no_payments();
-    assert_eq!(why.as_deref(), Some(UNREAD));
+    let why = w.port().payments_blocked_reason();
+    assert_eq!(why.as_deref(), Some(UNREACHABLE));
     assert_eq!((w.port().height(), w.pending().await), (read, 0));
-    assert!(matches!(w.lookup(&w.payment(0)).await, ChainStatus::Landed { .. }));
+    assert!(matches!(w.lookup(&w.payment(0)).await, ChainStatus::Confirmed { .. }));
     assert_eq!(w.lookup(&w.payment(1)).await, ChainStatus::Pending);
     let out = OutgoingTransferRequest {
         key: 1,
@@ -57,7 +57,7 @@ async fn a_port_behind_a_closed_gate_uses_nothing_of_its_chain() {
         w.port().sign(&out).await.unwrap_err(),
     ];
     for error in errors {
-        assert_eq!((error.kind, error.message.as_str()), (ErrorKind::Temporary, UNREAD));
+        assert_eq!((error.kind, error.message.as_str()), (ErrorKind::Temporary, UNREACHABLE));
     }
 
     gate.open();
@@ -65,7 +65,7 @@ async fn a_port_behind_a_closed_gate_uses_nothing_of_its_chain() {
     w.anvil.mine(1).await;
     until("what was under way has settled", async || {
         let found = w.lookup(&w.payment(1)).await;
-        matches!(found, ChainStatus::Landed { .. }).then_some(())
+        matches!(found, ChainStatus::Confirmed { .. }).then_some(())
     })
     .await;
     w.read().await;
@@ -77,23 +77,23 @@ async fn a_port_behind_a_closed_gate_uses_nothing_of_its_chain() {
 // Checks: without rows there is no block to go on from: a first start needs the chain.
 #[tokio::test]
 async fn a_port_without_rows_needs_its_chain() {
-    let Some(w) = World::closed(0).await else { return };
+    let Some(w) = Harness::closed(0).await else { return };
     let opened = reopen(&w, &Gate::closed()).await.map(drop);
-    assert!(matches!(opened, Err(OpenError::NothingRead)), "{opened:?}");
+    assert!(matches!(opened, Err(OpenError::NothingStored)), "{opened:?}");
 }
 
 // Checks: a gas key whose next nonce only one of two endpoints shows signs nothing, and the port says so instead of taking payments
 // that would wait. It goes on once the other endpoint answers.
 #[tokio::test]
 async fn no_payment_is_taken_before_a_gas_key_knows_its_nonce() {
-    let Some(mut w) = World::closed(1).await else { return };
+    let Some(mut w) = Harness::closed(1).await else { return };
     let proxy = Proxy::start(&w.anvil.url).await;
-    proxy.lie(|_, _| None);
+    proxy.falsify(|_, _| None);
     w.urls = vec![w.anvil.url.clone(), proxy.url.clone()];
     w.port = Some(Arc::new(w.try_open(w.settings()).await.unwrap()));
     until("the blocks are read", async || w.port().height()).await;
     until("the reason is the nonce", async || {
-        let why = w.port().why_no_payments()?;
+        let why = w.port().payments_blocked_reason()?;
         why.contains("next nonce").then_some(())
     })
     .await;
@@ -102,7 +102,7 @@ async fn no_payment_is_taken_before_a_gas_key_knows_its_nonce() {
         refused.kind == ErrorKind::Temporary && refused.message.contains("next nonce"),
         "{refused:?}"
     );
-    proxy.is_honest_again();
+    proxy.restore();
     w.read().await;
     let settled = w.submit(&w.payment(0));
     assert!(matches!(w.mined(settled).await, SubmitResult::Settled { .. }));

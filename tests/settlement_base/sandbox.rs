@@ -98,7 +98,7 @@ impl Rail for SandboxRail {
         self.signed(self.payers + 100, amount)
     }
 
-    async fn by_a_stranger(&mut self, authorization: &Authorization) {
+    async fn submit_externally(&mut self, authorization: &Authorization) {
         self.bring(authorization).await;
     }
 
@@ -111,13 +111,13 @@ impl Rail for SandboxRail {
         assert!(funded.is_ok(), "{funded:?}");
     }
 
-    async fn go_on(&mut self) {
+    async fn advance(&mut self) {
         self.clock.0.fetch_add(1, Ordering::SeqCst);
     }
 
     async fn make_final(&mut self) {}
 
-    async fn run_out(&mut self, authorization: &Authorization) {
+    async fn expire(&mut self, authorization: &Authorization) {
         let Authorization::Evm(signed) = authorization else {
             panic!()
         };
@@ -146,5 +146,5 @@ async fn the_sandbox_does_what_every_settlement_port_must() {
         chains,
         payers: 0,
     };
-    suite::all(&mut rail).await;
+    suite::run_suite(&mut rail).await;
 }

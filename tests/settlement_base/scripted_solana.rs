@@ -14,7 +14,7 @@ use purser_chains::solana::transaction::Transaction;
 use serde_json::{Value, json};
 
 /// Blocks that a blockhash lives for.
-const LIFE: u64 = 150;
+const BLOCKHASH_VALIDITY_BLOCKS: u64 = 150;
 /// Blocks on top of a final one; real chains have 31.
 const FINAL_DEPTH: u64 = 2;
 const HAS: u64 = 1_000_000_000;
@@ -24,9 +24,9 @@ struct State {
     height: u64,
     /// Height at which each blockhash was given.
     hashes: HashMap<[u8; 32], u64>,
-    landed: Vec<([u8; 64], u64, Vec<u8>)>,
+    executed: Vec<([u8; 64], u64, Vec<u8>)>,
     sent: usize,
-    swallows: bool,
+    drops_transactions: bool,
     would_fail: Option<Value>,
 }
 
@@ -56,8 +56,8 @@ impl ScriptedSolana {
     }
 
     /// Transactions are taken and lost.
-    pub fn swallow(&self, swallows: bool) {
-        self.0.lock().swallows = swallows;
+    pub fn drop_transactions(&self, swallows: bool) {
+        self.0.lock().drops_transactions = swallows;
     }
 
     /// What simulations show.
@@ -68,7 +68,7 @@ impl ScriptedSolana {
     /// How many times anything was sent, and how many burns took effect.
     pub fn counts(&self) -> (usize, usize) {
         let state = self.0.lock();
-        (state.sent, state.landed.len())
+        (state.sent, state.executed.len())
     }
 }
 
@@ -86,24 +86,24 @@ impl State {
         let transaction = Transaction::parse(&bytes).unwrap();
         let id = *transaction.id().unwrap();
         assert!(transaction.verifies_except(None), "every signature is there");
-        assert!(SentBurn::of(&transaction.message).is_some(), "only burns are sent");
+        assert!(SentBurn::from_message(&transaction.message).is_some(), "only burns are sent");
         let given = self.hashes.get(transaction.message.blockhash).copied();
-        let alive = given.is_some_and(|given| self.height <= given + LIFE);
-        let new = !self.landed.iter().any(|(landed, ..)| *landed == id);
-        if alive && new && !self.swallows {
+        let alive = given.is_some_and(|given| self.height <= given + BLOCKHASH_VALIDITY_BLOCKS);
+        let new = !self.executed.iter().any(|(landed, ..)| *landed == id);
+        if alive && new && !self.drops_transactions {
             self.height += 1;
-            self.landed.push((id, self.height, bytes));
+            self.executed.push((id, self.height, bytes));
         }
         json!(base58(&id))
     }
 
     fn transaction(&self, id: &Value) -> Value {
         let id: [u8; 64] = parse_base58(id.as_str().unwrap()).unwrap();
-        let Some((_, slot, bytes)) = self.landed.iter().find(|(landed, ..)| *landed == id) else {
+        let Some((_, slot, bytes)) = self.executed.iter().find(|(landed, ..)| *landed == id) else {
             return Value::Null;
         };
         let message = Transaction::parse(bytes).unwrap().message;
-        let order = SentBurn::of(&message).unwrap().order;
+        let order = SentBurn::from_message(&message).unwrap().order;
         let index = |key: &[u8; 32]| message.keys.iter().position(|other| other == key).unwrap();
         let account = associated_token_account(&order.owner, &order.mint).unwrap();
         let call = |call: &purser_chains::solana::message::CompiledInstruction<'_>| json!({"programIdIndex": call.program, "accounts": call.accounts, "data": bs58::encode(call.data).into_string()});
@@ -135,7 +135,7 @@ impl State {
     fn signatures(&self, options: &Value) -> Value {
         let named = |name: &str| options[name].as_str().map(|id| parse_base58::<64>(id).unwrap());
         let (before, until) = (named("before"), named("until"));
-        let newest_first = self.landed.iter().rev();
+        let newest_first = self.executed.iter().rev();
         let page = newest_first
             .skip_while(|(id, ..)| before.is_some_and(|before| before != *id))
             .skip(usize::from(before.is_some()))
@@ -153,7 +153,7 @@ impl State {
                 let mut hash = [7; 32];
                 hash[..8].copy_from_slice(&height.to_be_bytes());
                 self.hashes.insert(hash, height);
-                let value = json!({"blockhash": base58(&hash), "lastValidBlockHeight": height + LIFE});
+                let value = json!({"blockhash": base58(&hash), "lastValidBlockHeight": height + BLOCKHASH_VALIDITY_BLOCKS});
                 json!({"context": context, "value": value})
             }
             "getEpochInfo" => {
@@ -178,7 +178,7 @@ impl State {
             "getSignatureStatuses" => {
                 let status = |id: &Value| {
                     let id: [u8; 64] = parse_base58(id.as_str().unwrap()).unwrap();
-                    let found = self.landed.iter().find(|(landed, ..)| *landed == id);
+                    let found = self.executed.iter().find(|(landed, ..)| *landed == id);
                     found
                         .map(|(_, slot, _)| json!({"slot": slot, "err": null, "confirmationStatus": self.level(*slot)}))
                 };

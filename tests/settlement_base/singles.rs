@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, ChainStanding, ChainStatus, Finality, OutgoingTransferRequest, Preparation, Settlement as _,
+    Authorization, ChainTransactionStatus, ChainStatus, Finality, OutgoingTransferRequest, Preparation, Settlement as _,
     SubmitResult, Timestamp, TreasuryList as _,
 };
 use purser_chains::evm::multicall::{self, BatchCall, MULTICALL3};
@@ -17,7 +17,7 @@ use purser_chains::evm::usdc;
 use serde_json::json;
 
 use crate::proxy::Proxy;
-use crate::world::{VALUE, World, hex, key, payer, treasury, until};
+use crate::harness::{VALUE, Harness, hex, key, payer, treasury, until};
 
 fn reason(preparation: Preparation) -> String {
     match preparation {
@@ -29,7 +29,7 @@ fn reason(preparation: Preparation) -> String {
 // Checks: a payment is seen in its first block and final two blocks later, and its row goes once a receipt is final.
 #[tokio::test]
 async fn a_payment_is_seen_and_becomes_final_by_depth() {
-    let Some(w) = World::start(1).await else { return };
+    let Some(w) = Harness::start(1).await else { return };
     let payment = w.payment(0);
     assert_eq!(reason(w.prepare(&payment).await), "ready");
     let submitted = w.submit(&payment);
@@ -42,15 +42,15 @@ async fn a_payment_is_seen_and_becomes_final_by_depth() {
     let SubmitResult::Settled { transaction, finality } = submitted.await.unwrap() else {
         panic!()
     };
-    assert_eq!(finality, Finality::Seen);
-    let standing = async || w.port().standing(&payment, None, &transaction).await.unwrap();
+    assert_eq!(finality, Finality::Confirmed);
+    let standing = async || w.port().transaction_status(&payment, None, &transaction).await.unwrap();
     w.anvil.mine(1).await;
     w.read().await;
-    assert_eq!(standing().await, ChainStanding::Seen);
+    assert_eq!(standing().await, ChainTransactionStatus::Confirmed);
     w.anvil.mine(1).await;
     w.read().await;
-    assert_eq!(standing().await, ChainStanding::Final);
-    w.settled_once(&[0]).await;
+    assert_eq!(standing().await, ChainTransactionStatus::Final);
+    w.assert_settled_once(&[0]).await;
     let counters = w.port().counters();
     assert_eq!(counters.transactions.load(Ordering::Relaxed), 1);
     assert_eq!(counters.gas_lost_gwei.load(Ordering::Relaxed), 0);
@@ -60,8 +60,8 @@ async fn a_payment_is_seen_and_becomes_final_by_depth() {
 // Checks: what must fail is declined under its code before any gas is spent, when it is prepared and when it is submitted.
 #[tokio::test]
 async fn case_05_06_what_must_fail_is_declined_without_gas() {
-    let Some(w) = World::start(2).await else { return };
-    w.give(payer(1), VALUE - 1).await;
+    let Some(w) = Harness::start(2).await else { return };
+    w.send_usdc(payer(1), VALUE - 1).await;
     let latest = w.node.header(BlockTag::Latest).await.unwrap().unwrap();
     let forged = match w.payment(0) {
         purser_actors::port::Authorization::Evm(mut signed) => {
@@ -95,27 +95,27 @@ async fn case_05_06_what_must_fail_is_declined_without_gas() {
 // waits is told of the stranger's.
 #[tokio::test]
 async fn case_10_a_stranger_is_first_with_a_payment_that_is_on_its_way() {
-    let Some(w) = World::start(1).await else { return };
+    let Some(w) = Harness::start(1).await else { return };
     let payment = w.payment(0);
     w.prepare(&payment).await;
     let submitted = w.submit(&payment);
     w.in_pool(1).await;
     let pool = w.anvil.control("txpool_content", json!([])).await;
     let ours = pool["pending"].as_object().unwrap().values().next().unwrap()["0"]["hash"].clone();
-    w.foreign("stranger", 0, w.token.address(), w.calldata(&payment)).await;
+    w.submit_foreign("stranger", 0, w.token.address(), w.calldata(&payment)).await;
     let SubmitResult::Settled { transaction, .. } = w.mined(submitted).await else {
         panic!()
     };
     assert_ne!(json!(transaction), ours);
-    w.settled_once(&[0]).await;
+    w.assert_settled_once(&[0]).await;
 }
 
 // Checks: two payments that a stranger settles in one transaction are two movements of one name with an index each, and two
 // transfers of ours in one are two departures.
 #[tokio::test]
 async fn two_transfers_in_one_transaction_have_a_name_each() {
-    let Some(w) = World::start(2).await else { return };
-    w.give(treasury(), 10 * VALUE).await;
+    let Some(w) = Harness::start(2).await else { return };
+    w.send_usdc(treasury(), 10 * VALUE).await;
     let mut all = vec![w.payment(0), w.payment(1)];
     for key in [1, 2] {
         let transfer = OutgoingTransferRequest {
@@ -130,7 +130,7 @@ async fn two_transfers_in_one_transaction_have_a_name_each() {
         data: w.calldata(authorization),
     });
     let data = multicall::encode(&calls.collect::<Vec<_>>()).unwrap();
-    w.foreign("stranger", 0, MULTICALL3, data.into()).await;
+    w.submit_foreign("stranger", 0, MULTICALL3, data.into()).await;
     w.anvil.mine(1).await;
     w.read().await;
     let port = w.port();
@@ -142,7 +142,7 @@ async fn two_transfers_in_one_transaction_have_a_name_each() {
     assert_eq!(transactions.len(), 1);
     let found = port.in_transaction(Network::Base, &page.items[0].transaction).await;
     assert_eq!(found.unwrap(), page.items);
-    let kept = port.kept(1, 2).await.unwrap();
+    let kept = port.stored_transfers(1, 2).await.unwrap();
     let places: Vec<(u64, u32)> = kept.iter().map(|kept| (kept.position, kept.index)).collect();
     assert_eq!(places, [(2, 3), (3, 5)]);
     let marks = |from: usize| {
@@ -151,9 +151,9 @@ async fn two_transfers_in_one_transaction_have_a_name_each() {
             .map(|signed| signed.fingerprint())
             .collect::<BTreeSet<_>>()
     };
-    let departures = port.departures(Timestamp(0), Timestamp(u64::MAX)).await.unwrap();
+    let departures = port.outgoing_transfers(Timestamp(0), Timestamp(u64::MAX)).await.unwrap();
     assert_eq!(
-        departures.iter().map(|left| left.mark).collect::<BTreeSet<_>>(),
+        departures.iter().map(|left| left.fingerprint).collect::<BTreeSet<_>>(),
         marks(2)
     );
     let places: Vec<u32> = departures.iter().map(|left| left.index).collect();
@@ -161,7 +161,7 @@ async fn two_transfers_in_one_transaction_have_a_name_each() {
     let ours = Wallet::Evm(treasury().into_array());
     assert_eq!(port.sent_by(&ours, Timestamp(0)).await.unwrap(), departures);
     for authorization in &all {
-        assert!(matches!(w.lookup(authorization).await, ChainStatus::Landed { .. }));
+        assert!(matches!(w.lookup(authorization).await, ChainStatus::Confirmed { .. }));
     }
 }
 
@@ -169,25 +169,25 @@ async fn two_transfers_in_one_transaction_have_a_name_each() {
 // final by the depth of its amount, and not even seen when a reorganisation has dropped it.
 #[tokio::test]
 async fn a_plain_transfer_is_listed_and_is_no_payment() {
-    let Some(w) = World::start(1).await else { return };
-    w.give_ether(payer(0), "0xde0b6b3a7640000").await;
+    let Some(w) = Harness::start(1).await else { return };
+    w.send_ether(payer(0), "0xde0b6b3a7640000").await;
     // transfer(address,uint256).
     let mut data = vec![0xa9, 0x05, 0x9c, 0xbb];
     data.extend_from_slice(treasury().into_word().as_slice());
     data.extend(purser_chains::evm::U256::from(VALUE).to_be_bytes::<32>());
-    w.foreign("payer 0", 0, w.token.address(), data.into()).await;
+    w.submit_foreign("payer 0", 0, w.token.address(), data.into()).await;
     w.anvil.mine(1).await;
     w.read().await;
     let page = w.port().movements(Network::Base, None, 10).await.unwrap();
     assert_eq!(page.items.len(), 1);
     assert_eq!((page.items[0].incoming, page.items[0].amount.atomic()), (true, VALUE));
-    assert_ne!(page.items[0].mark, [0; 32]);
+    assert_ne!(page.items[0].fingerprint, [0; 32]);
     assert_eq!(w.lookup(&w.payment(0)).await, ChainStatus::Pending);
     let finality = async || {
         let asked = w.port().movement_finality(Network::Base, &page.items[0]);
         asked.await.unwrap()
     };
-    assert_eq!(finality().await, Finality::Seen);
+    assert_eq!(finality().await, Finality::Confirmed);
     w.anvil.mine(2).await;
     w.read().await;
     assert_eq!(finality().await, Finality::Final);
@@ -200,15 +200,15 @@ async fn a_plain_transfer_is_listed_and_is_no_payment() {
     .await;
     w.anvil.mine(2).await;
     w.read().await;
-    assert_eq!(finality().await, Finality::Seen);
+    assert_eq!(finality().await, Finality::Confirmed);
 }
 
 // Checks: what a top-up forwards on Base is one transfer of exactly its amount, however often it is signed and sent, and becomes
 // final without a bridge.
 #[tokio::test]
 async fn case_39_a_top_up_on_base_is_one_transfer_of_exactly_its_amount() {
-    let Some(w) = World::start(0).await else { return };
-    w.give(treasury(), 10 * VALUE).await;
+    let Some(w) = Harness::start(0).await else { return };
+    w.send_usdc(treasury(), 10 * VALUE).await;
     let transfer = OutgoingTransferRequest {
         key: 39,
         to: Wallet::Evm(payer(7).into_array()),
@@ -229,7 +229,7 @@ async fn case_39_a_top_up_on_base_is_one_transfer_of_exactly_its_amount() {
     w.anvil.mine(2).await;
     w.read().await;
     let finality = Finality::Final;
-    assert_eq!(w.lookup(&signed).await, ChainStatus::Landed { transaction, finality });
+    assert_eq!(w.lookup(&signed).await, ChainStatus::Confirmed { transaction, finality });
     assert_eq!(w.balance(payer(7)).await, VALUE + 1);
     assert_eq!(w.balance(treasury()).await, 9 * VALUE - 1);
     let page = w.port().movements(Network::Base, None, 10).await.unwrap();
@@ -240,19 +240,19 @@ async fn case_39_a_top_up_on_base_is_one_transfer_of_exactly_its_amount() {
 // the token would refuse is declined all the same.
 #[tokio::test]
 async fn preparing_a_transfer_shows_no_endpoint_its_signature() {
-    let Some(mut w) = World::closed(1).await else { return };
+    let Some(mut w) = Harness::closed(1).await else { return };
     let proxy = Proxy::start(&w.anvil.url).await;
     let seen = Arc::new(Mutex::new(String::new()));
     let requests = seen.clone();
-    proxy.lie(move |request, result| {
+    proxy.falsify(move |request, result| {
         requests.lock().push_str(&request.to_string());
         Some(result)
     });
     w.urls = vec![proxy.url.clone()];
     w.open().await;
-    w.port().keep([payer(0)]);
-    w.give(treasury(), VALUE).await;
-    w.give(payer(0), VALUE).await;
+    w.port().track_wallets([payer(0)]);
+    w.send_usdc(treasury(), VALUE).await;
+    w.send_usdc(payer(0), VALUE).await;
     w.anvil.mine(1).await;
     let transfer = |atomic| OutgoingTransferRequest {
         key: 41,
@@ -279,7 +279,7 @@ async fn preparing_a_transfer_shows_no_endpoint_its_signature() {
 // Checks: one endpoint proves nothing; two that are past the end in a final block do, and not before it is final.
 #[tokio::test]
 async fn case_86_that_a_payment_has_run_out_needs_two_endpoints() {
-    let Some(mut w) = World::closed(1).await else { return };
+    let Some(mut w) = Harness::closed(1).await else { return };
     let both = std::mem::take(&mut w.urls);
     w.urls = both[..1].to_vec();
     w.open().await;
@@ -309,7 +309,7 @@ async fn case_86_that_a_payment_has_run_out_needs_two_endpoints() {
 // heard of it is impossible by two endpoints that list where.
 #[tokio::test]
 async fn a_cancelled_or_otherwise_used_authorization_is_impossible_once_final() {
-    let Some(w) = World::start(2).await else { return };
+    let Some(w) = Harness::start(2).await else { return };
     let canceled = w.payment(0);
     let payer_key = key("payer 0");
     let nonce = [1; 32].into();
@@ -317,12 +317,12 @@ async fn a_cancelled_or_otherwise_used_authorization_is_impossible_once_final() 
         .sign(w.token.cancel_digest(payer_key.address(), nonce))
         .unwrap();
     let data = usdc::cancel_call(payer_key.address(), nonce, signature);
-    w.foreign("stranger", 0, w.token.address(), data.into()).await;
+    w.submit_foreign("stranger", 0, w.token.address(), data.into()).await;
     let latest = w.node.header(BlockTag::Latest).await.unwrap().unwrap();
     let end = latest.timestamp + 1_000;
     let used = w.signed("payer 1", treasury(), VALUE, end, 2);
     let elsewhere = w.signed("payer 1", payer(9), VALUE, end, 2);
-    w.foreign("stranger", 1, w.token.address(), w.calldata(&elsewhere))
+    w.submit_foreign("stranger", 1, w.token.address(), w.calldata(&elsewhere))
         .await;
     w.anvil.mine(1).await;
     w.read().await;

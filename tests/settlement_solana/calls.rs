@@ -5,10 +5,10 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use purser_actors::port::Settlement as _;
 
-use crate::house::{House, until};
+use crate::harness::{Harness, until};
 
 /// What is asked whether or not anybody pays.
-const AT_REST: [&str; 6] = [
+const IDLE_METHODS: [&str; 6] = [
     "getLatestBlockhash",
     "getMultipleAccounts",
     "getEpochInfo",
@@ -20,12 +20,12 @@ const AT_REST: [&str; 6] = [
 // Checks: a payment of a wallet with too little money costs at most two calls in its whole life, also when it comes again at once.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_declined_payment_costs_at_most_two_calls() {
-    let Some(house) = House::open(90).await else { return };
+    let Some(house) = Harness::open(90).await else { return };
     let counted: Arc<Mutex<Vec<String>>> = Arc::default();
     let calls = counted.clone();
-    house.faults.lie("", move |request, _| {
+    house.faults.falsify("", move |request, _| {
         let method = request["method"].as_str().unwrap();
-        if !AT_REST.contains(&method) {
+        if !IDLE_METHODS.contains(&method) {
             calls.lock().push(method.to_owned());
         }
     });

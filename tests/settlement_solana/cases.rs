@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use purser::settlement::solana::SolanaSettings;
-use purser_actors::port::{ChainStanding, ChainStatus, Decline, ErrorKind, Finality, Settlement as _, SubmitResult};
+use purser_actors::port::{ChainTransactionStatus, ChainStatus, Decline, ErrorKind, Finality, Settlement as _, SubmitResult};
 use serde_json::{Value, json};
 
 use crate::cross_check::{HOSTS, listed_too};
-use crate::house::{House, until};
+use crate::harness::{Harness, until};
 
 const FAILED: &str = "invalid_exact_svm_transaction_simulation_failed";
 
@@ -31,7 +31,7 @@ fn status_of(name: &str, request: &Value, result: &mut Value, status: &Value) {
 // before the claim; nothing is signed, sent or kept for them.
 #[tokio::test(flavor = "multi_thread")]
 async fn case_06_what_is_not_valid_yet_or_not_for_long_is_declined() {
-    let Some(house) = House::open(100).await else { return };
+    let Some(house) = Harness::open(100).await else { return };
     let fee = house.fee_payer().address();
     let client = house.client();
     let at = |blockhash| {
@@ -66,8 +66,8 @@ async fn case_06_what_is_not_valid_yet_or_not_for_long_is_declined() {
 // land, and lands once.
 #[tokio::test(flavor = "multi_thread")]
 async fn case_08_what_leaves_the_chain_before_it_is_final_lands_once() {
-    let Some(house) = House::open(101).await else { return };
-    house.faults.swallow(true);
+    let Some(house) = Harness::open(101).await else { return };
+    house.faults.drop_transactions(true);
     let payment = house.payment(7, "on a fork").await;
     let prepared = house.ready(&payment).await;
     let (slot, listed) = (house.port.status().slot, Arc::new(AtomicU64::new(0)));
@@ -75,7 +75,7 @@ async fn case_08_what_leaves_the_chain_before_it_is_final_lands_once() {
         let (name, listed) = (prepared.transaction.clone(), Arc::clone(&listed));
         house
             .faults
-            .lie(host, move |request, result| match request["method"].as_str().unwrap() {
+            .falsify(host, move |request, result| match request["method"].as_str().unwrap() {
                 "getSignatureStatuses" => {
                     let seen = json!({"slot": slot, "confirmations": 1, "err": null, "status": {"Ok": null},
                         "confirmationStatus": "confirmed"});
@@ -92,16 +92,16 @@ async fn case_08_what_leaves_the_chain_before_it_is_final_lands_once() {
     let SubmitResult::Settled { transaction, finality } = submitted else {
         panic!("{submitted:?}")
     };
-    assert_eq!(finality, Finality::Seen);
+    assert_eq!(finality, Finality::Confirmed);
     until("the list was read with it", || async {
         (listed.load(Ordering::SeqCst) >= 4).then_some(())
     })
     .await;
-    house.faults.be_honest();
+    house.faults.clear_false_responses();
     until("it is gone", || async {
-        let standing = house.port.standing(&payment, None, &transaction).await;
-        assert_ne!(standing, Ok(ChainStanding::Final));
-        (standing == Ok(ChainStanding::Gone)).then_some(())
+        let standing = house.port.transaction_status(&payment, None, &transaction).await;
+        assert_ne!(standing, Ok(ChainTransactionStatus::Final));
+        (standing == Ok(ChainTransactionStatus::NotFound)).then_some(())
     })
     .await;
     assert_eq!(house.usdc(&house.treasury().address()).await, Some(0));
@@ -109,10 +109,10 @@ async fn case_08_what_leaves_the_chain_before_it_is_final_lands_once() {
         house.port.lookup(&payment, Some(&prepared)).await.unwrap(),
         ChainStatus::Pending
     );
-    house.faults.swallow(false);
+    house.faults.drop_transactions(false);
     until("it is there again", || async {
         let found = house.port.lookup(&payment, Some(&prepared)).await.unwrap();
-        matches!(found, ChainStatus::Landed { .. }).then_some(())
+        matches!(found, ChainStatus::Confirmed { .. }).then_some(())
     })
     .await;
     house.until_final(&payment, &transaction).await;
@@ -144,15 +144,15 @@ fn calls_failed(name: &str) -> impl Fn(&Value, &mut Value) + Send + Sync + 'stat
 #[tokio::test(flavor = "multi_thread")]
 async fn case_09_what_one_endpoint_alone_calls_failed_is_settled() {
     for (place, liar) in HOSTS.into_iter().enumerate() {
-        let Some(house) = House::open(138 + place as u8).await else {
+        let Some(house) = Harness::open(138 + place as u8).await else {
             return;
         };
         let payment = house.payment(8, "called failed by one").await;
         let prepared = house.ready(&payment).await;
-        house.faults.lie(liar, calls_failed(&prepared.transaction));
+        house.faults.falsify(liar, calls_failed(&prepared.transaction));
         let (name, asked) = (prepared.transaction.clone(), Arc::new(AtomicU64::new(0)));
         let honest = Arc::clone(&asked);
-        house.faults.lie(HOSTS[1 - place], move |request, result| {
+        house.faults.falsify(HOSTS[1 - place], move |request, result| {
             let is_status = request["method"] == "getSignatureStatuses";
             if honest.fetch_add(u64::from(is_status), Ordering::SeqCst) >= 4 {
                 return;
@@ -172,7 +172,7 @@ async fn case_09_what_one_endpoint_alone_calls_failed_is_settled() {
             panic!("{place}: {submitted:?}")
         };
         assert_eq!(transaction, prepared.transaction, "{place}");
-        house.faults.be_honest();
+        house.faults.clear_false_responses();
         house.until_final(&payment, &prepared.transaction).await;
         assert_eq!(house.usdc(&house.treasury().address()).await, Some(8), "{place}");
         assert_eq!(house.movements(1).await.len(), 1, "{place}");
@@ -183,14 +183,14 @@ async fn case_09_what_one_endpoint_alone_calls_failed_is_settled() {
 // neither a loss nor proven impossible.
 #[tokio::test(flavor = "multi_thread")]
 async fn case_09_what_was_called_failed_and_is_on_the_chain_counts_once() {
-    let Some(house) = House::open(102).await else { return };
+    let Some(house) = Harness::open(102).await else { return };
     let payment = house.payment(8, "called failed").await;
     let prepared = house.ready(&payment).await;
     for host in HOSTS {
-        house.faults.lie(host, calls_failed(&prepared.transaction));
+        house.faults.falsify(host, calls_failed(&prepared.transaction));
     }
     let submitted = house.port.submit(&payment, &prepared).await.unwrap();
-    house.faults.be_honest();
+    house.faults.clear_false_responses();
     let SubmitResult::Declined(decline) = submitted else {
         panic!("{submitted:?}")
     };
@@ -212,12 +212,12 @@ async fn case_11_while_no_endpoint_answers_nothing_is_prepared() {
             endpoint.timeout = Duration::from_millis(500);
         }
     };
-    let Some(house) = House::open_with(103, quick).await else {
+    let Some(house) = Harness::open_with(103, quick).await else {
         return;
     };
-    let modes: [fn(&House, &'static str); 3] = [
+    let modes: [fn(&Harness, &'static str); 3] = [
         |house, host| house.faults.kill(host),
-        |house, host| house.faults.lie(host, |_, result| *result = json!("nonsense")),
+        |house, host| house.faults.falsify(host, |_, result| *result = json!("nonsense")),
         |house, host| house.faults.hang(host),
     ];
     for (number, mode) in modes.into_iter().enumerate() {
@@ -232,8 +232,8 @@ async fn case_11_while_no_endpoint_answers_nothing_is_prepared() {
         assert!(bounded.is_ok(), "{number}: within a bounded time");
         assert_eq!(house.port.status().in_flight, 0, "{number}");
         house.faults.revive();
-        house.faults.be_honest();
-        house.pays_finally(3, &format!("after mode {number}")).await;
+        house.faults.clear_false_responses();
+        house.pay_and_wait_final(3, &format!("after mode {number}")).await;
         until("nothing is in flight", || async {
             (house.port.status().in_flight == 0).then_some(())
         })

@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use purser::settlement::solana::SolanaSettings;
 
 use purser_actors::port::{
-    ChainMovement, ChainStanding, ChainStatus, ErrorKind, Finality, Preparation, Settlement as _, SubmitResult,
+    ChainMovement, ChainTransactionStatus, ChainStatus, ErrorKind, Finality, Preparation, Settlement as _, SubmitResult,
 };
 use purser_chains::solana::Signature;
 use purser_chains::solana::address::{base58, parse_base58};
@@ -19,16 +19,16 @@ use purser_chains::solana::token::memo;
 use purser_chains::solana::transaction::sign;
 use serde_json::{Value, json};
 
-use crate::house::{House, until};
+use crate::harness::{Harness, until};
 
 /// Hosts of the two endpoints, in the order of the settings.
 pub const HOSTS: [&str; 2] = ["127.0.0.1", "localhost"];
 
-pub fn standstill_soon(settings: &mut SolanaSettings) {
+pub fn short_standstill(settings: &mut SolanaSettings) {
     settings.pace.standstill_ms = 5_000;
 }
 
-impl House {
+impl Harness {
     /// A transfer of a stranger, signed and not sent.
     pub async fn plain(&self, stranger: &Keypair, amount: u64, text: &str) -> (Signature, Vec<u8>) {
         self.chain.set_lamports(&stranger.address(), 1_000_000_000).await;
@@ -59,7 +59,7 @@ impl House {
     }
 
     /// Until so many more slots are final on the chain.
-    pub async fn slots_pass(&self, slots: u64) {
+    pub async fn wait_slots(&self, slots: u64) {
         let slot = self.final_slot().await;
         until("slots pass", || async {
             (self.final_slot().await > slot + slots).then_some(())
@@ -72,7 +72,7 @@ impl House {
         page.into_iter().map(|(_, moved)| moved).collect()
     }
 
-    pub async fn stands_still(&self) {
+    pub async fn wait_until_stalled(&self) {
         until("it stands still", || async {
             (!self.port.is_up_to_date()).then_some(())
         })
@@ -82,7 +82,7 @@ impl House {
         assert_eq!(refused.kind, ErrorKind::Temporary, "{refused:?}");
     }
 
-    pub async fn goes_on(&self) {
+    pub async fn wait_until_resumed(&self) {
         until("it goes on", || async { self.port.is_up_to_date().then_some(()) }).await;
         let payment = self.payment(1, "afterwards").await;
         let prepared = until("it is prepared", || async {
@@ -111,10 +111,10 @@ pub fn listed_too(result: &mut Value, signature: &str, slot: u64, level: &str) {
 // by then, so a payment that lands before it would never be listed.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_payment_is_taken_before_the_chain_is_followed() {
-    let Some(mut house) = House::closed(111, |_| {}).await else {
+    let Some(mut house) = Harness::closed(111, |_| {}).await else {
         return;
     };
-    house.faults.lie(HOSTS[1], |request, result| {
+    house.faults.falsify(HOSTS[1], |request, result| {
         if request["method"] == "getEpochInfo" {
             *result = json!("nonsense");
         }
@@ -128,8 +128,8 @@ async fn no_payment_is_taken_before_the_chain_is_followed() {
     let refused = house.port.prepare(&payment).await.unwrap_err();
     assert_eq!(refused.kind, ErrorKind::Temporary, "{refused:?}");
     assert!(!house.port.is_up_to_date());
-    house.faults.be_honest();
-    house.goes_on().await;
+    house.faults.clear_false_responses();
+    house.wait_until_resumed().await;
     assert_eq!(house.movements(1).await.len(), 1);
 }
 
@@ -139,7 +139,7 @@ async fn no_payment_is_taken_before_the_chain_is_followed() {
 async fn a_transfer_that_one_endpoint_invents_is_never_final() {
     for (place, host) in HOSTS.into_iter().enumerate() {
         let test = 70 + place as u8;
-        let Some(house) = House::open_with(test, standstill_soon).await else {
+        let Some(house) = Harness::open_with(test, short_standstill).await else {
             return;
         };
         let stranger = house.another(40);
@@ -148,7 +148,7 @@ async fn a_transfer_that_one_endpoint_invents_is_never_final() {
         // The transaction itself is shown too, from some slot on: the real one under another name.
         let (shown, from): (Mutex<Option<Value>>, Arc<AtomicU64>) = (Mutex::default(), Arc::default());
         let (lie, begins) = (invented.clone(), Arc::clone(&from));
-        house.faults.lie(host, move |request, result| {
+        house.faults.falsify(host, move |request, result| {
             let slot = begins.load(Ordering::SeqCst);
             match request["method"].as_str().unwrap() {
                 "getSignaturesForAddress" if slot > 0 && request["params"][1].get("before").is_none() => {
@@ -168,11 +168,11 @@ async fn a_transfer_that_one_endpoint_invents_is_never_final() {
         house.movements(1).await;
         let slot = house.final_slot().await + 20;
         from.store(slot, Ordering::SeqCst);
-        house.slots_pass(25).await;
+        house.wait_slots(25).await;
         let (second, bytes) = house.plain(&house.another(41), 4, "behind it").await;
         house.node().send_each(&bytes).await;
         house.is_on_the_chain(&second).await;
-        house.stands_still().await;
+        house.wait_until_stalled().await;
         let listed = house.listed().await;
         assert_eq!(
             listed.len(),
@@ -184,8 +184,8 @@ async fn a_transfer_that_one_endpoint_invents_is_never_final() {
             (house.port.mismatches() >= 1).then_some(())
         })
         .await;
-        house.faults.be_honest();
-        house.goes_on().await;
+        house.faults.clear_false_responses();
+        house.wait_until_resumed().await;
         let names: Vec<String> = house
             .listed()
             .await
@@ -204,12 +204,12 @@ async fn a_transfer_that_one_endpoint_invents_is_never_final() {
 async fn a_transfer_that_one_endpoint_leaves_out_is_not_passed_over() {
     for (place, host) in HOSTS.into_iter().enumerate() {
         let test = 72 + place as u8;
-        let Some(mut house) = House::open_with(test, standstill_soon).await else {
+        let Some(mut house) = Harness::open_with(test, short_standstill).await else {
             return;
         };
         let (hidden, bytes) = house.plain(&house.another(40), 3, "hidden").await;
         let name = base58(&hidden);
-        house.faults.lie(host, move |request, result| {
+        house.faults.falsify(host, move |request, result| {
             match request["method"].as_str().unwrap() {
                 "getSignaturesForAddress" => result
                     .as_array_mut()
@@ -221,7 +221,7 @@ async fn a_transfer_that_one_endpoint_leaves_out_is_not_passed_over() {
         });
         house.node().send_each(&bytes).await;
         let slot = house.is_on_the_chain(&hidden).await;
-        house.stands_still().await;
+        house.wait_until_stalled().await;
         assert!(
             house.port.status().covered_slot < slot + 10,
             "nobody has said that it is read so far"
@@ -229,23 +229,23 @@ async fn a_transfer_that_one_endpoint_leaves_out_is_not_passed_over() {
         assert_eq!(house.port.cross_checked(), Some(house.port.status().covered_slot));
         assert_eq!(house.listed().await, []);
         house.kill().await;
-        house.stands_still().await;
+        house.wait_until_stalled().await;
         assert!(house.port.status().covered_slot < slot + 10);
-        house.faults.be_honest();
+        house.faults.clear_false_responses();
         let moved = house.movements(1).await;
         assert_eq!(moved[0].transaction, base58(&hidden));
-        house.goes_on().await;
+        house.wait_until_resumed().await;
     }
 }
 
 // Checks: endpoints that list the same and show different movements of it make nothing final.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_amount_that_one_endpoint_changes_is_never_final() {
-    let Some(house) = House::open_with(74, standstill_soon).await else {
+    let Some(house) = Harness::open_with(74, short_standstill).await else {
         return;
     };
     let (sent, bytes) = house.plain(&house.another(40), 3, "three").await;
-    house.faults.lie(HOSTS[0], |request, result| {
+    house.faults.falsify(HOSTS[0], |request, result| {
         if request["method"] == "getTransaction" && result.is_object() {
             // Transfers of more, and balances that agree with it.
             for call in result["transaction"]["message"]["instructions"].as_array_mut().unwrap() {
@@ -261,20 +261,20 @@ async fn an_amount_that_one_endpoint_changes_is_never_final() {
     });
     house.node().send_each(&bytes).await;
     let slot = house.is_on_the_chain(&sent).await;
-    house.stands_still().await;
+    house.wait_until_stalled().await;
     assert_eq!(house.listed().await, []);
     assert!(house.port.status().covered_slot < slot + 10 && house.port.mismatches() >= 1);
-    house.faults.be_honest();
+    house.faults.clear_false_responses();
     let moved = house.movements(1).await;
     assert_eq!(moved[0].amount.atomic(), 3);
-    house.goes_on().await;
+    house.wait_until_resumed().await;
 }
 
 // Checks: with one endpoint down a payment settles and stays seen; it is final once both are back.
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_final_while_one_endpoint_is_down() {
     for (place, host) in HOSTS.into_iter().enumerate() {
-        let Some(house) = House::open(75 + place as u8).await else {
+        let Some(house) = Harness::open(75 + place as u8).await else {
             return;
         };
         house.faults.kill(host);
@@ -282,9 +282,9 @@ async fn nothing_is_final_while_one_endpoint_is_down() {
         let transaction = house.pay(&payment).await;
         let id: Signature = parse_base58(&transaction).unwrap();
         house.is_on_the_chain(&id).await;
-        house.slots_pass(20).await;
-        let standing = house.port.standing(&payment, None, &transaction).await.unwrap();
-        assert_eq!(standing, ChainStanding::Seen);
+        house.wait_slots(20).await;
+        let standing = house.port.transaction_status(&payment, None, &transaction).await.unwrap();
+        assert_eq!(standing, ChainTransactionStatus::Confirmed);
         assert_eq!(house.listed().await, []);
         house.faults.revive();
         house.until_final(&payment, &transaction).await;
@@ -298,7 +298,7 @@ async fn nothing_is_final_while_one_endpoint_is_down() {
 async fn an_endpoint_that_is_far_ahead_moves_nothing() {
     const AHEAD: u64 = 1_000_000;
     let alone = |settings: &mut SolanaSettings| settings.endpoints.truncate(1);
-    let Some(mut house) = House::open_with(77, alone).await else {
+    let Some(mut house) = Harness::open_with(77, alone).await else {
         return;
     };
     let ahead = |request: &Value, result: &mut Value| match request["method"].as_str().unwrap() {
@@ -314,7 +314,7 @@ async fn an_endpoint_that_is_far_ahead_moves_nothing() {
         }
         _ => {}
     };
-    house.faults.lie(HOSTS[0], ahead);
+    house.faults.falsify(HOSTS[0], ahead);
     until("one endpoint's word counts where it is alone", || async {
         (house.port.status().covered_slot > AHEAD).then_some(())
     })
@@ -340,14 +340,14 @@ async fn an_endpoint_that_is_far_ahead_moves_nothing() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_payment_that_one_endpoint_says_is_final_is_only_seen() {
     for (place, host) in HOSTS.into_iter().enumerate() {
-        let Some(house) = House::open(78 + place as u8).await else {
+        let Some(house) = Harness::open(78 + place as u8).await else {
             return;
         };
-        house.faults.swallow(true);
+        house.faults.drop_transactions(true);
         let payment = house.payment(7, "never there").await;
         let prepared = house.ready(&payment).await;
         let (name, at) = (prepared.transaction.clone(), AtomicU64::new(0));
-        house.faults.lie(host, move |request, result| {
+        house.faults.falsify(host, move |request, result| {
             if request["method"] != "getSignatureStatuses" {
                 return;
             }
@@ -365,11 +365,11 @@ async fn a_payment_that_one_endpoint_says_is_final_is_only_seen() {
         let SubmitResult::Settled { transaction, finality } = submitted else {
             panic!("{submitted:?}")
         };
-        assert_eq!(finality, Finality::Seen);
-        house.slots_pass(200).await;
+        assert_eq!(finality, Finality::Confirmed);
+        house.wait_slots(200).await;
         let looked = house.port.lookup(&payment, None).await.unwrap();
-        let finality = Finality::Seen;
-        assert_eq!(looked, ChainStatus::Landed { transaction, finality });
+        let finality = Finality::Confirmed;
+        assert_eq!(looked, ChainStatus::Confirmed { transaction, finality });
         assert_eq!(house.usdc(&house.treasury().address()).await, Some(0));
         assert_eq!(house.listed().await, []);
     }

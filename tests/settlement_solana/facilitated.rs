@@ -4,36 +4,36 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use purser::payment::SolanaChain;
-use purser::settlement::facilitator::{Auth, Facilitated, FacilitatorSettings, List, Presented, Waiting};
+use purser::settlement::facilitator::{Auth, FacilitatedSettlement, FacilitatorSettings, FacilitatorList, Presented, SubmitIntervals};
 use purser::settlement::solana::{SolanaSettings, SolanaSettlement};
 use purser::system::SystemClock;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, ChainStanding, ChainStatus, ErrorKind, OutgoingTransferRequest, Preparation, Settlement,
+    Authorization, ChainTransactionStatus, ChainStatus, ErrorKind, OutgoingTransferRequest, Preparation, Settlement,
     SubmitResult, TreasuryList,
 };
 use purser_chains::rpc;
 use purser_chains::solana::keypair::Keypair;
 
-use crate::facilitator::OnSolana;
-use crate::house::{House, until, wallet};
+use crate::facilitator::SolanaBackend;
+use crate::harness::{Harness, until, wallet};
 use crate::rail::SolanaRail;
 use crate::server::{Mode, Server};
 use crate::suite::{self, Rail};
 
-type Port = Arc<Facilitated<SolanaSettlement>>;
+type Port = Arc<FacilitatedSettlement<SolanaSettlement>>;
 
 fn without_keys(settings: &mut SolanaSettings) {
     settings.fee_payers.clear();
-    settings.by_others = true;
+    settings.is_facilitated = true;
 }
 
-async fn port(house: &House, facilitator: &Server) -> Port {
+async fn port(house: &Harness, facilitator: &Server) -> Port {
     port_within(house, facilitator, Duration::from_secs(30)).await
 }
 
-async fn port_within(house: &House, facilitator: &Server, timeout: Duration) -> Port {
+async fn port_within(house: &Harness, facilitator: &Server, timeout: Duration) -> Port {
     let settings = FacilitatorSettings {
         url: facilitator.url(),
         auth: Auth::None,
@@ -41,16 +41,16 @@ async fn port_within(house: &House, facilitator: &Server, timeout: Duration) -> 
     };
     let clocks = (Arc::new(SystemClock) as _, Arc::new(rpc::SystemClock::default()) as _);
     let chain = Presented::Solana(SolanaChain::MAINNET);
-    let list = List::open(chain, vec![settings], house.store.clone(), clocks)
+    let list = FacilitatorList::open(chain, vec![settings], house.store.clone(), clocks)
         .await
         .unwrap();
     assert!(list.refresh().await);
     assert_eq!(list.fee_payer(), Some(house.fee_payer().address()));
-    let waiting = Waiting {
-        look: Duration::from_millis(50),
-        again: Duration::from_secs(2),
+    let waiting = SubmitIntervals {
+        poll: Duration::from_millis(50),
+        retry: Duration::from_secs(2),
     };
-    Arc::new(Facilitated::new(
+    Arc::new(FacilitatedSettlement::new(
         house.port.clone(),
         list,
         Arc::new(SystemClock),
@@ -70,8 +70,8 @@ async fn pay(port: &Port, payment: &Authorization) -> String {
 
 async fn until_final(port: &Port, payment: &Authorization, transaction: &str) {
     until("the transfer is final", || async {
-        let standing = port.standing(payment, None, transaction).await;
-        matches!(standing, Ok(ChainStanding::Final)).then_some(())
+        let standing = port.transaction_status(payment, None, transaction).await;
+        matches!(standing, Ok(ChainTransactionStatus::Final)).then_some(())
     })
     .await;
 }
@@ -80,10 +80,10 @@ async fn until_final(port: &Port, payment: &Authorization, transaction: &str) {
 // facilitator has settled before it failed is found by the message.
 #[tokio::test(flavor = "multi_thread")]
 async fn case_87_a_payment_settles_without_a_fee_payer_of_our_own() {
-    let Some(house) = House::open_with(80, without_keys).await else {
+    let Some(house) = Harness::open_with(80, without_keys).await else {
         return;
     };
-    let facilitator = Server::start(OnSolana::of(&house), Mode::Good).await;
+    let facilitator = Server::start(SolanaBackend::of(&house), Mode::Good).await;
     let port = port(&house, &facilitator).await;
     let payment = house.payment(5_000_000, "one").await;
     let transaction = pay(&port, &payment).await;
@@ -97,7 +97,7 @@ async fn case_87_a_payment_settles_without_a_fee_payer_of_our_own() {
     // Its payer's transactions are searched every few seconds at most.
     until("the look-up finds it", || async {
         let found = port.lookup(&lost, None).await.unwrap();
-        matches!(found, ChainStatus::Landed { transaction: of, .. } if of == transaction).then_some(())
+        matches!(found, ChainStatus::Confirmed { transaction: of, .. } if of == transaction).then_some(())
     })
     .await;
     assert_eq!(house.usdc(&house.treasury().address()).await, Some(9_000_000));
@@ -120,11 +120,11 @@ async fn case_87_a_payment_settles_without_a_fee_payer_of_our_own() {
 // Checks: the treasury's own withdrawal needs no fee payer of ours either; without a token account of the receiver it is refused.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_withdrawal_settles_without_a_fee_payer_of_our_own() {
-    let Some(house) = House::open_with(81, without_keys).await else {
+    let Some(house) = Harness::open_with(81, without_keys).await else {
         return;
     };
     house.chain.set_usdc(&house.treasury().address(), 1_000, false).await;
-    let facilitator = Server::start(OnSolana::of(&house), Mode::Good).await;
+    let facilitator = Server::start(SolanaBackend::of(&house), Mode::Good).await;
     let port = port(&house, &facilitator).await;
     let transfer = |to: &Keypair| OutgoingTransferRequest {
         key: 7,
@@ -150,13 +150,13 @@ async fn a_withdrawal_settles_without_a_fee_payer_of_our_own() {
 // nothing, however often; one that was submitted is paid once, and the same signed transfer is never impossible then.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_withdrawal_that_is_executed_at_verify_is_paid_once() {
-    let Some(house) = House::open_with(84, without_keys).await else {
+    let Some(house) = Harness::open_with(84, without_keys).await else {
         return;
     };
     let receiver = house.another(10);
     house.chain.set_usdc(&house.treasury().address(), 1_000, false).await;
     house.chain.set_usdc(&receiver.address(), 0, false).await;
-    let facilitator = Server::start(OnSolana::of(&house), Mode::Good).await;
+    let facilitator = Server::start(SolanaBackend::of(&house), Mode::Good).await;
     let port = port_within(&house, &facilitator, Duration::from_secs(2)).await;
     for (number, mode) in (1_u64..).zip([Mode::ExecutesInvalid("insufficient_funds"), Mode::HangsInVerify]) {
         facilitator.set(mode);
@@ -180,7 +180,7 @@ async fn a_withdrawal_that_is_executed_at_verify_is_paid_once() {
         assert!(facilitator.verifies() > shown, "{mode:?}: {first:?}");
         let found = until("the chain shows it", || async {
             match port.lookup(&signed, prepared.as_ref()).await {
-                Ok(ChainStatus::Landed { transaction, .. }) => Some(transaction),
+                Ok(ChainStatus::Confirmed { transaction, .. }) => Some(transaction),
                 Ok(ChainStatus::Pending) | Err(_) => None,
                 Ok(ChainStatus::Impossible) => panic!("{mode:?}: it was paid"),
             }
@@ -246,17 +246,17 @@ impl Rail for FacilitatedRail {
 
     async fn reopen(&mut self) {
         self.solana.reopen().await;
-        self.port = port(&self.solana.house, &self.facilitator).await;
+        self.port = port(&self.solana.harness, &self.facilitator).await;
     }
 }
 
 // Checks: payments, withdrawals, restarts and proofs as with keys of our own.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_port_without_a_fee_payer_does_what_every_settlement_port_must() {
-    let Some(house) = House::open_with(83, without_keys).await else {
+    let Some(house) = Harness::open_with(83, without_keys).await else {
         return;
     };
-    let facilitator = Server::start(OnSolana::of(&house), Mode::Good).await;
+    let facilitator = Server::start(SolanaBackend::of(&house), Mode::Good).await;
     let port = port(&house, &facilitator).await;
     let mut rail = FacilitatedRail {
         solana: SolanaRail::new(house),

@@ -14,17 +14,17 @@ use purser_chains::solana::status::Commitment;
 use purser_chains::solana::transaction::co_sign;
 use serde_json::{Value, json};
 
-use crate::house::House;
+use crate::harness::Harness;
 use crate::server::{Backend, Failure};
 
-pub struct OnSolana {
+pub struct SolanaBackend {
     node: Node,
     key: Keypair,
 }
 
-impl OnSolana {
+impl SolanaBackend {
     /// Its key is the fee payer of the house.
-    pub fn of(house: &House) -> Arc<Self> {
+    pub fn of(house: &Harness) -> Arc<Self> {
         Arc::new(Self {
             node: house.node(),
             key: house.fee_payer(),
@@ -56,7 +56,7 @@ impl OnSolana {
     }
 }
 
-impl Backend for OnSolana {
+impl Backend for SolanaBackend {
     fn caip2(&self) -> &'static str {
         SolanaChain::MAINNET.caip2
     }

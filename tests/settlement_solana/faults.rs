@@ -13,17 +13,17 @@ use purser_chains::solana::transaction::{Transaction, UNSIGNED};
 use serde_json::{Value, json};
 
 /// Changes an endpoint's answer: the request, and its result.
-type Lie = Arc<dyn Fn(&Value, &mut Value) + Send + Sync>;
+type FalseResponse = Arc<dyn Fn(&Value, &mut Value) + Send + Sync>;
 
 /// A transport that loses what it is told to lose, and lies where it is told to.
 pub struct Faults {
     inner: HttpTransport,
     url: EndpointUrl,
     hanging: Mutex<BTreeSet<&'static str>>,
-    lies: Mutex<Vec<(&'static str, Lie)>>,
-    dead: Mutex<BTreeSet<&'static str>>,
-    swallows: AtomicBool,
-    pub swallowed: AtomicUsize,
+    false_responses: Mutex<Vec<(&'static str, FalseResponse)>>,
+    unreachable: Mutex<BTreeSet<&'static str>>,
+    drops_transactions: AtomicBool,
+    pub dropped: AtomicUsize,
     pub sent: AtomicUsize,
     /// Simulations that showed a signature.
     pub signed_simulations: AtomicUsize,
@@ -43,10 +43,10 @@ impl Faults {
             inner,
             url,
             hanging: Mutex::default(),
-            lies: Mutex::default(),
-            dead: Mutex::default(),
-            swallows: AtomicBool::new(false),
-            swallowed: AtomicUsize::new(0),
+            false_responses: Mutex::default(),
+            unreachable: Mutex::default(),
+            drops_transactions: AtomicBool::new(false),
+            dropped: AtomicUsize::new(0),
             sent: AtomicUsize::new(0),
             signed_simulations: AtomicUsize::new(0),
         }
@@ -54,11 +54,11 @@ impl Faults {
 
     /// Endpoints whose host begins so do not answer.
     pub fn kill(&self, host: &'static str) {
-        self.dead.lock().insert(host);
+        self.unreachable.lock().insert(host);
     }
 
     pub fn revive(&self) {
-        self.dead.lock().clear();
+        self.unreachable.lock().clear();
         self.hanging.lock().clear();
     }
 
@@ -68,18 +68,18 @@ impl Faults {
     }
 
     /// The endpoint whose host begins so answers so.
-    pub fn lie(&self, host: &'static str, lie: impl Fn(&Value, &mut Value) + Send + Sync + 'static) {
-        self.lies.lock().push((host, Arc::new(lie)));
+    pub fn falsify(&self, host: &'static str, lie: impl Fn(&Value, &mut Value) + Send + Sync + 'static) {
+        self.false_responses.lock().push((host, Arc::new(lie)));
     }
 
     /// No endpoint lies any more.
-    pub fn be_honest(&self) {
-        self.lies.lock().clear();
+    pub fn clear_false_responses(&self) {
+        self.false_responses.lock().clear();
     }
 
     /// Transactions are accepted and dropped.
-    pub fn swallow(&self, swallows: bool) {
-        self.swallows.store(swallows, Ordering::SeqCst);
+    pub fn drop_transactions(&self, swallows: bool) {
+        self.drops_transactions.store(swallows, Ordering::SeqCst);
     }
 }
 
@@ -92,7 +92,7 @@ impl Transport for Faults {
         max_response_bytes: usize,
     ) -> BoxFuture<'a, Result<Response, TransportError>> {
         Box::pin(async move {
-            if self.dead.lock().iter().any(|host| url.host().starts_with(host)) {
+            if self.unreachable.lock().iter().any(|host| url.host().starts_with(host)) {
                 return Err(TransportError::Timeout);
             }
             if self.hanging.lock().iter().any(|host| url.host().starts_with(host)) {
@@ -105,8 +105,8 @@ impl Transport for Faults {
             }
             if request["method"] == "sendTransaction" {
                 self.sent.fetch_add(1, Ordering::SeqCst);
-                if self.swallows.load(Ordering::SeqCst) {
-                    self.swallowed.fetch_add(1, Ordering::SeqCst);
+                if self.drops_transactions.load(Ordering::SeqCst) {
+                    self.dropped.fetch_add(1, Ordering::SeqCst);
                     let body = json!({"jsonrpc": "2.0", "id": request["id"], "result": "1"}).to_string();
                     return Ok(Response {
                         status: 200,
@@ -117,8 +117,8 @@ impl Transport for Faults {
             }
             let to = if url.host().contains(".test") { &self.url } else { url };
             let answer = self.inner.post(to, body, timeout, max_response_bytes).await;
-            let lies: Vec<Lie> = {
-                let lies = self.lies.lock();
+            let lies: Vec<FalseResponse> = {
+                let lies = self.false_responses.lock();
                 let told = lies.iter().filter(|(host, _)| url.host().starts_with(host));
                 told.map(|(_, lie)| Arc::clone(lie)).collect()
             };

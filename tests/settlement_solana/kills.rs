@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use purser_actors::port::{ChainStatus, Finality, Settlement as _, SubmitResult};
 
-use crate::house::{House, until};
+use crate::harness::{Harness, until};
 
 // Aim: wherever the port ends, the payment lands once: prepared and not sent, sent and dropped by every endpoint, sent and not
 // answered, seen and not final. What was not asked to be sent is not sent by the start.
 #[tokio::test(flavor = "multi_thread")]
 async fn whenever_the_port_ends_the_payment_lands_once() {
-    let Some(mut house) = House::open(50).await else { return };
+    let Some(mut house) = Harness::open(50).await else { return };
     let mut all = Vec::new();
 
     let prepared_only = house.payment(1, "prepared").await;
@@ -27,10 +27,10 @@ async fn whenever_the_port_ends_the_payment_lands_once() {
 
     let dropped = house.payment(2, "dropped").await;
     let prepared = house.ready(&dropped).await;
-    house.faults.swallow(true);
-    begin(&house, &dropped, &prepared).await;
+    house.faults.drop_transactions(true);
+    start_submit(&house, &dropped, &prepared).await;
     house.kill().await;
-    house.faults.swallow(false);
+    house.faults.drop_transactions(false);
     assert_eq!(
         house.port.lookup(&dropped, Some(&prepared)).await.unwrap(),
         ChainStatus::Pending
@@ -43,12 +43,12 @@ async fn whenever_the_port_ends_the_payment_lands_once() {
 
     let sent = house.payment(4, "sent").await;
     let prepared = house.ready(&sent).await;
-    begin(&house, &sent, &prepared).await;
+    start_submit(&house, &sent, &prepared).await;
     house.kill().await;
     // Found without being sent again.
     until("it is found", || async {
         let looked = house.port.lookup(&sent, Some(&prepared)).await.unwrap();
-        matches!(looked, ChainStatus::Landed { .. }).then_some(())
+        matches!(looked, ChainStatus::Confirmed { .. }).then_some(())
     })
     .await;
     all.push((sent, prepared));
@@ -64,7 +64,7 @@ async fn whenever_the_port_ends_the_payment_lands_once() {
     }
     house.kill().await;
     for (payment, prepared) in &all {
-        let landed = ChainStatus::Landed {
+        let landed = ChainStatus::Confirmed {
             transaction: prepared.transaction.clone(),
             finality: Finality::Final,
         };
@@ -77,8 +77,8 @@ async fn whenever_the_port_ends_the_payment_lands_once() {
 }
 
 /// Submits and gives up the wait once something was sent.
-async fn begin(
-    house: &House,
+async fn start_submit(
+    house: &Harness,
     payment: &purser_actors::port::Authorization,
     prepared: &purser_actors::port::PreparedTransaction,
 ) {

@@ -8,7 +8,7 @@ use purser_actors::money::Usdc;
 use purser_actors::port::{ErrorKind, OutgoingTransferRequest, Settlement as _, Timestamp};
 use purser_chains::solana::keypair::Keypair;
 
-use crate::house::{House, wallet};
+use crate::harness::{Harness, wallet};
 
 fn transfer(key: u128, to: Wallet) -> OutgoingTransferRequest {
     let amount = Usdc::from_atomic(300);
@@ -19,7 +19,7 @@ fn transfer(key: u128, to: Wallet) -> OutgoingTransferRequest {
 // is created once, its rent is paid by the fee payer, and the withdrawal is listed as having left.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_withdrawal_creates_the_receivers_account_if_its_rent_is_allowed() {
-    let Some(house) = House::open(70).await else { return };
+    let Some(house) = Harness::open(70).await else { return };
     house.chain.set_usdc(&house.treasury().address(), 1_000, false).await;
     let owner = Keypair::from_seed(&[201; 32]);
     assert!(!house.port.can_receive(&wallet(&owner)).await.unwrap());
@@ -29,7 +29,7 @@ async fn a_withdrawal_creates_the_receivers_account_if_its_rent_is_allowed() {
     drop(house);
 
     let change = |settings: &mut SolanaSettings| settings.account_rent_cap = 3_000_000;
-    let Some(house) = House::open_with(71, change).await else {
+    let Some(house) = Harness::open_with(71, change).await else {
         return;
     };
     house.chain.set_usdc(&house.treasury().address(), 1_000, false).await;
@@ -45,7 +45,7 @@ async fn a_withdrawal_creates_the_receivers_account_if_its_rent_is_allowed() {
     }
     assert_eq!(house.usdc(&owner.address()).await, Some(600));
     house.movements(2).await;
-    let left = house.port.departures(Timestamp(0), Timestamp(u64::MAX)).await.unwrap();
+    let left = house.port.outgoing_transfers(Timestamp(0), Timestamp(u64::MAX)).await.unwrap();
     let shown: Vec<_> = left.iter().map(|one| (one.to, one.amount.atomic())).collect();
     assert_eq!(shown, [(wallet(&owner), 300), (wallet(&owner), 300)]);
     let treasury = wallet(&house.treasury());
@@ -56,7 +56,7 @@ async fn a_withdrawal_creates_the_receivers_account_if_its_rent_is_allowed() {
 // Checks: preparing a withdrawal and a payment shows no endpoint a signature: one could send what it is shown and answer that it fails.
 #[tokio::test(flavor = "multi_thread")]
 async fn preparing_shows_no_endpoint_a_signature() {
-    let Some(house) = House::open(73).await else { return };
+    let Some(house) = Harness::open(73).await else { return };
     house.chain.set_usdc(&house.treasury().address(), 1_000, false).await;
     let withdrawal = house.port.sign(&transfer(1, wallet(&house.client()))).await.unwrap();
     let payment = house.payment(5, "shown to nobody").await;
@@ -72,7 +72,7 @@ async fn preparing_shows_no_endpoint_a_signature() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_no_wallet_receives_nothing() {
     let change = |settings: &mut SolanaSettings| settings.account_rent_cap = 3_000_000;
-    let Some(house) = House::open_with(72, change).await else {
+    let Some(house) = Harness::open_with(72, change).await else {
         return;
     };
     let mint = purser_chains::solana::address::USDC_MAINNET;

@@ -4,14 +4,14 @@ use purser::settlement::solana::{Depth, FinalityByAmount};
 use purser_actors::id::Network;
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, ChainStanding, ChainStatus, ErrorKind, Finality, Preparation, Settlement as _, SubmitResult,
+    Authorization, ChainTransactionStatus, ChainStatus, ErrorKind, Finality, Preparation, Settlement as _, SubmitResult,
 };
 use purser_chains::solana::address::USDC_MAINNET;
 use purser_chains::solana::status::Commitment;
 use purser_chains::solana::token::TransferChecked;
 use purser_chains::solana::transaction::co_sign;
 
-use crate::house::{House, until, wallet};
+use crate::harness::{Harness, until, wallet};
 
 fn reason(preparation: Preparation) -> String {
     match preparation {
@@ -24,7 +24,7 @@ fn reason(preparation: Preparation) -> String {
 // message, and the fee payer has paid no more than the fee.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_payment_is_seen_and_then_final() {
-    let Some(house) = House::open(1).await else { return };
+    let Some(house) = Harness::open(1).await else { return };
     let before = house.lamports(&house.fee_payer().address()).await;
     let payment = house.payment(1_500_000, "payment").await;
     assert_eq!(house.port.lookup(&payment, None).await.unwrap(), ChainStatus::Pending);
@@ -42,7 +42,7 @@ async fn a_payment_is_seen_and_then_final() {
     let SubmitResult::Settled { transaction, finality } = house.port.submit(&payment, &prepared).await.unwrap() else {
         panic!("settled")
     };
-    assert_eq!((&transaction, finality), (&prepared.transaction, Finality::Seen));
+    assert_eq!((&transaction, finality), (&prepared.transaction, Finality::Confirmed));
     house.until_final(&payment, &transaction).await;
     let movements = house.movements(1).await;
     let [movement] = movements.as_slice() else {
@@ -53,7 +53,7 @@ async fn a_payment_is_seen_and_then_final() {
         (true, Usdc::from_atomic(1_500_000))
     );
     assert_eq!(
-        (movement.other, movement.mark),
+        (movement.counterparty, movement.fingerprint),
         (wallet(&house.client()), payment.fingerprint())
     );
     let again = house.port.submit(&payment, &prepared).await.unwrap();
@@ -64,7 +64,7 @@ async fn a_payment_is_seen_and_then_final() {
             finality: Finality::Final
         }
     );
-    let holds = house.port.treasury_holds(Network::Solana).await.unwrap();
+    let holds = house.port.final_treasury_balance(Network::Solana).await.unwrap();
     assert_eq!(holds, Usdc::from_atomic(1_500_000));
     assert_eq!(house.lamports(&house.fee_payer().address()).await, before - 13_000);
     until("nothing is in flight", || async {
@@ -84,7 +84,7 @@ async fn a_payment_is_seen_and_then_final() {
 // Aim: what the chain would refuse is declined with its reason before any fee; what is not ours to pay for is refused for good.
 #[tokio::test(flavor = "multi_thread")]
 async fn case_05_what_would_fail_is_declined_without_a_fee() {
-    let Some(house) = House::open(2).await else { return };
+    let Some(house) = Harness::open(2).await else { return };
     let fee = house.fee_payer().address();
     let before = house.lamports(&fee).await;
     let empty = house.another(20);
@@ -128,7 +128,7 @@ async fn case_05_what_would_fail_is_declined_without_a_fee() {
 // the simulation before the claim; a payment that is on the chain is not declined.
 #[tokio::test(flavor = "multi_thread")]
 async fn case_88_an_empty_wallet_is_declined_before_the_claim() {
-    let Some(house) = House::open(16).await else { return };
+    let Some(house) = Harness::open(16).await else { return };
     let fee = house.fee_payer().address();
     let before = house.lamports(&fee).await;
     let refused = async |payment: &Authorization| {
@@ -157,7 +157,7 @@ async fn case_88_an_empty_wallet_is_declined_before_the_claim() {
 // Aim: a fee payer is never made to move its own money by what it co-signs.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_fee_payer_authorises_nothing_but_the_fee() {
-    let Some(house) = House::open(3).await else { return };
+    let Some(house) = Harness::open(3).await else { return };
     let (fee, client) = (house.fee_payer(), house.client());
     house.chain.set_usdc(&fee.address(), 50, false).await;
     let steal = TransferChecked::between(&fee.address(), &client.address(), &USDC_MAINNET, 50).unwrap();
@@ -175,7 +175,7 @@ async fn the_fee_payer_authorises_nothing_but_the_fee() {
 #[tokio::test(flavor = "multi_thread")]
 async fn case_88_a_payment_that_fails_on_the_chain_is_declined_and_its_payer_refused_for_a_time() {
     let change = |settings: &mut purser::settlement::solana::SolanaSettings| settings.loss_limits.lamports = 12_000;
-    let Some(mut house) = House::open_with(4, change).await else {
+    let Some(mut house) = Harness::open_with(4, change).await else {
         return;
     };
     let payments = [
@@ -212,18 +212,18 @@ async fn case_88_a_payment_that_fails_on_the_chain_is_declined_and_its_payer_ref
 // Aim: endpoints that accept and drop lose nothing: the same bytes are sent to both again until they land, once.
 #[tokio::test(flavor = "multi_thread")]
 async fn case_07_what_endpoints_accept_and_drop_is_sent_again() {
-    let Some(house) = House::open(5).await else { return };
-    house.faults.swallow(true);
+    let Some(house) = Harness::open(5).await else { return };
+    house.faults.drop_transactions(true);
     let payment = house.payment(7, "dropped").await;
     let prepared = house.ready(&payment).await;
     let submitted = house.port.submit(&payment, &prepared);
     let heal = async {
         until("four were dropped", || async {
-            let swallowed = house.faults.swallowed.load(std::sync::atomic::Ordering::SeqCst);
+            let swallowed = house.faults.dropped.load(std::sync::atomic::Ordering::SeqCst);
             (swallowed >= 4).then_some(())
         })
         .await;
-        house.faults.swallow(false);
+        house.faults.drop_transactions(false);
     };
     let (submitted, ()) = tokio::join!(submitted, heal);
     assert!(matches!(submitted.unwrap(), SubmitResult::Settled { .. }));
@@ -235,8 +235,8 @@ async fn case_07_what_endpoints_accept_and_drop_is_sent_again() {
 // Aim: a payment whose blockhash is dead stays unknown while one endpoint alone says so, and is impossible once two do.
 #[tokio::test(flavor = "multi_thread")]
 async fn case_86_an_expiry_is_proven_by_two_endpoints_only() {
-    let Some(house) = House::open(6).await else { return };
-    house.faults.swallow(true);
+    let Some(house) = Harness::open(6).await else { return };
+    house.faults.drop_transactions(true);
     let payment = house.payment(7, "lost").await;
     let prepared = house.ready(&payment).await;
     let port = std::sync::Arc::clone(&house.port);
@@ -280,19 +280,19 @@ async fn small_payments_are_final_when_confirmed() {
             (Usdc::from_atomic(11), deep),
         ]);
     };
-    let Some(house) = House::open_with(7, change).await else {
+    let Some(house) = Harness::open_with(7, change).await else {
         return;
     };
     // As if no block were final yet: only the depth of the amount counts.
     for host in ["127.0.0.1", "localhost"] {
-        house.faults.lie(host, not_final_yet);
+        house.faults.falsify(host, not_final_yet);
     }
     for amount in [10, 11] {
         let payment = house.payment(amount, "small").await;
         let prepared = house.ready(&payment).await;
         let submitted = house.port.submit(&payment, &prepared).await.unwrap();
         assert!(matches!(submitted, SubmitResult::Settled { .. }), "{submitted:?}");
-        let landed = |finality| ChainStatus::Landed {
+        let landed = |finality| ChainStatus::Confirmed {
             transaction: prepared.transaction.clone(),
             finality,
         };
@@ -309,7 +309,7 @@ async fn small_payments_are_final_when_confirmed() {
             (now > slot + 5).then_some(())
         })
         .await;
-        let finality = if amount == 10 { Finality::Final } else { Finality::Seen };
+        let finality = if amount == 10 { Finality::Final } else { Finality::Confirmed };
         assert_eq!(house.port.lookup(&payment, None).await.unwrap(), landed(finality));
     }
 }
@@ -332,7 +332,7 @@ fn not_final_yet(request: &serde_json::Value, result: &mut serde_json::Value) {
 // it may still come.
 #[tokio::test(flavor = "multi_thread")]
 async fn case_10_a_payment_that_another_server_sends_is_found_by_its_message() {
-    let Some(house) = House::open(8).await else { return };
+    let Some(house) = Harness::open(8).await else { return };
     let seller = house.another(30);
     house.chain.set_lamports(&seller.address(), 1_000_000_000).await;
     let payment = house
@@ -346,7 +346,7 @@ async fn case_10_a_payment_that_another_server_sends_is_found_by_its_message() {
     house.node().send_each(&signed.bytes).await;
     let transaction = until("it is found", || async {
         match house.port.lookup(&payment, None).await.unwrap() {
-            ChainStatus::Landed { transaction, .. } => Some(transaction),
+            ChainStatus::Confirmed { transaction, .. } => Some(transaction),
             ChainStatus::Pending => None,
             ChainStatus::Impossible => panic!("impossible"),
         }
@@ -354,6 +354,6 @@ async fn case_10_a_payment_that_another_server_sends_is_found_by_its_message() {
     .await;
     let id = purser_chains::solana::address::base58(&signed.id);
     assert_eq!(transaction, id);
-    let standing = house.port.standing(&payment, None, &id).await.unwrap();
-    assert_ne!(standing, ChainStanding::Gone);
+    let standing = house.port.transaction_status(&payment, None, &id).await.unwrap();
+    assert_ne!(standing, ChainTransactionStatus::NotFound);
 }

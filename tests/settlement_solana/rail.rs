@@ -8,7 +8,7 @@ use purser_actors::money::Usdc;
 use purser_actors::port::{Authorization, Settlement, TreasuryList};
 use purser_chains::solana::transaction::co_sign;
 
-use crate::house::{House, until, wallet};
+use crate::harness::{Harness, until, wallet};
 use crate::suite::{self, Rail};
 
 /// Roles from this one on are payers.
@@ -16,25 +16,25 @@ const FIRST_PAYER: u8 = 100;
 const RECIPIENT: u8 = 99;
 
 pub struct SolanaRail {
-    pub house: House,
+    pub harness: Harness,
     payers: u8,
 }
 
 impl SolanaRail {
-    pub const fn new(house: House) -> Self {
+    pub const fn new(harness: Harness) -> Self {
         Self {
-            house,
+            harness,
             payers: FIRST_PAYER,
         }
     }
 
     async fn signed(&mut self, amount: Usdc, holds: u64) -> Authorization {
         self.payers += 1;
-        let payer = self.house.another(self.payers);
-        self.house.chain.set_usdc(&payer.address(), holds, false).await;
-        let fee_payer = self.house.fee_payer().address();
+        let payer = self.harness.another(self.payers);
+        self.harness.chain.set_usdc(&payer.address(), holds, false).await;
+        let fee_payer = self.harness.fee_payer().address();
         let text = format!("payer {}", self.payers);
-        self.house.payment_by(&payer, &fee_payer, amount.atomic(), &text).await
+        self.harness.payment_by(&payer, &fee_payer, amount.atomic(), &text).await
     }
 }
 
@@ -44,11 +44,11 @@ impl Rail for SolanaRail {
     }
 
     fn port(&self) -> Arc<dyn Settlement> {
-        self.house.port.clone()
+        self.harness.port.clone()
     }
 
     fn list(&self) -> Arc<dyn TreasuryList> {
-        self.house.port.clone()
+        self.harness.port.clone()
     }
 
     async fn payment(&mut self, amount: Usdc) -> Authorization {
@@ -64,22 +64,22 @@ impl Rail for SolanaRail {
         let Authorization::Solana(transfer) = authorization else {
             panic!()
         };
-        let signed = co_sign(&transfer.transaction, &self.house.fee_payer()).unwrap();
-        self.house.node().send_each(&signed.bytes).await;
+        let signed = co_sign(&transfer.transaction, &self.harness.fee_payer()).unwrap();
+        self.harness.node().send_each(&signed.bytes).await;
     }
 
     async fn recipient(&mut self) -> Wallet {
-        let recipient = self.house.another(RECIPIENT);
-        if self.house.usdc(&recipient.address()).await.is_none() {
-            self.house.chain.set_usdc(&recipient.address(), 0, false).await;
+        let recipient = self.harness.another(RECIPIENT);
+        if self.harness.usdc(&recipient.address()).await.is_none() {
+            self.harness.chain.set_usdc(&recipient.address(), 0, false).await;
         }
         wallet(&recipient)
     }
 
     async fn fund_treasury(&mut self, amount: Usdc) {
-        let treasury = self.house.treasury().address();
-        let holds = self.house.usdc(&treasury).await.unwrap_or(0);
-        self.house
+        let treasury = self.harness.treasury().address();
+        let holds = self.harness.usdc(&treasury).await.unwrap_or(0);
+        self.harness
             .chain
             .set_usdc(&treasury, holds + amount.atomic(), false)
             .await;
@@ -91,7 +91,7 @@ impl Rail for SolanaRail {
     }
 
     async fn make_final(&mut self) {
-        let port = self.house.port.clone();
+        let port = self.harness.port.clone();
         let seen = port.status().slot;
         until("all of it is read as final", || async {
             (port.status().covered_slot > seen).then_some(())
@@ -102,9 +102,9 @@ impl Rail for SolanaRail {
     async fn run_out(&mut self, _: &Authorization) {
         /// A blockhash is good for so many blocks.
         const LIFE: u64 = 150;
-        let signed = self.house.blockhash().await.last_valid_block_height;
+        let signed = self.harness.blockhash().await.last_valid_block_height;
         until("the blockhash is dead", || async {
-            let now = self.house.blockhash().await.last_valid_block_height;
+            let now = self.harness.blockhash().await.last_valid_block_height;
             (now > signed + LIFE).then_some(())
         })
         .await;
@@ -112,12 +112,12 @@ impl Rail for SolanaRail {
     }
 
     async fn reopen(&mut self) {
-        self.house.kill().await;
+        self.harness.kill().await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_port_for_solana_does_what_every_settlement_port_must() {
-    let Some(house) = House::open(82).await else { return };
+    let Some(house) = Harness::open(82).await else { return };
     suite::all(&mut SolanaRail::new(house)).await;
 }

@@ -12,20 +12,20 @@ use purser_chains::solana::message::Version;
 use purser_chains::solana::token::{TransferChecked, memo};
 use purser_chains::solana::transaction::{co_sign, sign};
 
-use crate::house::{House, until};
+use crate::harness::{Harness, until};
 
 /// More than a payment may have read whatever others do.
-const STRANGERS: usize = 60;
+const EXTERNAL_TRANSFERS: usize = 60;
 
 /// Transfers to the client by somebody else, on the chain; their ids.
-async fn transfers_of_strangers(house: &House) -> Vec<String> {
+async fn external_transfers(house: &Harness) -> Vec<String> {
     let stranger = house.another(40);
     house.chain.set_lamports(&stranger.address(), 1_000_000_000).await;
     house.chain.set_usdc(&stranger.address(), 1_000, false).await;
     let to = house.client().address();
     let (node, blockhash) = (house.node(), house.blockhash().await.hash);
     let mut ids = Vec::new();
-    for number in 0..STRANGERS {
+    for number in 0..EXTERNAL_TRANSFERS {
         let transfer = TransferChecked::between(&stranger.address(), &to, &USDC_MAINNET, 1).unwrap();
         let draft = Draft {
             fee_payer: stranger.address(),
@@ -38,7 +38,7 @@ async fn transfers_of_strangers(house: &House) -> Vec<String> {
         ids.push(base58(&signed.id));
     }
     until("all of them are on the chain", || async {
-        (house.usdc(&stranger.address()).await == Some(1_000 - STRANGERS as u64)).then_some(())
+        (house.usdc(&stranger.address()).await == Some(1_000 - EXTERNAL_TRANSFERS as u64)).then_some(())
     })
     .await;
     ids
@@ -57,7 +57,7 @@ fn sent_by(payment: &Authorization, seller: &Keypair) -> (Vec<u8>, String) {
 // the chain among them is found.
 #[tokio::test(flavor = "multi_thread")]
 async fn transactions_of_strangers_are_read_once() {
-    let Some(house) = House::open(140).await else { return };
+    let Some(house) = Harness::open(140).await else { return };
     let (client, seller) = (house.client(), house.another(50));
     house.chain.set_lamports(&seller.address(), 1_000_000_000).await;
     let payment = async |text: &str| house.payment_by(&client, &seller.address(), 5, text).await;
@@ -65,7 +65,7 @@ async fn transactions_of_strangers_are_read_once() {
     let settled = payment("settled").await;
     let calls: Arc<Mutex<BTreeMap<String, usize>>> = Arc::default();
     let counted = calls.clone();
-    house.faults.lie("", move |request, _| {
+    house.faults.falsify("", move |request, _| {
         if request["method"] == "getTransaction" {
             let id = request["params"][0].as_str().unwrap().to_owned();
             *counted.lock().entry(id).or_default() += 1;
@@ -73,16 +73,16 @@ async fn transactions_of_strangers_are_read_once() {
     });
     let (bytes, transaction) = sent_by(&settled, &seller);
     house.node().send_each(&bytes).await;
-    let strangers = transfers_of_strangers(&house).await;
+    let strangers = external_transfers(&house).await;
     until("the settled one is found", || async {
         let found = house.port.lookup(&settled, None).await.ok()?;
-        matches!(found, ChainStatus::Landed { transaction: of, .. } if of == transaction).then_some(())
+        matches!(found, ChainStatus::Confirmed { transaction: of, .. } if of == transaction).then_some(())
     })
     .await;
     for (number, payment) in never.iter().enumerate() {
         until("it is proven impossible", || async {
             let found = house.port.lookup(payment, None).await.ok()?;
-            assert!(!matches!(found, ChainStatus::Landed { .. }), "{number}: {found:?}");
+            assert!(!matches!(found, ChainStatus::Confirmed { .. }), "{number}: {found:?}");
             (found == ChainStatus::Impossible).then_some(())
         })
         .await;

@@ -17,24 +17,24 @@ const NEVER_S: u64 = 9_000_000_000;
 
 impl Clients {
     pub(crate) fn sign_in(&self, wallet_no: u8, nonce: u8) {
-        let (world, engine, session) = (self.world.clone(), self.engine.clone(), self.new_session());
-        self.go(async move {
+        let (world, engine, session) = (self.environment.clone(), self.engine.clone(), self.new_session());
+        self.spawn(async move {
             let told = engine.sign_in(wallet(wallet_no), ([nonce; 16], NEVER_S), session).await;
-            if told.is_err() || world.is_dead() {
+            if told.is_err() || world.is_crashed() {
                 return;
             }
             opened(&world, session.id);
-            let first = world.notes.lock().signed_in.insert(nonce);
+            let first = world.client_log.lock().signed_in.insert(nonce);
             if !first {
-                world.object("nonce.twice", format!("nonce {nonce} signed in twice"));
+                world.report_violation("nonce.twice", format!("nonce {nonce} signed in twice"));
             }
         });
     }
 
     /// A sign-in, a link made by it, and so many who use the link at once: one of them gets in.
     pub(crate) fn link(&self, wallet_no: u8, uses: u8) {
-        let (this, maker, salt) = (self.clone(), self.new_session(), self.world.random());
-        self.go(async move {
+        let (this, maker, salt) = (self.clone(), self.new_session(), self.environment.random());
+        self.spawn(async move {
             let (engine, owner) = (&this.engine, wallet(wallet_no));
             let nonce = (salt.to_be_bytes(), NEVER_S);
             if engine.sign_in(owner, nonce, maker).await.is_err() {
@@ -56,15 +56,15 @@ impl Clients {
             let used = Arc::new(parking_lot::Mutex::new(0));
             for _ in 0..uses {
                 let (that, used, session) = (this.clone(), used.clone(), this.new_session());
-                this.go(async move {
+                this.spawn(async move {
                     let told = that.engine.redeem_login_code(hash, session).await;
-                    if told.is_err() || that.world.is_dead() {
+                    if told.is_err() || that.environment.is_crashed() {
                         return;
                     }
-                    opened(&that.world, session.id);
+                    opened(&that.environment, session.id);
                     *used.lock() += 1;
                     if *used.lock() > 1 {
-                        that.world.object("link.twice", "a login link let two in");
+                        that.environment.report_violation("link.twice", "a login link let two in");
                     }
                 });
             }
@@ -72,46 +72,46 @@ impl Clients {
     }
 
     pub(crate) fn freeze(&self, wallet_no: u8, frozen: bool) {
-        let (world, engine) = (self.world.clone(), self.engine.clone());
-        let asked = world.moment();
-        let mut notes = world.notes.lock();
+        let (world, engine) = (self.environment.clone(), self.engine.clone());
+        let asked = world.next_sequence();
+        let mut notes = world.client_log.lock();
         let n = notes.freezes.len();
         notes.freezes.push(Freeze {
             wallet: wallet_no,
             frozen,
-            asked,
-            told: None,
-            told_ms: 0,
+            requested_at: asked,
+            confirmed_at: None,
+            confirmed_ms: 0,
         });
         drop(notes);
-        self.go(async move {
+        self.spawn(async move {
             let message = frozen.then(|| "the operator wants it so".to_owned());
             let told = engine.set_frozen(wallet(wallet_no), message, None).await;
-            if told.is_ok() && !world.is_dead() {
-                let mut notes = world.notes.lock();
-                notes.freezes[n].told = Some(world.moment());
-                notes.freezes[n].told_ms = world.true_ms();
+            if told.is_ok() && !world.is_crashed() {
+                let mut notes = world.client_log.lock();
+                notes.freezes[n].confirmed_at = Some(world.next_sequence());
+                notes.freezes[n].confirmed_ms = world.true_ms();
             }
         });
     }
 
     pub(crate) fn card(&self, payment: u32, closes: bool) {
-        let (world, engine) = (self.world.clone(), self.engine.clone());
-        let card = world.notes.lock().calls.iter().find_map(|call| match &call.told {
+        let (world, engine) = (self.environment.clone(), self.engine.clone());
+        let card = world.client_log.lock().calls.iter().find_map(|call| match &call.response {
             Some((_, Ok(paid))) if call.payment == payment => card_of(&paid.outcome),
             _ => None,
         });
         let Some(card) = card else { return };
-        self.go(async move {
+        self.spawn(async move {
             let told = if closes {
-                engine.steer_card(card, CardAction::Close, None).await.map(drop)
+                engine.request_prepaid_card_action(card, CardAction::Close, None).await.map(drop)
             } else {
                 engine.reveal_card(card).await
             };
-            if told.is_err() || world.is_dead() {
+            if told.is_err() || world.is_crashed() {
                 return;
             }
-            let mut notes = world.notes.lock();
+            let mut notes = world.client_log.lock();
             if closes {
                 notes.closed.insert(card);
             } else {
@@ -122,11 +122,11 @@ impl Clients {
 
     /// Reads a session and presents the token of its generation, or one of so many before.
     pub(crate) fn refresh(&self, nth: u8, back: u32) {
-        let (world, engine) = (self.world.clone(), self.engine.clone());
-        let session = world.notes.lock().sessions.iter().nth(usize::from(nth)).copied();
+        let (world, engine) = (self.environment.clone(), self.engine.clone());
+        let session = world.client_log.lock().sessions.iter().nth(usize::from(nth)).copied();
         let Some(session) = session else { return };
-        let asked = world.moment();
-        self.go(async move {
+        let asked = world.next_sequence();
+        self.spawn(async move {
             let Ok(Some(read)) = engine.session(&session).await else {
                 return;
             };
@@ -137,12 +137,12 @@ impl Clients {
             };
             let stale = back > 1 && read.generation > 1;
             let told = engine.refresh(session, command).await;
-            if world.is_dead() {
+            if world.is_crashed() {
                 return;
             }
             let stored: Option<Session> = durable(&world, EntityKind::Session, &session.0.to_be_bytes());
             let has_ended = stored.as_ref().is_none_or(|s| !s.is_active());
-            let mut notes = world.notes.lock();
+            let mut notes = world.client_log.lock();
             let ended = notes.revoked.get(&session).is_some_and(|told| *told < asked);
             let wrong = match told {
                 Ok(Reply::Generation(given)) => {
@@ -151,7 +151,7 @@ impl Clients {
                     stale || ended || stored.is_none_or(|s| s.generation < given)
                 }
                 Ok(Reply::ReuseDetected) => {
-                    let moment = world.moment();
+                    let moment = world.next_sequence();
                     notes.revoked.entry(session).or_insert(moment);
                     !has_ended || !is_known_revoked(&world, session)
                 }
@@ -159,7 +159,7 @@ impl Clients {
             };
             drop(notes);
             if wrong {
-                world.object("session.token", format!("{session}, {back} back: {told:?}"));
+                world.report_violation("session.token", format!("{session}, {back} back: {told:?}"));
             }
         });
     }
@@ -168,32 +168,32 @@ impl Clients {
 /// Since when an account has been frozen for sure, in milliseconds of the run: the operator was told so, and nobody has thawed
 /// it since, or may have.
 pub(crate) fn frozen_since(world: &Environment, owner: &Wallet) -> Option<u64> {
-    let notes = world.notes.lock();
+    let notes = world.client_log.lock();
     let of_it = notes.freezes.iter().filter(|f| wallet(f.wallet) == *owner);
-    let since = of_it.clone().rfind(|f| f.frozen && f.told.is_some())?;
+    let since = of_it.clone().rfind(|f| f.frozen && f.confirmed_at.is_some())?;
     let thaws = of_it.filter(|f| !f.frozen);
     // A thaw that was asked for before and answered later, or never, may have come behind it.
-    let may_be_thawed = thaws.clone().any(|f| f.told.is_none_or(|told| told > since.asked));
-    (!may_be_thawed).then_some(since.told_ms)
+    let may_be_thawed = thaws.clone().any(|f| f.confirmed_at.is_none_or(|told| told > since.requested_at));
+    (!may_be_thawed).then_some(since.confirmed_ms)
 }
 
 /// How long the engine may take from asking whether an account is frozen to signing for it, in milliseconds.
 const SIGNS_WITHIN_MS: u64 = 500;
 
 /// Nothing leaves for good that was not signed before while what a lost history signed may still land.
-pub(crate) fn judge_leaving(world: &Environment, what: &dyn std::fmt::Display) {
+pub(crate) fn check_outgoing(world: &Environment, what: &dyn std::fmt::Display) {
     let restored = world.archive.lock().restored();
     if restored.is_some_and(|restored| world.now() < restored.until) {
         let detail = format!("{what} leaves, and a lost history may have sent it");
-        world.object("gate.early", detail);
+        world.report_violation("gate.early", detail);
     }
 }
 
 /// Nothing is signed for an account that has been frozen for a while.
-pub(crate) fn judge_signing(world: &Environment, owner: &Wallet, what: &dyn std::fmt::Display) {
+pub(crate) fn check_signing(world: &Environment, owner: &Wallet, what: &dyn std::fmt::Display) {
     let since = frozen_since(world, owner).filter(|since| since + SIGNS_WITHIN_MS < world.true_ms());
     if let Some(since) = since {
-        world.object(
+        world.report_violation(
             "freeze.left",
             format!("{what} of {owner} is signed, frozen since {since}"),
         );
@@ -202,22 +202,22 @@ pub(crate) fn judge_signing(world: &Environment, owner: &Wallet, what: &dyn std:
 
 /// Whether whoever judges id_tokens is told.
 fn is_known_revoked(world: &Environment, session: SessionId) -> bool {
-    let shadow = world.shadow.lock();
+    let shadow = world.reference.lock();
     let mut revoked = shadow.rows.keys().filter(|key| key[0] == table::REVOKED_SESSION);
     revoked.any(|key| key.ends_with(&session.0.to_be_bytes()))
 }
 
 /// What is known to be durable of an entity.
 pub(crate) fn durable<T: Stored>(world: &Environment, kind: EntityKind, id: &[u8]) -> Option<T> {
-    let shadow = world.shadow.lock();
+    let shadow = world.reference.lock();
     let row = shadow.rows.get(&table::entity(kind, id));
     row.and_then(|row| codec::decode(&row.value).ok())
 }
 
 /// Somebody was told that a session is open.
 fn opened(world: &Environment, session: SessionId) {
-    world.notes.lock().sessions.insert(session);
+    world.client_log.lock().sessions.insert(session);
     if durable::<Session>(world, EntityKind::Session, &session.0.to_be_bytes()).is_none() {
-        world.object("session.early", format!("{session} is not durable"));
+        world.report_violation("session.early", format!("{session} is not durable"));
     }
 }

@@ -22,10 +22,10 @@ use serde_json::{Value, json};
 use crate::account_steps::durable;
 use crate::clients::{Clients, price as price_of, wallet};
 use crate::fault_plan::{FaultPlan, PayoutCourse};
-use crate::own;
+use crate::own_purchases;
 use crate::plan::{Plan, Step, pick};
-use crate::seller::{SPEND, call_of, funded};
-use crate::withdrawals::{EACH, outlives_keys};
+use crate::seller::{WALLET_PAYMENT, call_of, funded};
+use crate::withdrawals::{NUMBERS_PER_REQUEST, outlives_keys};
 
 /// Wallets whose agents have a managed one.
 const OWNERS: u32 = 2;
@@ -38,7 +38,7 @@ pub(crate) enum WalletPaymentStep {
     Funds(u8, u64),
     /// Its owner sets other limits.
     Limits(u8, u8),
-    Spends(u32),
+    Pays(u32),
 }
 
 /// Adds managed wallets to a plan by chance of their own, so that all else in it stays as it was.
@@ -61,7 +61,7 @@ pub(crate) fn add(plan: &mut Plan) {
             0 => WalletPaymentStep::Opens(chance.next_below(owners.into()) as u8),
             1 => WalletPaymentStep::Funds(chance.next_below(owners.into()) as u8, 400),
             2 | 3 => WalletPaymentStep::Limits(chance.next_below(owners.into()) as u8, chance.next_below(4) as u8),
-            _ => WalletPaymentStep::Spends(chance.next_below(12) as u32),
+            _ => WalletPaymentStep::Pays(chance.next_below(12) as u32),
         });
     }
     let mut at = chance.next_below(plan.steps.len() as u64 / 2 + 1) as usize;
@@ -72,12 +72,12 @@ pub(crate) fn add(plan: &mut Plan) {
             plan.steps.insert(at, Step::Agent(does));
             at += 1;
         }
-        if let WalletPaymentStep::Spends(nth) = does {
-            let fate = FaultPlan::of(&mut chance);
-            plan.fates.entry(SPEND + nth * EACH).or_insert_with(|| FaultPlan {
+        if let WalletPaymentStep::Pays(nth) = does {
+            let fate = FaultPlan::random(&mut chance);
+            plan.fault_plans.entry(WALLET_PAYMENT + nth * NUMBERS_PER_REQUEST).or_insert_with(|| FaultPlan {
                 issue: Vec::new(),
                 send: Vec::new(),
-                course: PayoutCourse::default(),
+                payout_course: PayoutCourse::default(),
                 ..fate
             });
         }
@@ -131,7 +131,7 @@ fn price(nth: u32) -> u64 {
 }
 
 fn is_transfer(nth: u32) -> bool {
-    nth < own::FIRST && nth % 4 == 3
+    nth < own_purchases::FIRST && nth % 4 == 3
 }
 
 /// What a seller asks for a call: the same on both networks, or more and for somebody else.
@@ -166,7 +166,7 @@ fn required(nth: u32) -> PaymentRequired {
     };
     // A hostile one asks on our own terms: what it is paid is ours, and the product would be its.
     if nth % 4 == 2 {
-        accepts.insert(0, offer(first, price(nth), own::treasury(first)));
+        accepts.insert(0, offer(first, price(nth), own_purchases::treasury(first)));
     }
     let json = json!({"x402Version": 2, "resource": {"url": "https://shop.example.com/"}, "accepts": accepts});
     PaymentRequired::from_header(STANDARD.encode(json.to_string()).as_bytes()).unwrap()
@@ -197,8 +197,8 @@ fn pins(nth: u32) -> PaymentPins {
 
 /// Whether what is paid for a spend is what its agent allowed, by rules of this file's own.
 pub(crate) fn allows(nth: u32, to: Wallet, amount: u64) -> bool {
-    if let Some(payment) = own::payment_of(nth) {
-        return (to, amount) == (own::treasury(to.network()), price_of(payment).atomic());
+    if let Some(payment) = own_purchases::payment_of(nth) {
+        return (to, amount) == (own_purchases::treasury(to.network()), price_of(payment).atomic());
     }
     let pinned = is_transfer(nth)
         || match nth % 5 {
@@ -209,7 +209,7 @@ pub(crate) fn allows(nth: u32, to: Wallet, amount: u64) -> bool {
             _ => true,
         };
     pinned
-        && to != own::treasury(to.network())
+        && to != own_purchases::treasury(to.network())
         && (amount == price(nth) * 10_000 || amount == (price(nth) + 400) * 10_000)
 }
 
@@ -220,8 +220,8 @@ fn usdc(cents: u64) -> Usdc {
 impl Clients {
     pub(crate) fn agent(&self, does: WalletPaymentStep) {
         let this = self.clone();
-        self.go(async move {
-            let (world, engine) = (&this.world, &this.engine);
+        self.spawn(async move {
+            let (world, engine) = (&this.environment, &this.engine);
             match does {
                 WalletPaymentStep::Opens(number) => {
                     let owner = wallet(number);
@@ -230,21 +230,21 @@ impl Clients {
                     let made = (addresses(&owner), sealed);
                     let told = engine.create_agent_wallet(owner, made, limits(1), None).await;
                     let is_there = durable::<AgentWallet>(world, EntityKind::AgentWallet, &owner.key()).is_some();
-                    if told.is_ok() && !is_there && !world.is_dead() {
-                        world.object("answer.early", format!("the managed wallet of {owner} is not durable"));
+                    if told.is_ok() && !is_there && !world.is_crashed() {
+                        world.report_violation("answer.early", format!("the managed wallet of {owner} is not durable"));
                     }
                 }
-                WalletPaymentStep::Funds(number, cents) => world.till.lock().fund(&addresses(&wallet(number)), cents),
+                WalletPaymentStep::Funds(number, cents) => world.seller.lock().fund(&addresses(&wallet(number)), cents),
                 WalletPaymentStep::Limits(number, which) => {
                     let told = engine.set_wallet_caps(wallet(number), limits(which)).await;
                     world.trace(|| format!("owner {number} sets the limits {which}: {told:?}"));
                 }
-                WalletPaymentStep::Spends(nth) => {
+                WalletPaymentStep::Pays(nth) => {
                     for _ in 0..20 {
-                        if world.is_dead() || this.spend_once(nth).await {
+                        if world.is_crashed() || this.pay_once(nth).await {
                             return;
                         }
-                        world.linger(200).await;
+                        world.delay(200).await;
                     }
                 }
             }
@@ -252,9 +252,9 @@ impl Clients {
     }
 
     /// What is to be paid: what the seller asks for, as far as the agent's pins allow, or a transfer as it likes.
-    fn asked(&self, nth: u32) -> Option<(Wallet, Usdc, PaymentMethod)> {
-        if let Some(payment) = own::payment_of(nth) {
-            let (to, amount) = own::asked(nth, payment);
+    fn payment_request(&self, nth: u32) -> Option<(Wallet, Usdc, PaymentMethod)> {
+        if let Some(payment) = own_purchases::payment_of(nth) {
+            let (to, amount) = own_purchases::agent_request(nth, payment);
             let host = PaymentMethod::OWN.into();
             return Some((to, amount, PaymentMethod::PaidCall { host }));
         }
@@ -265,13 +265,13 @@ impl Clients {
         let offers = pins(nth).select(
             &required(nth),
             &addresses(&wallet(owner(nth))),
-            &OwnAddresses::of(Network::ALL.map(own::treasury)),
+            &OwnAddresses::of(Network::ALL.map(own_purchases::treasury)),
             &Token::SANDBOX,
         );
         let SelectedOffer { to, amount, .. } = match offers {
             Ok(offers) => *offers.first()?,
             Err(none) => {
-                self.world
+                self.environment
                     .trace(|| format!("agent: of {nth} the pins allow nothing: {none:?}"));
                 return None;
             }
@@ -281,8 +281,8 @@ impl Clients {
     }
 
     /// Whether it was answered for good.
-    async fn spend_once(&self, nth: u32) -> bool {
-        let (world, holder) = (&self.world, wallet(owner(nth)));
+    async fn pay_once(&self, nth: u32) -> bool {
+        let (world, holder) = (&self.environment, wallet(owner(nth)));
         if durable::<AgentWallet>(world, EntityKind::AgentWallet, &holder.key()).is_none() {
             return false;
         }
@@ -293,26 +293,26 @@ impl Clients {
         {
             Ok(KeyState::Acquired(turn)) => turn,
             Ok(KeyState::Replay(RecordedResponse::EntityRef { id, .. })) => {
-                self.is_told_of(nth, WalletPaymentId(u128::from_be_bytes(id.try_into().unwrap())))
+                self.wait_for_outcome(nth, WalletPaymentId(u128::from_be_bytes(id.try_into().unwrap())))
                     .await;
                 return true;
             }
             Ok(KeyState::InProgress) | Err(_) => return false,
             Ok(other) => {
-                world.object("key.unknown", format!("spend {nth}: {other:?}"));
+                world.report_violation("key.unknown", format!("spend {nth}: {other:?}"));
                 return true;
             }
         };
-        let Some((to, amount, way)) = self.asked(nth) else {
+        let Some((to, amount, way)) = self.payment_request(nth) else {
             return true;
         };
         let tries = {
-            let mut notes = world.notes.lock();
-            let tries = notes.spends_tried.entry(nth).or_default();
+            let mut notes = world.client_log.lock();
+            let tries = notes.wallet_payment_attempts.entry(nth).or_default();
             *tries += 1;
-            *tries % (EACH / 4)
+            *tries % (NUMBERS_PER_REQUEST / 4)
         };
-        let id = WalletPaymentId(world.random() << 32 | u128::from(SPEND + nth * EACH + tries));
+        let id = WalletPaymentId(world.random() << 32 | u128::from(WALLET_PAYMENT + nth * NUMBERS_PER_REQUEST + tries));
         let call = if way == PaymentMethod::Transfer {
             Vec::new()
         } else {
@@ -327,18 +327,18 @@ impl Clients {
         );
         let holds = funded(world, &addresses(&holder).on(to.network()));
         let note = None;
-        let order = WalletPaymentOrder { to, amount, note, way };
+        let order = WalletPaymentOrder { to, amount, note, method: way };
         let told = self
             .engine
             .start_wallet_payment(holder, (id, holds), (order, call), Some(memo))
             .await;
         drop(turn);
-        if world.is_dead() {
+        if world.is_crashed() {
             return true;
         }
         world.trace(|| format!("agent: spend {nth} of {amount} is answered {told:?}"));
         match told {
-            Ok(()) => self.is_told_of(nth, id).await,
+            Ok(()) => self.wait_for_outcome(nth, id).await,
             Err(OperationError::Rejected(_)) => {}
             Err(_) => return false,
         }
@@ -346,20 +346,20 @@ impl Clients {
     }
 
     /// Waits a while for what has become of it. What was said is durable, and the key is this spend's for ever.
-    async fn is_told_of(&self, nth: u32, id: WalletPaymentId) {
-        let world = &self.world;
+    async fn wait_for_outcome(&self, nth: u32, id: WalletPaymentId) {
+        let world = &self.environment;
         let patience = Duration::from_millis(5_000);
         let told = tokio::time::timeout(patience, self.engine.await_wallet_payment(id)).await;
-        if world.is_dead() {
+        if world.is_crashed() {
             return;
         }
         let told = told.ok().flatten().map(|spend| spend.status());
         let stored: Option<WalletPayment> = durable(world, EntityKind::WalletPayment, &id.0.to_be_bytes());
         let stored = stored.map(|spend| spend.status());
         world.trace(|| format!("agent is told of spend {nth}: {told:?}"));
-        let first = *world.notes.lock().spends.entry(nth).or_insert(id);
+        let first = *world.client_log.lock().wallet_payments.entry(nth).or_insert(id);
         if first != id && !outlives_keys(&world.plan) {
-            world.object("key.answers", format!("spend {nth} is {first} and {id}"));
+            world.report_violation("key.answers", format!("spend {nth} is {first} and {id}"));
         }
         let rests = match (told, stored) {
             (_, None) => false,
@@ -369,7 +369,7 @@ impl Clients {
             (Some(told), Some(stored)) => told == stored,
         };
         if !rests {
-            world.object(
+            world.report_violation(
                 "answer.early",
                 format!("spend {nth} was said to be {told:?}, and durable is {stored:?}"),
             );

@@ -32,11 +32,11 @@ const FAILING: u32 = 4;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BankStep {
     Opens,
-    IsPaid(u32),
-    PutsIn(u32),
-    TakesOut(u32),
+    ReceivesDeposit(u32),
+    TransfersToBank(u32),
+    TransfersToBalance(u32),
     /// To somebody else's account.
-    PaysOut(u32),
+    PaysExternal(u32),
     Applies,
     Answers(u32),
     Submits,
@@ -45,20 +45,20 @@ pub(crate) enum BankStep {
 /// What the bank knows.
 #[derive(Default)]
 pub(crate) struct BankTruth {
-    asked: BTreeMap<JobId, String>,
+    requests: BTreeMap<JobId, String>,
     failing: BTreeMap<JobId, u32>,
-    pub(crate) moves: BTreeMap<BankTransferId, bool>,
+    pub(crate) transfers: BTreeMap<BankTransferId, bool>,
     pub(crate) deposits: Vec<IncomingTransfer>,
     /// What was said to each submission, and whose it was.
     pub(crate) reviews: BTreeMap<JobId, (Wallet, ReviewDecision)>,
     /// The highest number from which somebody read on.
-    heard: u64,
+    read_sequence: u64,
 }
 
 impl BankTruth {
     /// Whether everything that came in was read.
-    pub(crate) fn is_heard(&self) -> bool {
-        self.heard >= self.deposits.len() as u64
+    pub(crate) fn is_fully_read(&self) -> bool {
+        self.read_sequence >= self.deposits.len() as u64
     }
 }
 
@@ -70,13 +70,13 @@ pub(crate) fn add(plan: &mut Plan) {
         let nth = chance.next_below(12) as u32;
         let does = match chance.next_below(8) {
             0 | 1 => BankStep::Opens,
-            2..5 => BankStep::IsPaid(nth),
-            5 | 6 => BankStep::PutsIn(nth),
-            _ => BankStep::TakesOut(nth),
+            2..5 => BankStep::ReceivesDeposit(nth),
+            5 | 6 => BankStep::TransfersToBank(nth),
+            _ => BankStep::TransfersToBalance(nth),
         };
         let third = plan.steps.len() as u64 / 3;
         let at = (third + chance.next_below(2 * third + 1)) as usize;
-        plan.steps.insert(at, Step::Bank { wallet, does });
+        plan.steps.insert(at, Step::Bank { wallet, step: does });
     }
     add_people(plan, &mut chance);
 }
@@ -95,7 +95,7 @@ fn add_people(plan: &mut Plan, chance: &mut SeededRng) {
             steps.extend([BankStep::Answers(1 + chance.next_below(3) as u32), BankStep::Submits]);
         }
         for does in steps {
-            plan.steps.insert(at, Step::Bank { wallet, does });
+            plan.steps.insert(at, Step::Bank { wallet, step: does });
             plan.steps.insert(at + 1, Step::Wait { ms: 300 });
             at = (at + 2 + chance.next_below(4) as usize).min(plan.steps.len());
         }
@@ -104,10 +104,10 @@ fn add_people(plan: &mut Plan, chance: &mut SeededRng) {
         let (wallet, nth) = (chance.next_below(WALLETS.min(3)) as u8, chance.next_below(12) as u32);
         let half = plan.steps.len() as u64 / 2;
         let at = (half + chance.next_below(half + 1)) as usize;
-        let does = BankStep::PaysOut(nth);
-        plan.steps.insert(at, Step::Bank { wallet, does });
-        let fate = FaultPlan::of(chance);
-        plan.fates.entry(BANKED + nth).or_insert_with(|| FaultPlan {
+        let does = BankStep::PaysExternal(nth);
+        plan.steps.insert(at, Step::Bank { wallet, step: does });
+        let fate = FaultPlan::random(chance);
+        plan.fault_plans.entry(BANKED + nth).or_insert_with(|| FaultPlan {
             issue: Vec::new(),
             ..fate
         });
@@ -122,26 +122,26 @@ fn cents(nth: u32) -> Cents {
     Cents::new([1, 500, 120, 50, 7_00][nth as usize % 5])
 }
 
-fn move_of(wallet: u8, nth: u32, way: TransferDirection) -> BankTransferId {
+fn transfer_id(wallet: u8, nth: u32, way: TransferDirection) -> BankTransferId {
     BankTransferId(u128::from(wallet) << 64 | u128::from(nth) << 8 | u128::from(way == TransferDirection::ToAccount))
 }
 
 impl Clients {
     pub(crate) fn bank(&self, wallet: u8, does: BankStep) {
         let this = self.clone();
-        self.go(async move {
+        self.spawn(async move {
             for _ in 0..10 {
-                if this.world.is_dead() || this.bank_once(wallet, does).await {
+                if this.environment.is_crashed() || this.bank_once(wallet, does).await {
                     return;
                 }
-                this.world.linger(200).await;
+                this.environment.delay(200).await;
             }
         });
     }
 
     /// Whether it was answered for good.
     async fn bank_once(&self, number: u8, does: BankStep) -> bool {
-        let (world, owner, id) = (&self.world, wallet(number), account_of(number));
+        let (world, owner, id) = (&self.environment, wallet(number), account_of(number));
         let kept: Option<BankAccount> = durable(world, EntityKind::BankAccount, &id.0.to_be_bytes());
         let is_open = kept.is_some_and(|kept| matches!(kept.status, account::Status::Open(_)));
         let wanted = |nth| TransferRequest {
@@ -163,28 +163,28 @@ impl Clients {
             BankStep::Applies => self.applies(number).await,
             BankStep::Answers(nth) => self.answers(number, nth).await,
             BankStep::Submits => self.submits(number).await,
-            BankStep::PaysOut(nth) => self.pays_out(number, nth).await,
+            BankStep::PaysExternal(nth) => self.pays_out(number, nth).await,
             _ if !is_open => return false,
-            BankStep::IsPaid(nth) => {
-                let mut vaults = world.vaults.lock();
+            BankStep::ReceivesDeposit(nth) => {
+                let mut vaults = world.bank.lock();
                 let number = vaults.deposits.len() as u64 + 1;
                 vaults.deposits.push(IncomingTransfer {
-                    number,
+                    position: number,
                     reference: format!("wire {nth} for {id}"),
                     account: id,
                     amount: cents(nth),
                     sender: "Somebody".into(),
-                    returns: None,
+                    returned_transfer: None,
                 });
                 "paid in".into()
             }
-            BankStep::PutsIn(nth) => {
-                let outgoing = BankDebit::Transfer(move_of(number, nth, TransferDirection::ToAccount), wanted(nth));
+            BankStep::TransfersToBank(nth) => {
+                let outgoing = BankDebit::Transfer(transfer_id(number, nth, TransferDirection::ToAccount), wanted(nth));
                 format!("{:?}", self.engine.debit_for_bank(owner, outgoing, None).await)
             }
-            BankStep::TakesOut(nth) => {
+            BankStep::TransfersToBalance(nth) => {
                 let drawn = self.engine.transfer_to_balance(
-                    move_of(number, nth, TransferDirection::ToBalance),
+                    transfer_id(number, nth, TransferDirection::ToBalance),
                     wanted(nth),
                     None,
                 );
@@ -210,25 +210,25 @@ fn error(kind: ErrorKind) -> PortError {
 
 impl SimBank {
     /// One call under a key, which is always for the same: done before, after, or in spite of what goes wrong.
-    async fn ask<T>(
+    async fn call<T>(
         &self,
         rule: &'static str,
         (key, what): (JobId, String),
         act: impl FnOnce() -> T + Send,
     ) -> Result<BankDecision<T>, PortError> {
         let world = &self.0;
-        world.pass().await;
-        let _one = world.alone.enter(world, rule, key.0);
-        let same = world.vaults.lock().asked.entry(key).or_insert_with(|| what.clone()) == &what;
+        world.crash_point_or_hang().await;
+        let _one = world.single_attempts.enter(world, rule, key.0);
+        let same = world.bank.lock().requests.entry(key).or_insert_with(|| what.clone()) == &what;
         if !same {
-            world.object("bank.keys", format!("{key} is used for {what} too"));
+            world.report_violation("bank.keys", format!("{key} is used for {what} too"));
         }
-        world.linger(world.below(80)).await;
+        world.delay(world.below(80)).await;
         let fails = {
-            let mut vaults = world.vaults.lock();
+            let mut vaults = world.bank.lock();
             let failing = vaults.failing.entry(key).or_default();
             *failing += 1;
-            *failing <= FAILING && !world.is_calm()
+            *failing <= FAILING && !world.are_faults_over()
         };
         let weather = if fails { world.below(9) } else { 8 };
         world.trace(|| format!("bank: {what} meets weather {weather}"));
@@ -245,20 +245,20 @@ impl SimBank {
             5 => panic!("{ORDERED_PANIC}"),
             _ => {}
         }
-        world.pass().await;
+        world.crash_point_or_hang().await;
         Ok(BankDecision::Final(done))
     }
 }
 
 impl Bank for SimBank {
     fn review<'a>(&'a self, application: &'a BankApplicationRequest) -> CallResult<'a, BankDecision<ReviewDecision>> {
-        self.judge_application(application);
+        self.check_application(application);
         let what = (application.key, format!("{application:?}"));
-        Box::pin(self.ask("bank.reviews_at_once", what, || self.reviewed(application)))
+        Box::pin(self.call("bank.reviews_at_once", what, || self.reviewed(application)))
     }
 
     fn open<'a>(&'a self, order: &'a OpenAccountRequest) -> CallResult<'a, BankDecision<OpenAccountResult>> {
-        Box::pin(self.ask("bank.opens_at_once", (order.key, format!("{order:?}")), || {
+        Box::pin(self.call("bank.opens_at_once", (order.key, format!("{order:?}")), || {
             OpenAccountResult::Open(AccountNumbers {
                 bank_name: "Bank".into(),
                 routing_number: "021000021".into(),
@@ -272,15 +272,15 @@ impl Bank for SimBank {
         let stored: Option<BankTransfer> = durable(&self.0, EntityKind::BankTransfer, &order.transfer.0.to_be_bytes());
         let known = stored.is_some_and(|kept| {
             let ended = !matches!(kept.status, Status::Pending(key) if key != order.key);
-            ended && kept.cents == order.amount && (kept.way == TransferDirection::ToAccount) == order.to_account
+            ended && kept.cents == order.amount && (kept.direction == TransferDirection::ToAccount) == order.to_account
         });
         if !known {
-            self.0.object("bank.early", format!("{order:?} is not durable"));
+            self.0.report_violation("bank.early", format!("{order:?} is not durable"));
         }
-        Box::pin(self.ask("bank.moves_at_once", (order.key, format!("{order:?}")), || {
+        Box::pin(self.call("bank.moves_at_once", (order.key, format!("{order:?}")), || {
             let no = self.0.below(4) == 0;
-            let mut vaults = self.0.vaults.lock();
-            if *vaults.moves.entry(order.transfer).or_insert(!no) {
+            let mut vaults = self.0.bank.lock();
+            if *vaults.transfers.entry(order.transfer).or_insert(!no) {
                 BankTransferResult::Complete {
                     reference: "moved".into(),
                 }
@@ -293,20 +293,20 @@ impl Bank for SimBank {
     fn incoming(&self, after: u64, limit: usize) -> CallResult<'_, Vec<IncomingTransfer>> {
         Box::pin(async move {
             let world = &self.0;
-            world.pass().await;
-            let weather = if world.is_calm() { 9 } else { world.below(12) };
+            world.crash_point_or_hang().await;
+            let weather = if world.are_faults_over() { 9 } else { world.below(12) };
             match weather {
                 0 => return Err(error(ErrorKind::Unknown)),
-                1 => world.linger(900).await,
+                1 => world.delay(900).await,
                 2 if world.one_in(4) => panic!("{ORDERED_PANIC}"),
                 _ => {}
             }
-            let mut vaults = world.vaults.lock();
-            vaults.heard = vaults.heard.max(after);
+            let mut vaults = world.bank.lock();
+            vaults.read_sequence = vaults.read_sequence.max(after);
             let mut told: Vec<_> = vaults
                 .deposits
                 .iter()
-                .filter(|one| one.number > after)
+                .filter(|one| one.position > after)
                 .cloned()
                 .collect();
             told.truncate(limit);
@@ -327,7 +327,7 @@ impl Bank for SimBank {
 /// nothing for which there is none.
 pub(crate) fn at_rest(world: &Environment) -> Result<(), (&'static str, String)> {
     let prefix = table::entity(EntityKind::BankTransfer, &[]);
-    let shadow = world.shadow.lock();
+    let shadow = world.reference.lock();
     let rows = shadow.rows.iter().filter(|(key, _)| key.starts_with(&prefix));
     let kept: BTreeMap<BankTransferId, BankTransfer> = rows
         .map(|(key, row)| {
@@ -336,16 +336,16 @@ pub(crate) fn at_rest(world: &Environment) -> Result<(), (&'static str, String)>
         })
         .collect();
     drop(shadow);
-    let vaults = world.vaults.lock();
+    let vaults = world.bank.lock();
     let mut came: BTreeSet<(&str, u64)> = vaults
         .deposits
         .iter()
         .map(|d| (&*d.reference, d.amount.get()))
         .collect();
-    let mut moves = vaults.moves.clone();
+    let mut moves = vaults.transfers.clone();
     for (id, transfer) in &kept {
-        world.trace(|| format!("{id}: a bank transfer {:?} is {}", transfer.way, transfer.status()));
-        let good = match (&transfer.status, transfer.way) {
+        world.trace(|| format!("{id}: a bank transfer {:?} is {}", transfer.direction, transfer.status()));
+        let good = match (&transfer.status, transfer.direction) {
             (Status::Complete(reference), TransferDirection::Incoming) => {
                 came.remove(&(reference, transfer.cents.get()))
             }

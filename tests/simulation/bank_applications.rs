@@ -21,20 +21,20 @@ use crate::recipients::{destination, registered};
 /// Under this number and above the plan has the fates of payouts that a balance pays for.
 pub(crate) const BANKED: u32 = 1 << 20;
 /// What those are worth, in cents, is less than any payment.
-const LEAST: u64 = 100;
+const MIN_FUNDS: u64 = 100;
 /// Our fee for one, in cents.
 const FEE: u64 = 50;
 
 /// Under which number the plan has the fate of an order to a rail.
-pub(crate) fn fate_of_order(amount: Cents) -> u32 {
+pub(crate) fn fault_plan_number(amount: Cents) -> u32 {
     match amount.get() {
-        cents @ 0..500 => BANKED + (cents - LEAST) as u32,
+        cents @ 0..500 => BANKED + (cents - MIN_FUNDS) as u32,
         _ => payment_of_amount(amount),
     }
 }
 
 /// What a person in the U.S. must answer, by the contract.
-const ASKED: &[(Question, &str)] = &[
+const REQUIRED_QUESTIONS: &[(Question, &str)] = &[
     (Question::DateOfBirth, "1815-12-10"),
     (Question::Phone, "+15550100"),
     (Question::AddressLine1, "1 Main Street"),
@@ -50,7 +50,7 @@ impl Clients {
         let owner = wallet(number);
         let profile = BankingProfile {
             owner,
-            holder: CustomerType::Individual,
+            customer_type: CustomerType::Individual,
             first_name: "Ada".into(),
             last_name: "Lovelace".into(),
             email: "ada@example.com".into(),
@@ -58,19 +58,19 @@ impl Clients {
             created_at: Timestamp::default(),
         };
         let told = self.engine.create_banking_profile(owner, profile, None).await;
-        let stored: Option<BankingApplication> = durable(&self.world, EntityKind::BankingApplication, &owner.key());
-        if told.is_ok() && stored.is_none() && !self.world.is_dead() {
-            self.world
-                .object("answer.early", format!("{owner} has no application durably"));
+        let stored: Option<BankingApplication> = durable(&self.environment, EntityKind::BankingApplication, &owner.key());
+        if told.is_ok() && stored.is_none() && !self.environment.is_crashed() {
+            self.environment
+                .report_violation("answer.early", format!("{owner} has no application durably"));
         }
         format!("{told:?}")
     }
 
     /// All answers, or one too few, and a paper.
     pub(crate) async fn answers(&self, number: u8, nth: u32) -> String {
-        let (world, owner) = (&self.world, wallet(number));
+        let (world, owner) = (&self.environment, wallet(number));
         let from = usize::from(nth.is_multiple_of(4));
-        let answers = ASKED[from..]
+        let answers = REQUIRED_QUESTIONS[from..]
             .iter()
             .map(|(asked, answer)| (*asked, (*answer).to_owned()));
         let tax = Some(("6789".to_owned(), vec![nth as u8; 40]));
@@ -80,7 +80,7 @@ impl Clients {
             .await;
         let document = Document {
             id: DocumentId(world.random()),
-            shows: DocumentType::ProofOfAddress,
+            document_type: DocumentType::ProofOfAddress,
             media: MediaType::Pdf,
             bytes: 1_000,
             sha256: [nth as u8; 32],
@@ -100,8 +100,8 @@ impl Clients {
 
     /// A payment to somebody's account out of the balance.
     pub(crate) async fn pays_out(&self, number: u8, nth: u32) -> String {
-        let (world, owner) = (&self.world, wallet(number));
-        let amount = Cents::new(LEAST + u64::from(nth));
+        let (world, owner) = (&self.environment, wallet(number));
+        let amount = Cents::new(MIN_FUNDS + u64::from(nth));
         let id = PayoutId(u128::from(number) << 64 | u128::from(nth) << 8 | 3);
         let quoted = QuoteFacts {
             fee_rate: "0".into(),
@@ -124,8 +124,8 @@ impl Clients {
             .debit_for_bank(owner, BankDebit::Payout(Box::new(payout)), None)
             .await;
         let stored: Option<Payout> = durable(world, EntityKind::Payout, &id.0.to_be_bytes());
-        if told.is_ok() && stored.is_none() && !world.is_dead() {
-            world.object("answer.early", format!("{id} was paid for and is not durable"));
+        if told.is_ok() && stored.is_none() && !world.is_crashed() {
+            world.report_violation("answer.early", format!("{id} was paid for and is not durable"));
         }
         format!("{told:?}")
     }
@@ -152,22 +152,22 @@ pub(crate) fn has_account(world: &Environment, owner: &Wallet) -> bool {
 
 impl SimBank {
     /// Nothing is given to the bank that is not durably submitted, whole, and of a person who is known.
-    pub(crate) fn judge_application(&self, asked: &BankApplicationRequest) {
+    pub(crate) fn check_application(&self, asked: &BankApplicationRequest) {
         let world = &self.0;
         let stored: Option<BankingApplication> = durable(world, EntityKind::BankingApplication, &asked.wallet.key());
-        let known = world.vaults.lock().reviews.contains_key(&asked.key);
+        let known = world.bank.lock().reviews.contains_key(&asked.key);
         let submitted = stored.as_ref().is_some_and(|kept| match kept.status {
             Status::Submitted(key) => kept.id == asked.id && key == asked.key,
             // An older try of a submission that has been decided.
             _ => known,
         });
         let given = |name: &str| asked.answers.iter().any(|(of, text)| *of == name && !text.is_empty());
-        let whole = ASKED.iter().all(|(question, _)| given(question.name()));
+        let whole = REQUIRED_QUESTIONS.iter().all(|(question, _)| given(question.name()));
         let person: Option<IdentityVerification> = durable(world, EntityKind::Identity, &asked.wallet.key());
         let verified =
             person.is_some_and(|person| matches!(person.status, identity_verification::Status::Verified { .. }));
         if !submitted || !verified || !whole || asked.sealed_tax.is_empty() || asked.documents.is_empty() {
-            world.object(
+            world.report_violation(
                 "application.early",
                 format!("{asked:?}, verified: {verified}, and durable is {stored:?}"),
             );
@@ -183,7 +183,7 @@ impl SimBank {
                 customer: customer(&asked.wallet),
             },
         };
-        let mut vaults = self.0.vaults.lock();
+        let mut vaults = self.0.bank.lock();
         vaults
             .reviews
             .entry(asked.key)

@@ -20,12 +20,12 @@ pub(crate) fn add(plan: &mut Plan) {
     if chance.one_in(3) && !places.is_empty() {
         let at = places[chance.next_below(places.len() as u64) as usize];
         let after = chance.next_below(4);
-        plan.steps.insert(at, Step::Relapse(after));
+        plan.steps.insert(at, Step::CrashOnRestart(after));
     }
 }
 
 /// The end of a life.
-pub(crate) fn bury(world: &Environment, death: CrashKind) {
+pub(crate) fn crash(world: &Environment, death: CrashKind) {
     world.trace(|| format!("{death:?}"));
     match death {
         CrashKind::Kill => world.disk.kill(),
@@ -77,11 +77,11 @@ pub(crate) fn boot(world: &Arc<Environment>, rough: bool) -> Option<Arc<JournalS
             Ok(store) => drop(store),
             Err(OpenError::Io(_)) => {}
             Err(error) => {
-                world.object("recovery.refused", error.to_string());
+                world.report_violation("recovery.refused", error.to_string());
                 return None;
             }
         }
-        bury(
+        crash(
             world,
             if world.one_in(4) {
                 CrashKind::Kill
@@ -96,17 +96,17 @@ pub(crate) fn boot(world: &Arc<Environment>, rough: bool) -> Option<Arc<JournalS
     let journal = match open(world, &world.disk, &world.source) {
         Ok(journal) => journal,
         Err(error) => {
-            world.object("recovery.refused", error.to_string());
+            world.report_violation("recovery.refused", error.to_string());
             return None;
         }
     };
     world.trace(|| format!("recovered up to {}", journal.durable_seq()));
-    let recovered = world.shadow.lock().recovered(&journal);
+    let recovered = world.reference.lock().recovered(&journal);
     if let Err((rule, detail)) = recovered {
-        world.object(rule, detail);
+        world.report_violation(rule, detail);
     }
     checks::inspect(world, &journal);
-    world.objection().is_none().then_some(journal)
+    world.violation().is_none().then_some(journal)
 }
 
 /// On a copy of the disk one bit of one file is wrong: what is damaged is refused or made again, and never believed.
@@ -131,9 +131,9 @@ fn flip(world: &Arc<Environment>) {
         )
     });
     if let Ok(journal) = opened {
-        let mut shadow = world.shadow.lock().clone();
+        let mut shadow = world.reference.lock().clone();
         if let Err((rule, detail)) = shadow.recovered(&journal) {
-            world.object("damage.silent", format!("a bit of {name}: {rule}: {detail}"));
+            world.report_violation("damage.silent", format!("a bit of {name}: {rule}: {detail}"));
         }
     }
 }

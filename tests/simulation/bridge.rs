@@ -19,7 +19,7 @@ use purser_actors::top_up::{Status, TopUp};
 use crate::account_steps::durable;
 use crate::environment::{Environment, ORDERED_PANIC};
 use crate::fault_plan::{Leg, LegBehavior};
-use crate::top_ups::bought_by;
+use crate::top_ups::payment_for;
 
 use ledger::{ATTESTED_AFTER_MS, nonce};
 pub(crate) use ledger::{BridgeTransfers, Burn, mint_name};
@@ -36,7 +36,7 @@ fn error(kind: ErrorKind, operation: &'static str) -> PortError {
     }
 }
 
-fn no(reason: &str) -> Decline {
+fn decline(reason: &str) -> Decline {
     Decline {
         reason: reason.into(),
         message: "as the plan says".into(),
@@ -55,19 +55,19 @@ async fn afterwards(met: Option<LegBehavior>) -> Result<(), PortError> {
 
 impl SimBridge {
     /// What a call meets; what ends it before anything is done, ends it here.
-    async fn meet(&self, leg: Leg, payment: u32) -> Result<Option<LegBehavior>, PortError> {
+    async fn apply_fault(&self, leg: Leg, payment: u32) -> Result<Option<LegBehavior>, PortError> {
         let world = &self.0;
-        world.linger(world.below(60)).await;
+        world.delay(world.below(60)).await;
         let call = {
             let mut bridge = world.bridge.lock();
             let calls = bridge.calls.entry((payment, leg)).or_default();
             *calls += 1;
             *calls - 1
         };
-        let fates = world.plan.fates.get(&payment).and_then(|fate| fate.legs.get(&leg));
+        let fates = world.plan.fault_plans.get(&payment).and_then(|fate| fate.legs.get(&leg));
         let met = fates
             .and_then(|met| met.get(call))
-            .filter(|_| !world.is_calm())
+            .filter(|_| !world.are_faults_over())
             .copied();
         world.trace(|| format!("bridge: {leg:?} of payment {payment} meets {met:?}"));
         match met {
@@ -76,7 +76,7 @@ impl SimBridge {
             Some(LegBehavior::Hangs) => std::future::pending().await,
             Some(LegBehavior::Panics) => panic!("{ORDERED_PANIC}"),
             Some(LegBehavior::Slow(ms)) => {
-                world.linger(ms).await;
+                world.delay(ms).await;
                 Ok(None)
             }
             met => Ok(met),
@@ -99,15 +99,15 @@ impl SimBridge {
         let id = TopUpId(crossing.key);
         let stored = self.top_up(id);
         let sold = stored.as_ref().is_some_and(|top_up| {
-            let asked = (top_up.address, top_up.delivered_amount()) == (crossing.to, crossing.arrives);
+            let asked = (top_up.address, top_up.delivered_amount()) == (crossing.to, crossing.delivered_amount);
             asked && matches!(top_up.status, Status::Paid(_))
         });
         if !sold {
             self.0
-                .object("burn.early", format!("{crossing:?}, and durable is {stored:?}"));
+                .report_violation("burn.early", format!("{crossing:?}, and durable is {stored:?}"));
         }
-        let payment = bought_by(crossing.arrives);
-        let met = self.meet(Leg::Sign, payment).await?;
+        let payment = payment_for(crossing.delivered_amount);
+        let met = self.apply_fault(Leg::Sign, payment).await?;
         if met == Some(LegBehavior::Never) {
             return Err(error(ErrorKind::Permanent, "sign burn"));
         }
@@ -116,8 +116,8 @@ impl SimBridge {
         let transaction = format!("burn{payment}x{nth}");
         // The bridge's fee is another every time.
         let burned = match met {
-            Some(LegBehavior::Wrong) => crossing.arrives.atomic() - 1,
-            _ => crossing.arrives.atomic() + 100 + nth,
+            Some(LegBehavior::Wrong) => crossing.delivered_amount.atomic() - 1,
+            _ => crossing.delivered_amount.atomic() + 100 + nth,
         };
         let burn = Burn::signed(crossing, payment, burned, now);
         bridge.burns.insert(transaction.clone(), burn);
@@ -130,27 +130,27 @@ impl SimBridge {
     }
 
     async fn burned(&self, signed: &SignedBurn, payment: u32) -> Result<SubmitResult, PortError> {
-        let met = self.meet(Leg::Burn, payment).await?;
+        let met = self.apply_fault(Leg::Burn, payment).await?;
         let now = self.0.true_ms();
         let lands_at = {
             let mut bridge = self.0.bridge.lock();
             let burn = bridge.burns.get_mut(&signed.transaction).expect("it was signed");
             burn.sent = true;
             match met {
-                Some(LegBehavior::Refused) => {}
-                Some(LegBehavior::Later(ms) | LegBehavior::DeclinedLater(ms)) => burn.land(now + ms),
-                Some(LegBehavior::Never | LegBehavior::Expires) if burn.lands_at.is_none() => burn.dead = true,
-                _ => burn.land(now),
+                Some(LegBehavior::Declined) => {}
+                Some(LegBehavior::Later(ms) | LegBehavior::DeclinedLater(ms)) => burn.schedule_execution(now + ms),
+                Some(LegBehavior::Never | LegBehavior::Expires) if burn.executes_at.is_none() => burn.expired = true,
+                _ => burn.schedule_execution(now),
             }
-            burn.lands_at
+            burn.executes_at
         };
         self.0
             .trace(|| format!("bridge: {} lands at {lands_at:?}", signed.transaction));
         // Here it is burned and nobody has been told.
-        self.0.linger(self.0.below(40)).await;
+        self.0.delay(self.0.below(40)).await;
         match met {
-            Some(LegBehavior::Refused | LegBehavior::DeclinedLater(_)) => {
-                return Ok(SubmitResult::Declined(no("blockhash_not_found")));
+            Some(LegBehavior::Declined | LegBehavior::DeclinedLater(_)) => {
+                return Ok(SubmitResult::Declined(decline("blockhash_not_found")));
             }
             Some(LegBehavior::Never | LegBehavior::CompletedButDeclined) => {
                 return Err(error(ErrorKind::Permanent, "burn"));
@@ -163,7 +163,7 @@ impl SimBridge {
                 finality: Finality::Final,
                 transaction: signed.transaction.clone(),
             },
-            _ => SubmitResult::Declined(no("blockhash_not_found")),
+            _ => SubmitResult::Declined(decline("blockhash_not_found")),
         })
     }
 
@@ -172,15 +172,15 @@ impl SimBridge {
         signed: &SignedBurn,
         (id, payment): (TopUpId, u32),
     ) -> Result<AttestationStatus, PortError> {
-        let met = self.meet(Leg::Attest, payment).await?;
+        let met = self.apply_fault(Leg::Attest, payment).await?;
         let (now, mut bridge) = (self.0.true_ms(), self.0.bridge.lock());
         let burn = bridge.burns.get_mut(&signed.transaction).expect("it was signed");
-        let seen = burn.lands_at.is_some_and(|at| at + ATTESTED_AFTER_MS <= now);
+        let seen = burn.executes_at.is_some_and(|at| at + ATTESTED_AFTER_MS <= now);
         if met == Some(LegBehavior::NotYet) || !seen {
             return Ok(AttestationStatus::Pending { retry_after_ms: 300 });
         }
-        let good_for = burn.word_ms();
-        let (word, until) = burn.word.get_or_insert((1, now + good_for));
+        let good_for = burn.attestation_ttl_ms();
+        let (word, until) = burn.attestation.get_or_insert((1, now + good_for));
         if met == Some(LegBehavior::Expires) {
             *until = now;
         }
@@ -199,9 +199,9 @@ impl SimBridge {
                 _ => is_usdc = false,
             }
             name = format!("stranger{payment}x{kind}");
-            let stranger = Burn::strange(payment, (to, arrives), now);
+            let stranger = Burn::mismatched(payment, (to, arrives), now);
             bridge.burns.entry(name.clone()).or_insert(stranger);
-            bridge.lied_of.insert(id);
+            bridge.misattested.insert(id);
         }
         Ok(AttestationStatus::Complete(AttestedMessage {
             nonce: nonce(&name),
@@ -209,12 +209,12 @@ impl SimBridge {
             attestation: word.to_be_bytes().to_vec(),
             to,
             is_usdc,
-            arrives: Usdc::from_atomic(arrives),
+            delivered_amount: Usdc::from_atomic(arrives),
         }))
     }
 
     async fn minted(&self, mint: &SignedMint, payment: u32, name: &str) -> Result<MintResult, PortError> {
-        let met = self.meet(Leg::Mint, payment).await?;
+        let met = self.apply_fault(Leg::Mint, payment).await?;
         let now = self.0.true_ms();
         let minted = {
             let mut bridge = self.0.bridge.lock();
@@ -228,12 +228,12 @@ impl SimBridge {
             if met == Some(LegBehavior::Never) && burn.mint.is_none() {
                 burn.blocked = true;
             }
-            let good = burn.word.is_some_and(|(newest, until)| newest == word && now < until);
+            let good = burn.attestation.is_some_and(|(newest, until)| newest == word && now < until);
             match met {
                 _ if before => {}
-                Some(LegBehavior::Refused) => return Ok(MintResult::Declined(no("insufficient_gas"))),
-                _ if burn.blocked => return Ok(MintResult::Declined(no("recipient_denied"))),
-                _ if !good && burn.mint.is_none() => return Ok(MintResult::Declined(no("message_expired"))),
+                Some(LegBehavior::Declined) => return Ok(MintResult::Declined(decline("insufficient_gas"))),
+                _ if burn.blocked => return Ok(MintResult::Declined(decline("recipient_denied"))),
+                _ if !good && burn.mint.is_none() => return Ok(MintResult::Declined(decline("message_expired"))),
                 Some(LegBehavior::Later(ms) | LegBehavior::DeclinedLater(ms)) => burn.mint(now + ms, "ours"),
                 _ => burn.mint(now, "ours"),
             }
@@ -241,12 +241,12 @@ impl SimBridge {
                 .filter(|(at, by)| !before && *at <= now && *by == "ours")
                 .map(|(_, by)| by)
         };
-        self.0.linger(self.0.below(40)).await;
+        self.0.delay(self.0.below(40)).await;
         if matches!(
             met,
             Some(LegBehavior::DeclinedLater(_) | LegBehavior::CompletedButDeclined)
         ) {
-            return Ok(MintResult::Declined(no("insufficient_gas")));
+            return Ok(MintResult::Declined(decline("insufficient_gas")));
         }
         afterwards(met).await?;
         Ok(match minted {
@@ -261,22 +261,22 @@ impl SimBridge {
 impl Bridge for SimBridge {
     fn sign_burn<'a>(&'a self, crossing: &'a BridgeTransfer) -> CallResult<'a, SignedBurn> {
         Box::pin(async move {
-            self.0.pass().await;
-            let _one = self.0.alone.enter(&self.0, "top_up.at_once", crossing.key);
+            self.0.crash_point_or_hang().await;
+            let _one = self.0.single_attempts.enter(&self.0, "top_up.at_once", crossing.key);
             let answer = self.signed(crossing).await;
-            self.0.pass().await;
+            self.0.crash_point_or_hang().await;
             answer
         })
     }
 
     fn burn<'a>(&'a self, burn: &'a SignedBurn) -> CallResult<'a, SubmitResult> {
         Box::pin(async move {
-            self.0.pass().await;
+            self.0.crash_point_or_hang().await;
             let (id, payment) = self.known(burn)?;
-            self.judge_burn(burn, id);
-            let _one = self.0.alone.enter(&self.0, "top_up.at_once", id.0);
+            self.check_burn(burn, id);
+            let _one = self.0.single_attempts.enter(&self.0, "top_up.at_once", id.0);
             let answer = self.burned(burn, payment).await;
-            self.0.pass().await;
+            self.0.crash_point_or_hang().await;
             self.0
                 .trace(|| format!("bridge: {} is answered {answer:?}", burn.transaction));
             answer
@@ -285,19 +285,19 @@ impl Bridge for SimBridge {
 
     fn find_burn<'a>(&'a self, burn: &'a SignedBurn) -> CallResult<'a, ChainStatus> {
         Box::pin(async move {
-            self.0.pass().await;
+            self.0.crash_point_or_hang().await;
             let (id, payment) = self.known(burn)?;
-            let _one = self.0.alone.enter(&self.0, "top_up.at_once", id.0);
-            self.meet(Leg::Look, payment).await?;
+            let _one = self.0.single_attempts.enter(&self.0, "top_up.at_once", id.0);
+            self.apply_fault(Leg::Lookup, payment).await?;
             let (now, bridge) = (self.0.true_ms(), self.0.bridge.lock());
             let known = &bridge.burns[&burn.transaction];
             let transaction = burn.transaction.clone();
-            Ok(match known.has_landed(now) {
-                true => ChainStatus::Landed {
+            Ok(match known.has_executed(now) {
+                true => ChainStatus::Confirmed {
                     transaction,
                     finality: Finality::Final,
                 },
-                false if known.dead || known.lands_at.is_none() && now >= known.until_ms => ChainStatus::Impossible,
+                false if known.expired || known.executes_at.is_none() && now >= known.until_ms => ChainStatus::Impossible,
                 false => ChainStatus::Pending,
             })
         })
@@ -305,11 +305,11 @@ impl Bridge for SimBridge {
 
     fn attestation<'a>(&'a self, burn: &'a SignedBurn) -> CallResult<'a, AttestationStatus> {
         Box::pin(async move {
-            self.0.pass().await;
+            self.0.crash_point_or_hang().await;
             let known = self.known(burn)?;
-            let _one = self.0.alone.enter(&self.0, "top_up.at_once", known.0.0);
+            let _one = self.0.single_attempts.enter(&self.0, "top_up.at_once", known.0.0);
             let answer = self.attested(burn, known).await;
-            self.0.pass().await;
+            self.0.crash_point_or_hang().await;
             self.0
                 .trace(|| format!("bridge: of {} the attesters say {answer:?}", burn.transaction));
             answer
@@ -318,20 +318,20 @@ impl Bridge for SimBridge {
 
     fn reattest<'a>(&'a self, wanted: &'a [u8; 32]) -> CallResult<'a, ()> {
         Box::pin(async move {
-            self.0.linger(self.0.below(40)).await;
+            self.0.delay(self.0.below(40)).await;
             let (now, mut bridge) = (self.0.true_ms(), self.0.bridge.lock());
             let Some((_, burn)) = bridge.with_nonce(wanted) else {
                 return Err(error(ErrorKind::Permanent, "attest again"));
             };
-            let good_for = burn.word_ms();
-            burn.word = burn.word.map(|(word, _)| (word + 1, now + good_for));
+            let good_for = burn.attestation_ttl_ms();
+            burn.attestation = burn.attestation.map(|(word, _)| (word + 1, now + good_for));
             Ok(())
         })
     }
 
     fn sign_mint<'a>(&'a self, attested: &'a AttestedMessage) -> CallResult<'a, SignedMint> {
         Box::pin(async move {
-            self.0.linger(self.0.below(20)).await;
+            self.0.delay(self.0.below(20)).await;
             let transaction = String::new();
             let bytes = [attested.nonce.as_slice(), &attested.attestation].concat();
             Ok(SignedMint { bytes, transaction })
@@ -340,13 +340,13 @@ impl Bridge for SimBridge {
 
     fn mint<'a>(&'a self, mint: &'a SignedMint) -> CallResult<'a, MintResult> {
         Box::pin(async move {
-            self.0.pass().await;
-            let Some((id, payment, name)) = self.judge_mint(mint) else {
+            self.0.crash_point_or_hang().await;
+            let Some((id, payment, name)) = self.check_mint(mint) else {
                 return Err(error(ErrorKind::Permanent, "mint"));
             };
-            let _one = self.0.alone.enter(&self.0, "top_up.at_once", id.0);
+            let _one = self.0.single_attempts.enter(&self.0, "top_up.at_once", id.0);
             let answer = self.minted(mint, payment, &name).await;
-            self.0.pass().await;
+            self.0.crash_point_or_hang().await;
             self.0
                 .trace(|| format!("bridge: the mint of {name} is answered {answer:?}"));
             answer
@@ -355,7 +355,7 @@ impl Bridge for SimBridge {
 
     fn find_mint<'a>(&'a self, attested: &'a AttestedMessage) -> CallResult<'a, ChainStatus> {
         Box::pin(async move {
-            self.0.pass().await;
+            self.0.crash_point_or_hang().await;
             let found = self
                 .0
                 .bridge
@@ -363,12 +363,12 @@ impl Bridge for SimBridge {
                 .with_nonce(&attested.nonce)
                 .map(|(_, burn)| burn.payment);
             let payment = found.ok_or_else(|| error(ErrorKind::Permanent, "find mint"))?;
-            self.meet(Leg::Look, payment).await?;
+            self.apply_fault(Leg::Lookup, payment).await?;
             let (now, mut bridge) = (self.0.true_ms(), self.0.bridge.lock());
             let found = bridge.with_nonce(&attested.nonce);
             Ok(match found {
                 Some((_, burn)) if burn.blocked => ChainStatus::Impossible,
-                Some((name, burn)) if burn.is_minted(now) => ChainStatus::Landed {
+                Some((name, burn)) if burn.is_minted(now) => ChainStatus::Confirmed {
                     finality: Finality::Final,
                     transaction: mint_name(&name, burn.minted_by()),
                 },

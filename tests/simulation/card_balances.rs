@@ -27,29 +27,29 @@ use crate::withdrawals::outlives_keys;
 pub(crate) use plans::add;
 
 /// Wallets that have a balance at the issuer.
-const HOLDERS: u32 = 3;
+const OWNERS: u32 = 3;
 
 /// What somebody does with the balance at the card issuer. The same number is the same card or withdrawal, under one key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CardBalanceStep {
     /// So many cents come onto the balance of its holder.
-    Comes(u32, u64),
+    Deposits(u32, u64),
     Orders(u32),
-    Steers(u32, CardAction),
+    ChangesCardState(u32, CardAction),
     /// A merchant charges so many cents.
     IsCharged(u32, u64),
     /// The issuer ends the card by itself.
-    Ends(u32),
+    Closes(u32),
     Reveals(u32),
-    TakesBack(u32),
+    Withdraws(u32),
     /// An operator sees to a withdrawal.
     Operates(u32, u8, OperatorStep),
     /// Time goes by before what follows.
-    Passes(u64),
+    Waits(u64),
 }
 
-const fn holder(nth: u32) -> u8 {
-    (nth % HOLDERS) as u8
+const fn owner_number(nth: u32) -> u8 {
+    (nth % OWNERS) as u8
 }
 
 fn amount(nth: u32) -> Cents {
@@ -57,8 +57,8 @@ fn amount(nth: u32) -> Cents {
 }
 
 /// Every durable entity of a kind whose id is a number, by number.
-pub(crate) fn all<T: Stored>(world: &Environment, kind: EntityKind) -> Vec<(u128, T)> {
-    let shadow = world.shadow.lock();
+pub(crate) fn durable_entities<T: Stored>(world: &Environment, kind: EntityKind) -> Vec<(u128, T)> {
+    let shadow = world.reference.lock();
     let prefix = table::entity(kind, &[]);
     let rows = shadow.rows.iter().filter(|(key, _)| key.starts_with(&prefix));
     rows.map(|(key, row)| {
@@ -70,7 +70,7 @@ pub(crate) fn all<T: Stored>(world: &Environment, kind: EntityKind) -> Vec<(u128
 
 /// The durable one that was asked for under a number.
 fn numbered<T: Stored>(world: &Environment, kind: EntityKind, nth: u32) -> Option<(u128, T)> {
-    all(world, kind).into_iter().find(|(id, _)| *id as u32 == nth)
+    durable_entities(world, kind).into_iter().find(|(id, _)| *id as u32 == nth)
 }
 
 pub(crate) fn withdrawal(world: &Environment, nth: u32) -> Option<(WithdrawalId, CardWithdrawal)> {
@@ -86,34 +86,34 @@ enum PendingOrder {
 impl Clients {
     pub(crate) fn load(&self, does: CardBalanceStep) {
         let this = self.clone();
-        self.go(async move {
+        self.spawn(async move {
             match does {
-                CardBalanceStep::Comes(nth, cents) => {
-                    let account = address(&wallet(holder(nth)));
-                    this.world.issuer.lock().deposit(account, cents);
+                CardBalanceStep::Deposits(nth, cents) => {
+                    let account = address(&wallet(owner_number(nth)));
+                    this.environment.issuer.lock().deposit(account, cents);
                 }
                 CardBalanceStep::Orders(nth) => this.until_answered(nth, &PendingOrder::Card).await,
-                CardBalanceStep::TakesBack(nth) => this.until_answered(nth, &PendingOrder::Withdrawal).await,
-                CardBalanceStep::Steers(nth, wish) => this.steer(nth, wish).await,
+                CardBalanceStep::Withdraws(nth) => this.until_answered(nth, &PendingOrder::Withdrawal).await,
+                CardBalanceStep::ChangesCardState(nth, wish) => this.change_card_state(nth, wish).await,
                 CardBalanceStep::IsCharged(nth, cents) => this.charge(nth, cents).await,
-                CardBalanceStep::Ends(nth) => {
-                    if let Some((id, _)) = numbered::<ReloadableCard>(&this.world, EntityKind::ReloadableCard, nth) {
-                        let mut issuer = this.world.issuer.lock();
+                CardBalanceStep::Closes(nth) => {
+                    if let Some((id, _)) = numbered::<ReloadableCard>(&this.environment, EntityKind::ReloadableCard, nth) {
+                        let mut issuer = this.environment.issuer.lock();
                         if issuer.cards.contains_key(&CardId(id)) {
-                            issuer.close(&this.world, CardId(id));
+                            issuer.close(&this.environment, CardId(id));
                         }
                     }
                 }
                 CardBalanceStep::Reveals(nth) => this.reveal(nth).await,
                 CardBalanceStep::Operates(nth, who, hand) => this.operate(nth, who, hand).await,
-                CardBalanceStep::Passes(ms) => this.world.linger(ms).await,
+                CardBalanceStep::Waits(ms) => this.environment.delay(ms).await,
             }
         });
     }
 
     /// A merchant who has the card's number, and tries it for a while.
     async fn charge(&self, nth: u32, cents: u64) {
-        let world = &self.world;
+        let world = &self.environment;
         for _ in 0..4 {
             let card = numbered::<ReloadableCard>(world, EntityKind::ReloadableCard, nth);
             let known = card.filter(|(_, card)| card.details().is_some());
@@ -122,48 +122,48 @@ impl Clients {
             {
                 return;
             }
-            world.linger(300).await;
+            world.delay(300).await;
         }
     }
 
     async fn reveal(&self, nth: u32) {
-        let world = &self.world;
+        let world = &self.environment;
         let Some((id, _)) = numbered::<ReloadableCard>(world, EntityKind::ReloadableCard, nth) else {
             return;
         };
-        let before = happened(world, id, |event| matches!(event, Event::Revealed(_)));
+        let before = event_count(world, id, |event| matches!(event, Event::Revealed(_)));
         let told = self.engine.reveal_reloadable(CardId(id)).await;
-        if told.is_ok() && !world.is_dead() {
+        if told.is_ok() && !world.is_crashed() {
             world.trace(|| format!("the number of {} is shown", CardId(id)));
-            if happened(world, id, |event| matches!(event, Event::Revealed(_))) <= before {
-                world.object("card.revealed", format!("{} was shown, and it is not kept", CardId(id)));
+            if event_count(world, id, |event| matches!(event, Event::Revealed(_))) <= before {
+                world.report_violation("card.revealed", format!("{} was shown, and it is not kept", CardId(id)));
             }
         }
     }
 
     /// A wish that was taken is durable by then, whether or not the issuer has answered it.
-    async fn steer(&self, nth: u32, wish: CardAction) {
-        let world = &self.world;
+    async fn change_card_state(&self, nth: u32, wish: CardAction) {
+        let world = &self.environment;
         let Some((id, _)) = numbered::<ReloadableCard>(world, EntityKind::ReloadableCard, nth) else {
             return;
         };
         for _ in 0..10 {
             let told = self.engine.request_card_action(CardId(id), wish, None).await;
-            if world.is_dead() {
+            if world.is_crashed() {
                 return;
             }
             world.trace(|| format!("holder: {} of {} is answered {told:?}", wish.name(), CardId(id)));
-            let wished = happened(
+            let wished = event_count(
                 world,
                 id,
                 |event| matches!(event, Event::ActionRequested(w, _) if *w == wish),
             );
             match told {
                 Ok(true) if wished == 0 => {
-                    world.object("answer.early", format!("{wish:?} of {} is not durable", CardId(id)));
+                    world.report_violation("answer.early", format!("{wish:?} of {} is not durable", CardId(id)));
                 }
                 Err(OperationError::Unavailable) => {
-                    world.linger(200).await;
+                    world.delay(200).await;
                     continue;
                 }
                 _ => {}
@@ -174,16 +174,16 @@ impl Clients {
 
     async fn until_answered(&self, nth: u32, order: &PendingOrder) {
         for _ in 0..20 {
-            if self.world.is_dead() || self.order_once(nth, order).await {
+            if self.environment.is_crashed() || self.order_once(nth, order).await {
                 return;
             }
-            self.world.linger(200).await;
+            self.environment.delay(200).await;
         }
     }
 
     /// Whether it was answered for good.
     async fn order_once(&self, nth: u32, order: &PendingOrder) -> bool {
-        let (world, owner) = (&self.world, wallet(holder(nth)));
+        let (world, owner) = (&self.environment, wallet(owner_number(nth)));
         let key = match order {
             PendingOrder::Card => format!("card {nth}"),
             PendingOrder::Withdrawal => format!("card withdrawal {nth}"),
@@ -191,13 +191,13 @@ impl Clients {
         let turn = match self.engine.acquire_key(owner, &key, [nth as u8; 32]).await {
             Ok(KeyState::Acquired(turn)) => turn,
             Ok(KeyState::Replay(RecordedResponse::EntityRef { id, .. })) => {
-                self.is_told(nth, order, u128::from_be_bytes(id.try_into().unwrap()))
+                self.wait_for_outcome(nth, order, u128::from_be_bytes(id.try_into().unwrap()))
                     .await;
                 return true;
             }
             Ok(KeyState::InProgress) | Err(_) => return false,
             Ok(other) => {
-                world.object("key.unknown", format!("{key}: {other:?}"));
+                world.report_violation("key.unknown", format!("{key}: {other:?}"));
                 return true;
             }
         };
@@ -212,17 +212,17 @@ impl Clients {
             PendingOrder::Withdrawal => self.order_withdrawal(nth, id, &turn).await,
         };
         drop(turn);
-        if world.is_dead() {
+        if world.is_crashed() {
             return true;
         }
         if taken {
-            self.is_told(nth, order, id).await;
+            self.wait_for_outcome(nth, order, id).await;
         }
         taken
     }
 
     async fn order_card(&self, nth: u32, id: u128, turn: &KeyGuard) -> bool {
-        let owner = wallet(holder(nth));
+        let owner = wallet(owner_number(nth));
         let memo = IdempotencyRecorder::<ReloadableCard>::new(
             turn.slot().clone(),
             move |told: CommandResult<'_, ReloadableCard>| {
@@ -239,7 +239,7 @@ impl Clients {
     }
 
     async fn order_withdrawal(&self, nth: u32, id: u128, turn: &KeyGuard) -> bool {
-        let owner = wallet(holder(nth));
+        let owner = wallet(owner_number(nth));
         let memo = IdempotencyRecorder::<CardWithdrawal>::new(
             turn.slot().clone(),
             move |told: CommandResult<'_, CardWithdrawal>| {
@@ -248,14 +248,14 @@ impl Clients {
             },
         );
         let whose = (WithdrawalId(id), owner, address(&owner));
-        let what = (wallet(holder(nth + 1)), amount(nth));
+        let what = (wallet(owner_number(nth + 1)), amount(nth));
         let asked = self.engine.withdraw_card_balance(whose, what, Some(memo));
         asked.await.is_ok()
     }
 
     /// Waits a while for what the issuer says. Nobody is told yes without the card, nor no while the money is taken.
-    async fn is_told(&self, nth: u32, order: &PendingOrder, id: u128) {
-        let (world, patience) = (&self.world, Duration::from_millis(3_000));
+    async fn wait_for_outcome(&self, nth: u32, order: &PendingOrder, id: u128) {
+        let (world, patience) = (&self.environment, Duration::from_millis(3_000));
         let (kind, status) = match order {
             PendingOrder::Card => {
                 let answer = tokio::time::timeout(patience, self.engine.await_reloadable(CardId(id))).await;
@@ -267,7 +267,7 @@ impl Clients {
                 ("card withdrawal", answer.ok().flatten().map(|asked| asked.status()))
             }
         };
-        if world.is_dead() {
+        if world.is_crashed() {
             return;
         }
         world.trace(|| format!("holder is told of {kind} {nth}: {status:?}"));
@@ -280,13 +280,13 @@ impl Clients {
             PendingOrder::Withdrawal => {
                 let asked: Option<CardWithdrawal> = durable(world, EntityKind::CardWithdrawal, &id.to_be_bytes());
                 let issuer = world.issuer.lock();
-                let is_there = issuer.aside.values().any(|(order, _)| order.withdrawal.0 == id);
+                let is_there = issuer.holds.values().any(|(order, _)| order.withdrawal.0 == id);
                 (asked.map(|asked| asked.status()), is_there)
             }
         };
-        let first = *world.notes.lock().loads.entry((kind, nth)).or_insert(id);
+        let first = *world.client_log.lock().card_balance_ids.entry((kind, nth)).or_insert(id);
         if first != id && !outlives_keys(&world.plan) {
-            world.object("key.answers", format!("{kind} {nth} is {first:x} and {id:x}"));
+            world.report_violation("key.answers", format!("{kind} {nth} is {first:x} and {id:x}"));
         }
         let rests = match (status, stored) {
             (_, None) => false,
@@ -295,7 +295,7 @@ impl Clients {
             (Some(_), Some(stored)) => !matches!(stored, "creating" | "pending" | "failed") && is_there,
         };
         if !rests {
-            world.object(
+            world.report_violation(
                 "answer.early",
                 format!("{kind} {nth} was said to be {status:?}; durable is {stored:?}, at the issuer: {is_there}"),
             );
@@ -304,8 +304,8 @@ impl Clients {
 }
 
 /// How often something durably happened to a reloadable card.
-pub(crate) fn happened(world: &Environment, id: u128, which: impl Fn(&Event) -> bool) -> usize {
-    let shadow = world.shadow.lock();
+pub(crate) fn event_count(world: &Environment, id: u128, which: impl Fn(&Event) -> bool) -> usize {
+    let shadow = world.reference.lock();
     let records = shadow
         .events
         .iter()

@@ -12,7 +12,7 @@ use purser_actors::kernel::{EntityKind, table};
 use purser_actors::money::Usdc;
 use purser_actors::payment::{Payment, Status};
 use purser_actors::port::{
-    Authorization, BoxFuture, ChainStanding, ChainStatus, Decline, ErrorKind, Finality, OutgoingTransfer,
+    Authorization, BoxFuture, ChainTransactionStatus, ChainStatus, Decline, ErrorKind, Finality, OutgoingTransfer,
     OutgoingTransferRequest, PortError, Preparation, PreparedTransaction, Settlement, SubmitResult, Timestamp,
 };
 use purser_actors::wallet_payment::SendTarget;
@@ -21,19 +21,19 @@ use purser_storage::codec;
 use crate::clients::{number_of, valid_until_ms};
 use crate::environment::{Environment, ORDERED_PANIC};
 use crate::fault_plan::{ReadBehavior, Submit};
-use crate::own;
-use crate::seller::{self, SPEND};
+use crate::own_purchases;
+use crate::seller::{self, WALLET_PAYMENT};
 use crate::top_ups::{self, FORWARD};
-use crate::withdrawals::{self, OUT, fate_of};
+use crate::withdrawals::{self, FIRST_OUTGOING, fault_plan_of};
 
 use lists::paid_to;
 
 pub(crate) use ledger::Ledger;
-pub(crate) use lists::{received, spent, transfers, withdrawn};
+pub(crate) use lists::{received, wallet_payments, transfers, withdrawn};
 
 /// Whether a transfer is one that we send: what a managed wallet pays us with is sent as any other payment.
-const fn leaves(n: u32) -> bool {
-    n >= OUT && !own::is_own(n)
+const fn is_outgoing(n: u32) -> bool {
+    n >= FIRST_OUTGOING && !own_purchases::is_own(n)
 }
 
 pub(crate) struct SimChain(pub(crate) Arc<Environment>);
@@ -60,16 +60,16 @@ impl SimChain {
     }
 
     /// Brings the transfer onto the chain after so long, if it is valid then; once for ever.
-    fn land(&self, authorization: &Authorization, by: &str, after_ms: u64) {
+    fn schedule_transfer(&self, authorization: &Authorization, by: &str, after_ms: u64) {
         let (n, at) = (number_of(authorization), self.0.true_ms() + after_ms);
         let mut ledger = self.0.chain.lock();
         ledger.settle(self.0.true_ms());
-        if n >= SPEND && seller::lacks(&self.0, &mut ledger, authorization) {
+        if n >= WALLET_PAYMENT && seller::lacks(&self.0, &mut ledger, authorization) {
             return;
         }
-        if at < valid_until_ms(authorization) && !ledger.transfers.contains_key(&n) && !ledger.barred.contains(&n) {
+        if at < valid_until_ms(authorization) && !ledger.transfers.contains_key(&n) && !ledger.expired.contains(&n) {
             let transfer = self.transfer(authorization, by, at);
-            ledger.coming.entry(n).or_insert((at, transfer));
+            ledger.scheduled.entry(n).or_insert((at, transfer));
             ledger.marks.insert(n, authorization.fingerprint());
             ledger.settle(self.0.true_ms());
         }
@@ -78,14 +78,14 @@ impl SimChain {
             .trace(|| format!("chain: payment {n} lands through {by} at {at}"));
     }
 
-    fn landed(&self, n: u32) -> Option<String> {
+    fn settled_transaction(&self, n: u32) -> Option<String> {
         let mut ledger = self.0.chain.lock();
         ledger.settle(self.0.true_ms());
         ledger.transfers.get(&n).map(|t| t.transaction.clone())
     }
 
     /// What was not durable before it was sent could be sent twice as two.
-    fn judge_sent(&self, authorization: &Authorization, prepared: &PreparedTransaction) {
+    fn check_sent(&self, authorization: &Authorization, prepared: &PreparedTransaction) {
         let n = number_of(authorization);
         let before = self
             .0
@@ -97,27 +97,27 @@ impl SimChain {
             .clone();
         if before != prepared.bytes {
             self.0
-                .object("sent.other_bytes", format!("payment {n} was sent as two transactions"));
+                .report_violation("sent.other_bytes", format!("payment {n} was sent as two transactions"));
         }
-        if leaves(n) {
-            if (OUT..FORWARD).contains(&n) {
-                withdrawals::judge_sent(&self.0, authorization);
+        if is_outgoing(n) {
+            if (FIRST_OUTGOING..FORWARD).contains(&n) {
+                withdrawals::check_sent(&self.0, authorization);
             }
             let durable = match n {
-                SPEND.. => seller::is_durable(&self.0, n, authorization, &SendTarget::Chain(prepared.clone())),
+                WALLET_PAYMENT.. => seller::is_durable(&self.0, n, authorization, &SendTarget::Chain(prepared.clone())),
                 FORWARD.. => top_ups::is_durable(&self.0, n, authorization, prepared),
                 _ => withdrawals::is_durable(&self.0, authorization, prepared),
             };
             if !durable {
-                self.0.object(
+                self.0.report_violation(
                     "sent.early",
                     format!("transfer {n} was sent before its bytes were durable"),
                 );
             }
             return;
         }
-        let id = self.0.notes.lock().ids.get(&n).copied();
-        let shadow = self.0.shadow.lock();
+        let id = self.0.client_log.lock().ids.get(&n).copied();
+        let shadow = self.0.reference.lock();
         let row = id.and_then(|id| {
             shadow
                 .rows
@@ -137,16 +137,16 @@ impl SimChain {
             | Status::Resolved { .. } => true,
         });
         if !ready {
-            self.0.object(
+            self.0.report_violation(
                 "sent.early",
                 format!("payment {n} was sent before its bytes were durable"),
             );
         }
     }
 
-    async fn ask(&self, n: u32, operation: &'static str, asks: &[ReadBehavior]) -> Result<(), PortError> {
-        self.0.linger(self.0.below(30)).await;
-        if self.0.is_calm() {
+    async fn apply_fault(&self, n: u32, operation: &'static str, asks: &[ReadBehavior]) -> Result<(), PortError> {
+        self.0.delay(self.0.below(30)).await;
+        if self.0.are_faults_over() {
             return Ok(());
         }
         let call = self.0.chain.lock().count(n, operation);
@@ -161,8 +161,8 @@ impl SimChain {
     }
 
     /// Whether a list can be read, as it happens.
-    fn weather(&self, operation: &'static str) -> Result<(), PortError> {
-        match !self.0.is_calm() && self.0.one_in(10) {
+    fn random_fault(&self, operation: &'static str) -> Result<(), PortError> {
+        match !self.0.are_faults_over() && self.0.one_in(10) {
             true => Err(error(ErrorKind::Temporary, operation)),
             false => Ok(()),
         }
@@ -170,11 +170,11 @@ impl SimChain {
 
     async fn settle(&self, authorization: &Authorization) -> Result<SubmitResult, PortError> {
         let n = number_of(authorization);
-        self.0.linger(self.0.below(120)).await;
-        self.land(authorization, "a", 0);
+        self.0.delay(self.0.below(120)).await;
+        self.schedule_transfer(authorization, "a", 0);
         // Here the transfer is on chain and nobody has been told.
-        self.0.linger(self.0.below(50)).await;
-        match self.landed(n) {
+        self.0.delay(self.0.below(50)).await;
+        match self.settled_transaction(n) {
             Some(transaction) => Ok(settled(transaction)),
             None => Ok(declined("authorization_expired")),
         }
@@ -182,21 +182,21 @@ impl SimChain {
 
     pub(crate) async fn submitted(&self, authorization: &Authorization) -> Result<SubmitResult, PortError> {
         let n = number_of(authorization);
-        self.0.linger(self.0.below(20)).await;
-        if let Some(transaction) = self.landed(n) {
+        self.0.delay(self.0.below(20)).await;
+        if let Some(transaction) = self.settled_transaction(n) {
             return Ok(settled(transaction));
         }
-        if self.0.chain.lock().barred.contains(&n) {
+        if self.0.chain.lock().expired.contains(&n) {
             return Err(error(ErrorKind::Permanent, "submit"));
         }
         let call = self.0.chain.lock().count(n, "submit");
         let fate = self
             .0
             .plan
-            .fates
-            .get(&fate_of(n))
+            .fault_plans
+            .get(&fault_plan_of(n))
             .and_then(|f| f.submit.get(call))
-            .filter(|_| !self.0.is_calm());
+            .filter(|_| !self.0.are_faults_over());
         let Some(fate) = fate else {
             return self.settle(authorization).await;
         };
@@ -204,44 +204,44 @@ impl SimChain {
         let lost = Err(error(ErrorKind::Unknown, "submit"));
         match *fate {
             Submit::Slow(ms) => {
-                self.0.linger(ms).await;
+                self.0.delay(ms).await;
                 self.settle(authorization).await
             }
             Submit::LandsAnswerLost => {
-                self.land(authorization, "a", 0);
+                self.schedule_transfer(authorization, "a", 0);
                 lost
             }
             Submit::LandsAndHangs => {
-                self.land(authorization, "a", 0);
+                self.schedule_transfer(authorization, "a", 0);
                 std::future::pending().await
             }
             Submit::NothingAnswerLost => lost,
             Submit::NothingAndHangs => std::future::pending().await,
             Submit::AnswerLostLandsLater(ms) => {
-                self.land(authorization, "a", ms);
+                self.schedule_transfer(authorization, "a", ms);
                 lost
             }
             Submit::Declines => Ok(declined("insufficient_funds")),
             Submit::DeclinesLandsLater(ms) => {
-                self.land(authorization, "a", ms);
+                self.schedule_transfer(authorization, "a", ms);
                 Ok(declined("settlement_failed"))
             }
             Submit::Temporary => Err(error(ErrorKind::Temporary, "submit")),
             Submit::Permanent => {
-                self.0.chain.lock().barred.insert(n);
+                self.0.chain.lock().expired.insert(n);
                 Err(error(ErrorKind::Permanent, "submit"))
             }
             Submit::PanicsBefore => panic!("{ORDERED_PANIC}"),
             Submit::PanicsAfter => {
-                self.land(authorization, "a", 0);
+                self.schedule_transfer(authorization, "a", 0);
                 panic!("{ORDERED_PANIC}");
             }
             Submit::ObservedSettled => {
-                self.land(authorization, "observer", 0);
+                self.schedule_transfer(authorization, "observer", 0);
                 self.settle(authorization).await
             }
             Submit::ObservedLost => {
-                self.land(authorization, "observer", 0);
+                self.schedule_transfer(authorization, "observer", 0);
                 lost
             }
         }
@@ -264,7 +264,7 @@ fn declined(reason: &str) -> SubmitResult {
 impl Settlement for SimChain {
     fn sign<'a>(&'a self, transfer: &'a OutgoingTransferRequest) -> BoxFuture<'a, Result<Authorization, PortError>> {
         Box::pin(async move {
-            self.0.pass().await;
+            self.0.crash_point_or_hang().await;
             let forward = top_ups::sign(&self.0, transfer);
             Ok(forward.unwrap_or_else(|| withdrawals::sign(&self.0, transfer)))
         })
@@ -273,15 +273,15 @@ impl Settlement for SimChain {
     fn prepare<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Result<Preparation, PortError>> {
         Box::pin(async move {
             let n = number_of(authorization);
-            self.0.pass().await;
+            self.0.crash_point_or_hang().await;
             let asks = self
                 .0
                 .plan
-                .fates
-                .get(&fate_of(n))
+                .fault_plans
+                .get(&fault_plan_of(n))
                 .map(|f| f.prepare.clone())
                 .unwrap_or_default();
-            self.ask(n, "prepare", &asks).await?;
+            self.apply_fault(n, "prepare", &asks).await?;
             let mut ledger = self.0.chain.lock();
             ledger.prepared += 1;
             // Other bytes every time, as a fresh block hash makes them.
@@ -299,25 +299,25 @@ impl Settlement for SimChain {
         prepared: &'a PreparedTransaction,
     ) -> BoxFuture<'a, Result<SubmitResult, PortError>> {
         Box::pin(async move {
-            self.0.pass().await;
-            self.judge_sent(authorization, prepared);
+            self.0.crash_point_or_hang().await;
+            self.check_sent(authorization, prepared);
             let n = number_of(authorization);
             // Each kind has a supervisor of its own, and so room of its own.
             let (call, what) = match self.0.chain.lock().forwards.get(&n) {
                 Some(id) => ("top_up.at_once", id.0),
-                None if own::is_own(n) => ("sent.at_once", u128::from(n)),
-                None if n >= SPEND => ("spend.at_once", self.0.till.lock().signed[&n].0.0),
-                None if n >= OUT => ("left.at_once", u128::from(n)),
+                None if own_purchases::is_own(n) => ("sent.at_once", u128::from(n)),
+                None if n >= WALLET_PAYMENT => ("spend.at_once", self.0.seller.lock().signed[&n].0.0),
+                None if n >= FIRST_OUTGOING => ("left.at_once", u128::from(n)),
                 None => ("sent.at_once", u128::from(n)),
             };
-            let _one = self.0.alone.enter(&self.0, call, what);
+            let _one = self.0.single_attempts.enter(&self.0, call, what);
             let answer = self.submitted(authorization).await;
             if matches!(&answer, Ok(SubmitResult::Declined(_)))
                 || answer.as_ref().is_err_and(|e| e.kind == ErrorKind::Permanent)
             {
-                self.0.chain.lock().refused.insert(n);
+                self.0.chain.lock().declined.insert(n);
             }
-            self.0.pass().await;
+            self.0.crash_point_or_hang().await;
             self.0
                 .trace(|| format!("chain: payment {} is answered {answer:?}", number_of(authorization)));
             answer
@@ -331,22 +331,22 @@ impl Settlement for SimChain {
     ) -> BoxFuture<'a, Result<ChainStatus, PortError>> {
         Box::pin(async move {
             let n = number_of(authorization);
-            self.0.pass().await;
+            self.0.crash_point_or_hang().await;
             let asks = self
                 .0
                 .plan
-                .fates
-                .get(&fate_of(n))
+                .fault_plans
+                .get(&fault_plan_of(n))
                 .map(|f| f.lookup.clone())
                 .unwrap_or_default();
-            self.ask(n, "lookup", &asks).await?;
-            Ok(match self.landed(n) {
-                Some(transaction) => ChainStatus::Landed {
+            self.apply_fault(n, "lookup", &asks).await?;
+            Ok(match self.settled_transaction(n) {
+                Some(transaction) => ChainStatus::Confirmed {
                     transaction,
                     finality: Finality::Final,
                 },
                 None if self.0.true_ms() >= valid_until_ms(authorization) => {
-                    self.0.chain.lock().refused.insert(n);
+                    self.0.chain.lock().declined.insert(n);
                     ChainStatus::Impossible
                 }
                 None => ChainStatus::Pending,
@@ -354,15 +354,15 @@ impl Settlement for SimChain {
         })
     }
 
-    fn standing<'a>(
+    fn transaction_status<'a>(
         &'a self,
         authorization: &'a Authorization,
         _: Option<&'a PreparedTransaction>,
         transaction: &'a str,
-    ) -> BoxFuture<'a, Result<ChainStanding, PortError>> {
-        let standing = match self.landed(number_of(authorization)) {
-            Some(known) if known == transaction => ChainStanding::Final,
-            _ => ChainStanding::Gone,
+    ) -> BoxFuture<'a, Result<ChainTransactionStatus, PortError>> {
+        let standing = match self.settled_transaction(number_of(authorization)) {
+            Some(known) if known == transaction => ChainTransactionStatus::Final,
+            _ => ChainTransactionStatus::NotFound,
         };
         Box::pin(std::future::ready(Ok(standing)))
     }
@@ -372,7 +372,7 @@ impl Settlement for SimChain {
     }
 
     /// Whoever withdraws here asks the engine and not the edge, which is what looks at this.
-    fn treasury_holds(&self, _: Network) -> BoxFuture<'_, Result<Usdc, PortError>> {
+    fn final_treasury_balance(&self, _: Network) -> BoxFuture<'_, Result<Usdc, PortError>> {
         Box::pin(std::future::ready(Ok(Usdc::from_atomic(u64::MAX))))
     }
 
@@ -382,21 +382,21 @@ impl Settlement for SimChain {
         since: Timestamp,
     ) -> BoxFuture<'a, Result<Vec<OutgoingTransfer>, PortError>> {
         Box::pin(async move {
-            self.0.pass().await;
-            self.weather("sent by")?;
+            self.0.crash_point_or_hang().await;
+            self.random_fault("sent by")?;
             Ok(lists::sent_by(&self.0, from, since))
         })
     }
 
-    fn departures(
+    fn outgoing_transfers(
         &self,
         since: Timestamp,
         until: Timestamp,
     ) -> BoxFuture<'_, Result<Vec<OutgoingTransfer>, PortError>> {
         Box::pin(async move {
-            self.0.pass().await;
-            self.weather("departures")?;
-            Ok(lists::departures(&self.0, since, until))
+            self.0.crash_point_or_hang().await;
+            self.random_fault("departures")?;
+            Ok(lists::outgoing_transfers(&self.0, since, until))
         })
     }
 }

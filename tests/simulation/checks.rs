@@ -21,7 +21,7 @@ use purser_storage::{JournalStore, Row, RowKey, Store};
 
 use crate::chain::transfers;
 use crate::environment::Environment;
-use crate::products::{SoldProduct, goods};
+use crate::products::{SoldProduct, sold_products};
 use crate::providers::{Order, ProductKey};
 use crate::store::SimStore;
 
@@ -31,32 +31,32 @@ mod intl_orders;
 mod payouts;
 mod responses;
 pub(crate) mod restored;
-mod room;
+mod idle;
 mod top_ups;
 mod wallet_payments;
 
-pub(crate) use room::standing_tasks;
+pub(crate) use idle::max_idle_tasks;
 
 pub(super) type Violation = (&'static str, String);
 
 /// Everything stored, as it is now: the books by `purser verify`, rows and events by what was acknowledged.
 pub(crate) fn inspect(world: &Environment, journal: &JournalStore) {
-    let compared = world.shadow.lock().compare(journal);
+    let compared = world.reference.lock().compare(journal);
     if let Err((rule, detail)) = compared {
-        return world.object(rule, detail);
+        return world.report_violation(rule, detail);
     }
     let kept_from = world.archive.lock().mark().map_or(0, |mark| mark.first_seq);
-    if world.shadow.lock().oldest > kept_from && !world.plan.forgets() {
-        return world.object("events.expired", "events were dropped that had to be kept");
+    if world.reference.lock().oldest > kept_from && !world.plan.may_lose_events() {
+        return world.report_violation("events.expired", "events were dropped that had to be kept");
     }
     let chain = transfers(world);
     let report = verify(journal, Some(&chain)).now_or_never().and_then(Result::ok);
     match report {
-        None => world.object("verify.unreadable", "the store could not be read"),
+        None => world.report_violation("verify.unreadable", "the store could not be read"),
         Some(report) => {
-            let wrong = report.findings.iter().find(|found| !restored::is_known(world, found));
+            let wrong = report.problems.iter().find(|found| !restored::is_known(world, found));
             if let Some(wrong) = wrong {
-                world.object("verify", wrong.to_string());
+                world.report_violation("verify", wrong.to_string());
             }
         }
     }
@@ -67,12 +67,12 @@ struct StoreContents {
     payments: BTreeMap<PaymentId, Payment>,
     cards: BTreeMap<CardId, Card>,
     /// Everything that was sold, cards included.
-    goods: BTreeMap<ProductKey, SoldProduct>,
+    products: BTreeMap<ProductKey, SoldProduct>,
     accounts: BTreeMap<Vec<u8>, account::Account>,
     sessions: BTreeMap<SessionId, Session>,
-    effects: Vec<OutboxJob>,
+    jobs: Vec<OutboxJob>,
     /// What came back too late.
-    late: BTreeMap<LateReturnId, LateReturn>,
+    late_returns: BTreeMap<LateReturnId, LateReturn>,
     /// Credited to holders, by cause, and received by the treasuries in all.
     credits: BTreeMap<String, i128>,
     treasury: i128,
@@ -95,7 +95,7 @@ fn number(key: &[u8]) -> u128 {
 
 impl StoreContents {
     fn of(world: &Environment) -> Self {
-        let shadow = world.shadow.lock();
+        let shadow = world.reference.lock();
         let all = &shadow.rows;
         let mut stock = Self {
             payments: rows(all, &[table::ENTITY, EntityKind::Payment as u8])
@@ -104,15 +104,15 @@ impl StoreContents {
             cards: rows(all, &[table::ENTITY, EntityKind::Card as u8])
                 .map(|(k, r)| (CardId(number(k)), decode(r)))
                 .collect(),
-            goods: goods(all),
+            products: sold_products(all),
             accounts: rows(all, &[table::ENTITY, EntityKind::Account as u8])
                 .map(|(k, r)| (k.to_vec(), decode(r)))
                 .collect(),
             sessions: rows(all, &[table::ENTITY, EntityKind::Session as u8])
                 .map(|(k, r)| (SessionId(number(k)), decode(r)))
                 .collect(),
-            effects: rows(all, &[table::OUTBOX]).map(|(_, r)| decode(r)).collect(),
-            late: rows(all, &[table::ENTITY, EntityKind::LateReturn as u8])
+            jobs: rows(all, &[table::OUTBOX]).map(|(_, r)| decode(r)).collect(),
+            late_returns: rows(all, &[table::ENTITY, EntityKind::LateReturn as u8])
                 .map(|(k, r)| (LateReturnId(number(k)), decode(r)))
                 .collect(),
             credits: BTreeMap::new(),
@@ -141,23 +141,23 @@ impl StoreContents {
 
 impl StoreContents {
     /// Whether the order of something is stuck.
-    fn waits_for_a_person(&self, good: &SoldProduct) -> bool {
-        self.effects.iter().any(|e| e.job == good.work)
+    fn is_dead_lettered(&self, good: &SoldProduct) -> bool {
+        self.jobs.iter().any(|e| e.job == good.job)
     }
 
     /// Into the trace: what everything has come to.
-    fn tell(&self, world: &Environment) {
+    fn trace(&self, world: &Environment) {
         use purser_actors::kernel::Entity;
         for (id, payment) in &self.payments {
             world.trace(|| format!("{id} ended as {}", payment.status()));
         }
-        for good in self.goods.values() {
+        for good in self.products.values() {
             world.trace(|| format!("{} ended as {}", good.name, good.status));
         }
-        for effect in &self.effects {
+        for effect in &self.jobs {
             world.trace(|| format!("{} is stuck: {:?}", effect.id, effect.last_error));
         }
-        let oldest = world.shadow.lock().oldest;
+        let oldest = world.reference.lock().oldest;
         if oldest > 0 {
             world.trace(|| format!("events are forgotten up to {oldest}"));
         }
@@ -168,31 +168,31 @@ impl StoreContents {
 pub(crate) async fn at_rest(world: &Environment, engine: &Engine, store: &SimStore, tasks: usize) {
     inspect(world, &store.journal);
     let stock = StoreContents::of(world);
-    stock.tell(world);
+    stock.trace(world);
     let judged = drained(world, &stock, store)
         .and_then(|()| outcomes(world, &stock))
-        .and_then(|()| restored::judge(world, &stock))
+        .and_then(|()| restored::check(world, &stock))
         .and_then(|()| responses::answers(world, &stock))
-        .and_then(|()| responses::holders(world, &stock))
+        .and_then(|()| responses::check_owners(world, &stock))
         .and_then(|()| intl_orders::orders(world, &stock))
-        .and_then(|()| payouts::judge(world, &stock))
-        .and_then(|()| top_ups::judge(world, &stock))
-        .and_then(|()| card_balances::judge(world, &stock))
-        .and_then(|()| wallet_payments::judge(world, &stock))
-        .and_then(|()| banking::judge(world, &stock))
+        .and_then(|()| payouts::check(world, &stock))
+        .and_then(|()| top_ups::check(world, &stock))
+        .and_then(|()| card_balances::check(world, &stock))
+        .and_then(|()| wallet_payments::check(world, &stock))
+        .and_then(|()| banking::check(world, &stock))
         .and_then(|()| shares(world, &stock))
-        .and_then(|()| crate::identity::judge(world))
-        .and_then(|()| crate::keys::judge(world, engine))
-        .and_then(|()| room::judge(world, engine, tasks));
+        .and_then(|()| crate::identity::check_at_rest(world))
+        .and_then(|()| crate::keys::check(world, engine))
+        .and_then(|()| idle::check(world, engine, tasks));
     if let Err((rule, detail)) = judged {
-        world.object(rule, detail);
+        world.report_violation(rule, detail);
     }
 }
 
 /// Settlements under way, against the room that there is for them. A payment keeps its room for as long as somebody
 /// waits for it, and somebody does in a first life: later ones take up what nobody waits for any more.
-pub(crate) fn in_flight(world: &Environment) {
-    let shadow = world.shadow.lock();
+pub(crate) fn check_in_flight(world: &Environment) {
+    let shadow = world.reference.lock();
     let all = rows(&shadow.rows, &[table::ENTITY, EntityKind::Payment as u8]).map(|(_, row)| decode::<Payment>(row));
     let mut payers: BTreeMap<Vec<u8>, usize> = BTreeMap::new();
     for payment in all.filter(|p| matches!(p.status, Status::Claimed | Status::Settling(_))) {
@@ -204,40 +204,40 @@ pub(crate) fn in_flight(world: &Environment) {
         payers.values().max().copied().unwrap_or(0),
     );
     let settings = world.plan.settings;
-    if world.lives() == 1 && (sum > settings.in_flight_max || most > settings.in_flight_per_payer_max) {
-        world.object("room.in_flight", format!("{sum} settlements, {most} of one payer"));
+    if world.runs() == 1 && (sum > settings.max_in_flight || most > settings.max_in_flight_per_payer) {
+        world.report_violation("room.in_flight", format!("{sum} settlements, {most} of one payer"));
     }
 }
 
-fn wrong(rule: &'static str, detail: impl Into<String>) -> Result<(), Violation> {
+fn violation(rule: &'static str, detail: impl Into<String>) -> Result<(), Violation> {
     Err((rule, detail.into()))
 }
 
 /// No effect without an end but those that wait for a person, by name; no payment under way without one of them.
 fn drained(world: &Environment, stock: &StoreContents, store: &SimStore) -> Result<(), Violation> {
-    let unanswered = world.shadow.lock().unanswered();
+    let unanswered = world.reference.lock().unanswered();
     if unanswered != 0 || store.headroom().queued != 0 {
-        return wrong("rest.queue", format!("{unanswered} batches were never answered"));
+        return violation("rest.queue", format!("{unanswered} batches were never answered"));
     }
     let doomed = world
         .plan
-        .fates
+        .fault_plans
         .values()
-        .any(crate::fault_plan::FaultPlan::needs_a_person);
-    for effect in &stock.effects {
+        .any(crate::fault_plan::FaultPlan::needs_operator);
+    for effect in &stock.jobs {
         if !effect.dead_lettered || effect.last_error.is_none() || !doomed {
-            return wrong("rest.effect", format!("{effect:?}"));
+            return violation("rest.effect", format!("{effect:?}"));
         }
     }
-    for (number, id) in &world.notes.lock().ids {
+    for (number, id) in &world.client_log.lock().ids {
         let unsent = stock.payments.get(id).is_some_and(|p| p.is_released());
         if unsent && world.chain.lock().was_sent(*number) {
-            return wrong("sent.released", format!("{id} was sent and is released as unsent"));
+            return violation("sent.released", format!("{id} was sent and is released as unsent"));
         }
     }
     let open = stock.payments.iter().find(|(_, p)| !p.is_final() && !p.is_released());
     if let Some((id, payment)) = open {
-        return wrong("rest.payment", format!("{id} is {:?}", payment.status));
+        return violation("rest.payment", format!("{id} is {:?}", payment.status));
     }
     Ok(())
 }
@@ -248,14 +248,14 @@ fn outcomes(world: &Environment, stock: &StoreContents) -> Result<(), Violation>
     crate::withdrawals::at_rest(world, &crate::chain::withdrawn(world))?;
     crate::bank::at_rest(world)?;
     let sum = |transfers: &[ChainTransfer]| transfers.iter().map(|t| i128::from(t.atomic)).sum::<i128>();
-    let (landed, sum) = (&chain.received, sum(&chain.received) - sum(&chain.left));
+    let (landed, sum) = (&chain.received, sum(&chain.received) - sum(&chain.sent));
     if sum != stock.treasury {
-        return wrong(
+        return violation(
             "money.received",
             format!("{sum} on the chain, {} booked", stock.treasury),
         );
     }
-    let press = world.press.lock();
+    let press = world.card_numbers.lock();
     let mut made: BTreeSet<ProductKey> = press
         .orders
         .values()
@@ -265,11 +265,11 @@ fn outcomes(world: &Environment, stock: &StoreContents) -> Result<(), Violation>
     drop(press);
     // Operators make these by hand, or have still to: either way the money is theirs, unless it went back.
     let by_hand = stock
-        .goods
+        .products
         .iter()
         .filter(|(thing, _)| thing.0 == EntityKind::IntlOrder as u8);
-    made.extend(by_hand.filter(|(_, good)| good.says_made).map(|(thing, _)| *thing));
-    let taken = restored::taken(world);
+    made.extend(by_hand.filter(|(_, good)| good.is_made).map(|(thing, _)| *thing));
+    let taken = restored::credited_deposits(world);
     let mut claims: BTreeMap<&str, usize> = BTreeMap::new();
     for (id, payment) in &stock.payments {
         // What was taken in without its payment is held against the chains by itself.
@@ -281,19 +281,19 @@ fn outcomes(world: &Environment, stock: &StoreContents) -> Result<(), Violation>
         let claims = claims.get(transfer.transaction.as_str()).copied().unwrap_or(0);
         if claims != 1 && !(claims == 0 && taken.contains_key(&transfer.transaction)) {
             let detail = format!("{} settled {claims} payments", transfer.transaction);
-            return wrong("money.claims", detail);
+            return violation("money.claims", detail);
         }
     }
     let unreal = stock.payments.values().filter_map(Payment::transaction);
     if let Some(unreal) = unreal.clone().find(|t| !landed.iter().any(|l| l.transaction == *t)) {
-        return wrong("money.unreal", format!("{unreal} is not on the chain"));
+        return violation("money.unreal", format!("{unreal} is not on the chain"));
     }
-    for (thing, good) in &stock.goods {
+    for (thing, good) in &stock.products {
         let is_made = made.contains(thing);
         // What a person must look at may have gone either way.
-        if is_made != good.says_made && !stock.waits_for_a_person(good) {
+        if is_made != good.is_made && !stock.is_dead_lettered(good) {
             let detail = format!("{} is {}, and its maker made it: {is_made}", good.name, good.status);
-            return wrong("product.maker", detail);
+            return violation("product.maker", detail);
         }
     }
     Ok(())
@@ -306,7 +306,7 @@ fn outcome(
     id: &PaymentId,
     payment: &Payment,
 ) -> Result<(), Violation> {
-    let goods: Vec<_> = stock.goods.iter().filter(|(_, good)| good.payment == *id).collect();
+    let goods: Vec<_> = stock.products.iter().filter(|(_, good)| good.payment == *id).collect();
     if let [((kind, _), _)] = goods[..]
         && [EntityKind::Payout as u8, EntityKind::TopUp as u8].contains(kind)
         && payment.transaction().is_some()
@@ -322,7 +322,7 @@ fn outcome(
     let good = match (payment.transaction().is_some(), ready, credited) {
         (true, 1, 0) | (false, 0, 0) => true,
         (true, 0, credited) if credited == paid => true,
-        (true, 0, 0) => goods.iter().any(|(_, good)| stock.waits_for_a_person(good)),
+        (true, 0, 0) => goods.iter().any(|(_, good)| stock.is_dead_lettered(good)),
         _ => false,
     };
     if good {
@@ -332,7 +332,7 @@ fn outcome(
         "{id} is {:?}: {ready} products, {credited} of {paid} credited",
         payment.status
     );
-    wrong("money.outcome", detail)
+    violation("money.outcome", detail)
 }
 
 /// No cap is ever passed, and every reserved share ends with what it was reserved for.
@@ -358,7 +358,7 @@ fn shares(world: &Environment, stock: &StoreContents) -> Result<(), Violation> {
                 account::Event::CapReleased(share) => (share, -1),
                 _ => continue,
             };
-            if share.budget != ProductLine::UsaCard {
+            if share.cap_group != ProductLine::UsaCard {
                 others += sign;
                 continue;
             }
@@ -368,12 +368,12 @@ fn shares(world: &Environment, stock: &StoreContents) -> Result<(), Violation> {
             let (cards, cents) = *day;
             let (most, most_cents) = (i64::from(cap.count) + more, cap.sum.get() as i64 + more_cents);
             if cards < 0 || cents < 0 || cards > most || cents > most_cents {
-                return wrong("caps", format!("{:?}: {cards} cards and {cents} cents", account.wallet));
+                return violation("caps", format!("{:?}: {cards} cards and {cents} cents", account.wallet));
             }
         }
         let held: i64 = days.values().map(|(cards, _)| cards).sum::<i64>() + others;
         // The share of one whose transfer was taken in without it has gone back.
-        let taken = |id: &PaymentId| world.shadow.lock().rows.contains_key(&table::deposit(*id));
+        let taken = |id: &PaymentId| world.reference.lock().rows.contains_key(&table::taken_in_payment(*id));
         let own = stock.payments.iter().filter(|(_, p)| p.account() == account.wallet);
         let of_it = own.filter(|(id, _)| !taken(id)).map(|(_, p)| p);
         let due = of_it
@@ -383,13 +383,13 @@ fn shares(world: &Environment, stock: &StoreContents) -> Result<(), Violation> {
             .count();
         // What a balance paid for was no payment.
         let paid_out = |good: &&SoldProduct| good.payment == PaymentId::NONE && good.owner == account.wallet;
-        let due = due + stock.goods.values().filter(paid_out).count();
-        let due = due + world.shadow.lock().unclaimed(&account.wallet);
+        let due = due + stock.products.values().filter(paid_out).count();
+        let due = due + world.reference.lock().unclaimed(&account.wallet);
         let before = stock.payments.values();
-        let before = before.filter(|p| p.account() == account.wallet && p.claim.share.is_counted_before());
+        let before = before.filter(|p| p.account() == account.wallet && p.claim.cap_reservation.is_for_unclaimed());
         let least = due as i64 - before.count() as i64;
         if !(least..=due as i64 + more).contains(&held) {
-            return wrong(
+            return violation(
                 "shares",
                 format!(
                     "{:?}: {held} reserved for {due} payments and {more} that were taken over",

@@ -14,10 +14,10 @@ use purser_actors::product::{Currency, Purchase, PurchasedProduct};
 use purser_actors::quote::{ExchangeRate, QuoteFacts};
 use sha2::{Digest, Sha256};
 
-use crate::answers;
+use crate::payment_responses;
 use crate::environment::Environment;
-use crate::keys::KeyNotes;
-use crate::own;
+use crate::keys::ApiKeyLog;
+use crate::own_purchases;
 use crate::recipients::{self, is_payout};
 use crate::top_ups;
 
@@ -27,9 +27,9 @@ pub(crate) struct Call {
     pub(crate) payment: u32,
     pub(crate) request: u8,
     pub(crate) session: SessionId,
-    pub(crate) asked: u64,
+    pub(crate) requested_at: u64,
     /// When the answer came, and what it was.
-    pub(crate) told: Option<(u64, Result<PaymentResult, ClaimError>)>,
+    pub(crate) response: Option<(u64, Result<PaymentResult, ClaimError>)>,
 }
 
 /// A change of an account by the operator.
@@ -37,10 +37,10 @@ pub(crate) struct Call {
 pub(crate) struct Freeze {
     pub(crate) wallet: u8,
     pub(crate) frozen: bool,
-    pub(crate) asked: u64,
+    pub(crate) requested_at: u64,
     /// When it was answered: as a moment, and in milliseconds of the run.
-    pub(crate) told: Option<u64>,
-    pub(crate) told_ms: u64,
+    pub(crate) confirmed_at: Option<u64>,
+    pub(crate) confirmed_ms: u64,
 }
 
 #[derive(Clone, Default)]
@@ -52,12 +52,12 @@ pub(crate) struct ClientLog {
     /// What the first answer to each withdrawal was, with the id if it was taken on.
     pub(crate) withdrawn: BTreeMap<u32, (u16, String)>,
     /// The cards and withdrawals that holders of card balances were told of, by what they are and their number.
-    pub(crate) loads: BTreeMap<(&'static str, u32), u128>,
+    pub(crate) card_balance_ids: BTreeMap<(&'static str, u32), u128>,
     /// The spends that agents were told of, by number, and how often each was asked for.
-    pub(crate) spends: BTreeMap<u32, WalletPaymentId>,
-    pub(crate) spends_tried: BTreeMap<u32, u32>,
+    pub(crate) wallet_payments: BTreeMap<u32, WalletPaymentId>,
+    pub(crate) wallet_payment_attempts: BTreeMap<u32, u32>,
     /// How often each withdrawal was asked for.
-    pub(crate) withdrawals_tried: BTreeMap<u32, u32>,
+    pub(crate) withdrawal_attempts: BTreeMap<u32, u32>,
     pub(crate) closed: BTreeSet<CardId>,
     pub(crate) revealed: BTreeMap<CardId, usize>,
     pub(crate) signed_in: BTreeSet<u8>,
@@ -67,7 +67,7 @@ pub(crate) struct ClientLog {
     pub(crate) generations: BTreeMap<SessionId, u32>,
     /// When somebody was told that a session is revoked.
     pub(crate) revoked: BTreeMap<SessionId, u64>,
-    pub(crate) keys: KeyNotes,
+    pub(crate) keys: ApiKeyLog,
     /// Clients of this life that wait for an answer.
     pub(crate) waiting: usize,
 }
@@ -78,25 +78,25 @@ impl ClientLog {
     pub(crate) fn recall(&mut self, then: &Self, made: u64, covered: bool) {
         let mut now = std::mem::take(self);
         for call in &mut now.calls {
-            call.told.take_if(|(told, _)| *told > made);
+            call.response.take_if(|(told, _)| *told > made);
         }
         // Without the log nobody knows what was frozen since, and what was ended is suspended with all the rest.
         if !covered {
-            now.freezes.retain(|freeze| freeze.asked < made);
+            now.freezes.retain(|freeze| freeze.requested_at < made);
             for freeze in &mut now.freezes {
-                freeze.told.take_if(|told| *told > made);
+                freeze.confirmed_at.take_if(|told| *told > made);
             }
             now.revoked.retain(|_, told| *told < made);
         }
         *self = Self {
-            keys: now.keys.recalled(&then.keys),
+            keys: now.keys.after_restore(&then.keys),
             authorizations: now.authorizations,
             ids: now.ids,
             calls: now.calls,
             freezes: now.freezes,
             revoked: now.revoked,
-            spends_tried: now.spends_tried,
-            withdrawals_tried: now.withdrawals_tried,
+            wallet_payment_attempts: now.wallet_payment_attempts,
+            withdrawal_attempts: now.withdrawal_attempts,
             ..then.clone()
         };
     }
@@ -111,7 +111,7 @@ pub(crate) fn wallet(n: u8) -> Wallet {
 
 /// Who pays, and for managed wallets whose they are: the first wallet most often, so that payments of one account meet.
 pub(crate) fn payer(payment: u32) -> u8 {
-    if let Some(owner) = own::owner(payment) {
+    if let Some(owner) = own_purchases::owner(payment) {
         return owner;
     }
     if top_ups::is_top_up(payment) {
@@ -132,13 +132,13 @@ pub(crate) fn request(n: u8) -> [u8; 32] {
 
 /// Every second payment on Base answers a challenge, as by MPP.
 fn challenge(payment: u32) -> Option<([u8; 16], u64)> {
-    let on_base = own::owner(payment).is_none() && matches!(wallet(payer(payment)), Wallet::Evm(_));
+    let on_base = own_purchases::owner(payment).is_none() && matches!(wallet(payer(payment)), Wallet::Evm(_));
     (on_base && payment % 2 == 1).then(|| (u128::from(payment).to_be_bytes(), u64::MAX))
 }
 
 /// Each payment has an amount of its own, so that the issuer's calls tell which it was.
 pub(crate) fn amount(payment: u32) -> Cents {
-    Cents::new(500 + u64::from(own::canonical(payment)))
+    Cents::new(500 + u64::from(own_purchases::canonical(payment)))
 }
 
 /// What is paid for it.
@@ -158,7 +158,7 @@ pub(crate) const fn intl(nth: u32) -> u32 {
 
 /// Every other payment costs something on top, in cents.
 fn fee(payment: u32) -> u64 {
-    [0, 100][own::canonical(payment) as usize % 2]
+    [0, 100][own_purchases::canonical(payment) as usize % 2]
 }
 
 fn quoted(payment: u32, purchase: &Purchase) -> QuoteFacts {
@@ -175,7 +175,7 @@ fn quoted(payment: u32, purchase: &Purchase) -> QuoteFacts {
 }
 
 fn purchase(world: &Environment, payment: u32) -> Purchase {
-    let (amount, payment) = (amount(payment), own::canonical(payment));
+    let (amount, payment) = (amount(payment), own_purchases::canonical(payment));
     if top_ups::is_top_up(payment) {
         return top_ups::purchase(amount);
     }
@@ -249,23 +249,23 @@ pub(crate) fn valid_until_ms(authorization: &Authorization) -> u64 {
 /// The clients of one life.
 #[derive(Clone)]
 pub(crate) struct Clients {
-    pub(crate) world: Arc<Environment>,
+    pub(crate) environment: Arc<Environment>,
     pub(crate) engine: Engine,
 }
 
 impl Clients {
     /// Lets a client do something for as long as it takes; nobody hears of it after the process's death.
-    pub(crate) fn go(&self, what: impl Future<Output = ()> + Send + 'static) {
-        let world = self.world.clone();
-        world.notes.lock().waiting += 1;
+    pub(crate) fn spawn(&self, what: impl Future<Output = ()> + Send + 'static) {
+        let world = self.environment.clone();
+        world.client_log.lock().waiting += 1;
         tokio::spawn(async move {
             what.await;
-            world.notes.lock().waiting -= 1;
+            world.client_log.lock().waiting -= 1;
         });
     }
 
     pub(crate) fn new_session(&self) -> SessionSeed {
-        let id = SessionId(self.world.random());
+        let id = SessionId(self.environment.random());
         SessionSeed {
             id,
             first: token(id, 0),
@@ -274,8 +274,8 @@ impl Clients {
     }
 
     pub(crate) fn pay(&self, payment: u32, request_no: u8, patience_ms: Option<u64>) {
-        let (world, call) = (self.world.clone(), self.present(payment, request_no, None));
-        self.go(async move {
+        let (world, call) = (self.environment.clone(), self.present(payment, request_no, None));
+        self.spawn(async move {
             let patience = patience_ms.map_or(Duration::MAX, Duration::from_millis);
             if tokio::time::timeout(patience, call).await.is_err() {
                 world.trace(|| format!("the client of payment {payment} goes away"));
@@ -291,9 +291,9 @@ impl Clients {
         request_no: u8,
         signed: Option<Authorization>,
     ) -> impl Future<Output = Result<PaymentResult, ClaimError>> + Send + use<> {
-        let (world, engine, session) = (self.world.clone(), self.engine.clone(), self.new_session());
-        let asked = world.moment();
-        let mut notes = world.notes.lock();
+        let (world, engine, session) = (self.environment.clone(), self.engine.clone(), self.new_session());
+        let asked = world.next_sequence();
+        let mut notes = world.client_log.lock();
         // What is signed anew on Base has the same nonce, and is the same payment.
         let authorization = signed.unwrap_or_else(|| match notes.authorizations.get(&payment) {
             Some(known) => known.clone(),
@@ -307,12 +307,12 @@ impl Clients {
             payment,
             request: request_no,
             session: session.id,
-            asked,
-            told: None,
+            requested_at: asked,
+            response: None,
         });
         drop(notes);
         if id != known {
-            world.object("payment.id", format!("payment {payment} was {known} and is {id}"));
+            world.report_violation("payment.id", format!("payment {payment} was {known} and is {id}"));
         }
         let purchase = purchase(&world, payment);
         let request = PaymentRequest {
@@ -322,41 +322,41 @@ impl Clients {
             worth: amount(payment),
             request: request(request_no),
             session,
-            once: challenge(payment),
+            challenge: challenge(payment),
             identifier: None,
         };
         async move {
             let answer = engine.pay(request).await;
             // The dead are told nothing.
-            if world.is_dead() {
+            if world.is_crashed() {
                 std::future::pending::<()>().await;
             }
             world.trace(|| format!("client {call} is told of payment {payment}: {answer:?}"));
-            answers::judge(&world, payment, &answer);
-            world.notes.lock().calls[call].told = Some((world.moment(), answer.clone()));
+            payment_responses::check_response(&world, payment, &answer);
+            world.client_log.lock().calls[call].response = Some((world.next_sequence(), answer.clone()));
             answer
         }
     }
 
     pub(crate) fn read(&self, wallet_no: u8) {
-        let (world, engine, owner) = (self.world.clone(), self.engine.clone(), wallet(wallet_no));
+        let (world, engine, owner) = (self.environment.clone(), self.engine.clone(), wallet(wallet_no));
         let known = bought(&world, owner);
-        self.go(async move {
+        self.spawn(async move {
             let account = engine.account(&owner).await;
             let cards = engine.cards_of(&owner, None, 1_000).await;
-            if world.is_dead() {
+            if world.is_crashed() {
                 return;
             }
             if let Ok((cards, more)) = cards {
                 let missing = known.iter().find(|id| !cards.iter().any(|(card, _)| card == *id));
                 if let Some(missing) = missing.filter(|_| !more) {
-                    world.object("read.cards", format!("{missing} was sold and is not listed"));
+                    world.report_violation("read.cards", format!("{missing} was sold and is not listed"));
                 }
             }
             if let Ok(None) = account
                 && !known.is_empty()
             {
-                world.object("read.account", "an account that has bought is not there");
+                world.report_violation("read.account", "an account that has bought is not there");
             }
         });
     }
@@ -379,9 +379,9 @@ pub(crate) fn card(outcome: &Outcome) -> Option<CardId> {
 
 /// Cards that a wallet was told it has.
 fn bought(world: &Environment, owner: Wallet) -> BTreeSet<CardId> {
-    let notes = world.notes.lock();
+    let notes = world.client_log.lock();
     let told = notes.calls.iter().filter(|call| wallet(payer(call.payment)) == owner);
-    told.filter_map(|call| match &call.told {
+    told.filter_map(|call| match &call.response {
         Some((_, Ok(paid))) => card(&paid.outcome),
         _ => None,
     })

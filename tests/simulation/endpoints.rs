@@ -10,7 +10,7 @@ pub(crate) struct NoEndpoints(pub(crate) Arc<Environment>);
 
 impl WebhookSender for NoEndpoints {
     fn post<'a>(&'a self, _: WebhookPostRequest<'a>) -> BoxFuture<'a, Result<WebhookResponse, WebhookPostError>> {
-        self.0.object("webhook.posted", "nobody has an endpoint");
+        self.0.report_violation("webhook.posted", "nobody has an endpoint");
         Box::pin(std::future::ready(Err(WebhookPostError::Failed(
             "nobody has an endpoint",
         ))))

@@ -63,12 +63,12 @@ pub(crate) struct RunningAttempt<'a>(&'a SingleAttemptJobs, (&'static str, u128)
 
 impl SingleAttemptJobs {
     pub(crate) fn enter<'a>(&'a self, world: &Environment, rule: &'static str, what: u128) -> RunningAttempt<'a> {
-        if !self.0.lock().insert((rule, what)) && !world.is_dead() {
-            world.object(rule, format!("{what:x} is tried twice at once"));
+        if !self.0.lock().insert((rule, what)) && !world.is_crashed() {
+            world.report_violation(rule, format!("{what:x} is tried twice at once"));
         }
         let running = self.0.lock().iter().filter(|(other, _)| *other == rule).count();
-        if running > world.plan.settings.retry.max_concurrent && !world.is_dead() {
-            world.object("room.running", format!("{running} tries of {rule}"));
+        if running > world.plan.settings.retry.max_concurrent && !world.is_crashed() {
+            world.report_violation("room.running", format!("{running} tries of {rule}"));
         }
         RunningAttempt(self, (rule, what))
     }
@@ -81,86 +81,86 @@ impl Drop for RunningAttempt<'_> {
 }
 
 pub(crate) struct Environment {
-    pub(crate) alone: SingleAttemptJobs,
+    pub(crate) single_attempts: SingleAttemptJobs,
     pub(crate) plan: Plan,
     pub(crate) disk: SimDisk,
     pub(crate) source: MemorySource,
-    pub(crate) shadow: Mutex<ReferenceStore>,
+    pub(crate) reference: Mutex<ReferenceStore>,
     pub(crate) chain: Mutex<Ledger>,
-    pub(crate) press: Mutex<CardNumbers>,
-    pub(crate) rails: Mutex<RailLedger>,
+    pub(crate) card_numbers: Mutex<CardNumbers>,
+    pub(crate) payouts: Mutex<RailLedger>,
     pub(crate) bridge: Mutex<BridgeTransfers>,
-    pub(crate) vaults: Mutex<BankTruth>,
+    pub(crate) bank: Mutex<BankTruth>,
     pub(crate) issuer: Mutex<IssuerLedger>,
-    pub(crate) counter: Mutex<OperatorState>,
-    pub(crate) till: Mutex<SellerLedger>,
-    pub(crate) desk: Mutex<OrderOperators>,
-    pub(crate) bureau: Mutex<IdentityTruth>,
-    pub(crate) notes: Mutex<ClientLog>,
+    pub(crate) withdrawal_operators: Mutex<OperatorState>,
+    pub(crate) seller: Mutex<SellerLedger>,
+    pub(crate) order_operators: Mutex<OrderOperators>,
+    pub(crate) identity: Mutex<IdentityTruth>,
+    pub(crate) client_log: Mutex<ClientLog>,
     pub(crate) archive: Mutex<Archive>,
     pub(crate) outages: Mutex<Outages>,
     /// The engine of this life, for what calls it from outside.
     pub(crate) engine: Mutex<Option<Engine>>,
-    pub(crate) watchers: Mutex<Vec<SimSubscriber>>,
-    pub(crate) trips: Mutex<FaultTriggers>,
+    pub(crate) subscribers: Mutex<Vec<SimSubscriber>>,
+    pub(crate) fault_triggers: Mutex<FaultTriggers>,
     /// Faults are over: whatever is open must come to its end.
-    pub(crate) calm: AtomicBool,
+    pub(crate) faults_over: AtomicBool,
     chance: Mutex<SeededRng>,
     /// Time of the lives before this one.
-    lived_ms: AtomicU64,
-    began: Mutex<Option<Instant>>,
+    earlier_runs_ms: AtomicU64,
+    run_started: Mutex<Option<Instant>>,
     /// How far the machine's clock is off.
     skew_ms: AtomicI64,
-    moment: AtomicU64,
-    drawn: AtomicU64,
-    fuse: Mutex<Option<u32>>,
-    dead: AtomicBool,
-    died: Notify,
+    sequence: AtomicU64,
+    entropy_draws: AtomicU64,
+    crash_countdown: Mutex<Option<u32>>,
+    crashed: AtomicBool,
+    crash_signal: Notify,
     /// The next life ends before it has written anything.
-    pub(crate) relapses: AtomicBool,
-    points: AtomicU64,
-    lives: AtomicU64,
-    objection: Mutex<Option<InvariantViolation>>,
+    pub(crate) crash_on_start: AtomicBool,
+    crash_points: AtomicU64,
+    runs: AtomicU64,
+    violation: Mutex<Option<InvariantViolation>>,
     trace: Option<Mutex<Vec<String>>>,
 }
 
 impl Environment {
     pub(crate) fn new(plan: &Plan, traced: bool) -> Arc<Self> {
         Arc::new(Self {
-            alone: SingleAttemptJobs::default(),
+            single_attempts: SingleAttemptJobs::default(),
             disk: SimDisk::seeded(plan.seed),
             source: MemorySource::default(),
-            shadow: Mutex::default(),
+            reference: Mutex::default(),
             chain: Mutex::default(),
-            press: Mutex::default(),
-            rails: Mutex::default(),
+            card_numbers: Mutex::default(),
+            payouts: Mutex::default(),
             bridge: Mutex::default(),
-            vaults: Mutex::default(),
+            bank: Mutex::default(),
             issuer: Mutex::default(),
-            counter: Mutex::default(),
-            till: Mutex::default(),
-            desk: Mutex::default(),
-            bureau: Mutex::default(),
-            notes: Mutex::default(),
+            withdrawal_operators: Mutex::default(),
+            seller: Mutex::default(),
+            order_operators: Mutex::default(),
+            identity: Mutex::default(),
+            client_log: Mutex::default(),
             archive: Mutex::default(),
             outages: Mutex::default(),
             engine: Mutex::default(),
-            watchers: Mutex::default(),
-            trips: Mutex::default(),
-            calm: AtomicBool::new(false),
+            subscribers: Mutex::default(),
+            fault_triggers: Mutex::default(),
+            faults_over: AtomicBool::new(false),
             chance: Mutex::new(SeededRng::new(plan.seed ^ 0x5EED)),
-            lived_ms: AtomicU64::new(0),
-            began: Mutex::default(),
+            earlier_runs_ms: AtomicU64::new(0),
+            run_started: Mutex::default(),
             skew_ms: AtomicI64::new(0),
-            moment: AtomicU64::new(1),
-            drawn: AtomicU64::new(0),
-            fuse: Mutex::default(),
-            dead: AtomicBool::new(false),
-            died: Notify::new(),
-            relapses: AtomicBool::new(false),
-            points: AtomicU64::new(0),
-            lives: AtomicU64::new(0),
-            objection: Mutex::default(),
+            sequence: AtomicU64::new(1),
+            entropy_draws: AtomicU64::new(0),
+            crash_countdown: Mutex::default(),
+            crashed: AtomicBool::new(false),
+            crash_signal: Notify::new(),
+            crash_on_start: AtomicBool::new(false),
+            crash_points: AtomicU64::new(0),
+            runs: AtomicU64::new(0),
+            violation: Mutex::default(),
             trace: traced.then(Mutex::default),
             plan: plan.clone(),
         })
@@ -179,117 +179,117 @@ impl Environment {
     }
 
     /// A number that only grows: what was told before what.
-    pub(crate) fn moment(&self) -> u64 {
-        self.moment.fetch_add(1, Ordering::Relaxed)
+    pub(crate) fn next_sequence(&self) -> u64 {
+        self.sequence.fetch_add(1, Ordering::Relaxed)
     }
 
     /// Whether a subscriber may find that old events are gone.
-    pub(crate) fn forgets(&self) -> bool {
-        self.plan.forgets() || self.archive.lock().mark().is_some()
+    pub(crate) fn may_lose_events(&self) -> bool {
+        self.plan.may_lose_events() || self.archive.lock().mark().is_some()
     }
 
-    pub(crate) fn is_calm(&self) -> bool {
-        self.calm.load(Ordering::Relaxed)
+    pub(crate) fn are_faults_over(&self) -> bool {
+        self.faults_over.load(Ordering::Relaxed)
     }
 }
 
 /// Life and death of the process.
 impl Environment {
-    pub(crate) fn born(&self) {
-        *self.began.lock() = Some(Instant::now());
-        self.dead.store(false, Ordering::Relaxed);
-        self.lives.fetch_add(1, Ordering::Relaxed);
-        *self.fuse.lock() = None;
-        *self.trips.lock() = FaultTriggers::default();
-        self.outages.lock().forget();
+    pub(crate) fn start_run(&self) {
+        *self.run_started.lock() = Some(Instant::now());
+        self.crashed.store(false, Ordering::Relaxed);
+        self.runs.fetch_add(1, Ordering::Relaxed);
+        *self.crash_countdown.lock() = None;
+        *self.fault_triggers.lock() = FaultTriggers::default();
+        self.outages.lock().clear_counts();
     }
 
     /// Called within the life's runtime, whose clock ends with it.
-    pub(crate) fn buried(&self) {
+    pub(crate) fn end_run(&self) {
         *self.engine.lock() = None;
-        let began = self.began.lock().take();
+        let began = self.run_started.lock().take();
         let lived = began.map_or(0, |b| b.elapsed().as_millis() as u64);
-        self.lived_ms.fetch_add(lived, Ordering::Relaxed);
+        self.earlier_runs_ms.fetch_add(lived, Ordering::Relaxed);
     }
 
     /// The process dies after so many more points at which it could.
-    pub(crate) fn light_fuse(&self, points: Option<u32>) {
-        *self.fuse.lock() = points;
+    pub(crate) fn set_crash_countdown(&self, points: Option<u32>) {
+        *self.crash_countdown.lock() = points;
     }
 
     /// A place where the process can die: whatever it does next never happens.
-    pub(crate) fn point(&self) -> bool {
-        self.points.fetch_add(1, Ordering::Relaxed);
-        let mut fuse = self.fuse.lock();
+    pub(crate) fn crash_point(&self) -> bool {
+        self.crash_points.fetch_add(1, Ordering::Relaxed);
+        let mut fuse = self.crash_countdown.lock();
         match &mut *fuse {
             Some(0) => {
                 *fuse = None;
                 drop(fuse);
-                self.die("at a point");
+                self.crash("at a point");
             }
             Some(left) => *left -= 1,
             None => {}
         }
-        !self.is_dead()
+        !self.is_crashed()
     }
 
-    pub(crate) fn die(&self, how: &str) {
-        if !self.dead.swap(true, Ordering::Relaxed) {
+    pub(crate) fn crash(&self, how: &str) {
+        if !self.crashed.swap(true, Ordering::Relaxed) {
             self.trace(|| format!("the process dies {how}"));
-            self.died.notify_one();
+            self.crash_signal.notify_one();
         }
     }
 
-    pub(crate) fn is_dead(&self) -> bool {
-        self.dead.load(Ordering::Relaxed)
+    pub(crate) fn is_crashed(&self) -> bool {
+        self.crashed.load(Ordering::Relaxed)
     }
 
-    pub(crate) async fn until_dead(&self) {
-        while !self.is_dead() {
-            self.died.notified().await;
+    pub(crate) async fn wait_for_crash(&self) {
+        while !self.is_crashed() {
+            self.crash_signal.notified().await;
         }
     }
 
     /// A place where the process can die and the caller waits for an answer: the dead never get one.
-    pub(crate) async fn pass(&self) {
-        if !self.point() {
+    pub(crate) async fn crash_point_or_hang(&self) {
+        if !self.crash_point() {
             std::future::pending::<()>().await;
         }
     }
 
     /// Time goes by on the other side of a port.
-    pub(crate) async fn linger(&self, ms: u64) {
+    pub(crate) async fn delay(&self, ms: u64) {
         if ms > 0 {
             tokio::time::sleep(Duration::from_millis(ms)).await;
         }
-        self.pass().await;
+        self.crash_point_or_hang().await;
     }
 
-    pub(crate) fn lives(&self) -> u64 {
-        self.lives.load(Ordering::Relaxed)
+    pub(crate) fn runs(&self) -> u64 {
+        self.runs.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn points(&self) -> u64 {
-        self.points.load(Ordering::Relaxed)
+    pub(crate) fn crash_points(&self) -> u64 {
+        self.crash_points.load(Ordering::Relaxed)
     }
 }
 
 /// What went wrong, and how it came to that.
 impl Environment {
-    pub(crate) fn object(&self, rule: &'static str, detail: impl Into<String>) {
+    pub(crate) fn report_violation(&self, rule: &'static str, detail: impl Into<String>) {
         let detail = detail.into();
         self.trace(|| format!("OBJECTION {rule}: {detail}"));
-        let mut objection = self.objection.lock();
+        let mut objection = self.violation.lock();
         if objection.is_none() {
             *objection = Some(InvariantViolation { rule, detail });
         }
         drop(objection);
         // Nothing behind the first wrong is worth looking at.
-        self.die("of an objection");
+        self.crash("of an objection");
     }
 
-    pub(crate) fn objection(&self) -> Option<InvariantViolation> {
-        self.objection.lock().clone()
+    pub(crate) fn violation(&self) -> Option<InvariantViolation> {
+        self.violation.lock().clone()
     }
 
     pub(crate) fn trace(&self, line: impl FnOnce() -> String) {
@@ -308,8 +308,8 @@ impl Environment {
 impl Environment {
     /// What the chain and everybody else goes by, in milliseconds since the run began.
     pub(crate) fn true_ms(&self) -> u64 {
-        let lived = self.lived_ms.load(Ordering::Relaxed);
-        lived + self.began.lock().map_or(0, |b| b.elapsed().as_millis() as u64)
+        let lived = self.earlier_runs_ms.load(Ordering::Relaxed);
+        lived + self.run_started.lock().map_or(0, |b| b.elapsed().as_millis() as u64)
     }
 
     pub(crate) fn machine_ms(&self) -> u64 {
@@ -317,8 +317,8 @@ impl Environment {
     }
 
     /// Time in which no process is there.
-    pub(crate) fn pass_by(&self, ms: u64) {
-        self.lived_ms.fetch_add(ms, Ordering::Relaxed);
+    pub(crate) fn advance_offline(&self, ms: u64) {
+        self.earlier_runs_ms.fetch_add(ms, Ordering::Relaxed);
     }
 
     /// What a chain's clock shows at a time of the run, in milliseconds since 1970.
@@ -339,7 +339,7 @@ impl Clock for Environment {
 
 impl Entropy for Environment {
     fn random(&self) -> u128 {
-        let n = self.drawn.fetch_add(1, Ordering::Relaxed);
+        let n = self.entropy_draws.fetch_add(1, Ordering::Relaxed);
         let hash = Sha256::digest([self.plan.seed.to_be_bytes(), n.to_be_bytes()].concat());
         u128::from_be_bytes(*hash.first_chunk().unwrap())
     }

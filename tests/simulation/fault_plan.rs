@@ -54,7 +54,7 @@ pub(crate) enum Issue {
     Panics,
     Slow(u64),
     /// A yes that cannot be stored, from now on.
-    Garbage,
+    MalformedResponse,
     /// Somebody must look.
     Broken,
 }
@@ -89,7 +89,7 @@ pub(crate) enum PayoutCourse {
     PaysThenFails,
     /// The no was one, and the payer has been credited; the money may be gone.
     FailsThenPays {
-        gone: bool,
+        is_lost: bool,
     },
     /// Nobody claims it.
     Unclaimed,
@@ -103,7 +103,7 @@ pub(crate) enum Leg {
     Attest,
     Mint,
     /// Either chain is read.
-    Look,
+    Lookup,
     /// The issuer is asked.
     Count,
 }
@@ -124,7 +124,7 @@ pub(crate) enum LegBehavior {
     CompletedButDeclined,
     /// The answer is lost, and it happens after so long.
     Later(u64),
-    Refused,
+    Declined,
     DeclinedLater(u64),
     /// It never can happen any more.
     Never,
@@ -145,25 +145,25 @@ pub(crate) struct FaultPlan {
     pub(crate) lookup: Vec<ReadBehavior>,
     pub(crate) issue: Vec<Issue>,
     pub(crate) send: Vec<Send>,
-    pub(crate) course: PayoutCourse,
+    pub(crate) payout_course: PayoutCourse,
     pub(crate) legs: BTreeMap<Leg, Vec<LegBehavior>>,
 }
 
 impl FaultPlan {
     /// Of a top-up: its payment, and each leg of its way.
-    pub(crate) fn of_top_up(chance: &mut SeededRng) -> Self {
-        let mut fate = Self::of(chance);
-        (fate.issue, fate.send, fate.course) = Default::default();
+    pub(crate) fn random_top_up(chance: &mut SeededRng) -> Self {
+        let mut fate = Self::random(chance);
+        (fate.issue, fate.send, fate.payout_course) = Default::default();
         for (leg, meets) in LEGS {
             if !chance.one_in(3) {
-                let met = (0..=chance.next_below(3)).map(|_| met(chance, meets)).collect();
+                let met = (0..=chance.next_below(3)).map(|_| random_behavior(chance, meets)).collect();
                 fate.legs.insert(*leg, met);
             }
         }
         fate
     }
 
-    pub(crate) fn of(chance: &mut SeededRng) -> Self {
+    pub(crate) fn random(chance: &mut SeededRng) -> Self {
         let mut fate = Self::default();
         let ask = [
             ReadBehavior::Fails,
@@ -190,14 +190,14 @@ impl FaultPlan {
         if !chance.one_in(3) {
             fate.send = (0..=chance.next_below(4)).map(|_| send(chance)).collect();
         }
-        fate.course = course(chance);
+        fate.payout_course = random_course(chance);
         fate
     }
 
     /// Whether somebody must look at it in the end.
-    pub(crate) fn needs_a_person(&self) -> bool {
-        let is_gone = matches!(self.course, PayoutCourse::FailsThenPays { gone: true });
-        is_gone || self.issue.iter().any(|i| matches!(i, Issue::Garbage | Issue::Broken))
+    pub(crate) fn needs_operator(&self) -> bool {
+        let is_gone = matches!(self.payout_course, PayoutCourse::FailsThenPays { is_lost: true });
+        is_gone || self.issue.iter().any(|i| matches!(i, Issue::MalformedResponse | Issue::Broken))
     }
 }
 
@@ -231,7 +231,7 @@ fn issue(chance: &mut SeededRng) -> Issue {
         18..23 => Issue::Declines,
         23..25 => Issue::Panics,
         25..30 => Issue::Slow(pick(chance, &[10, 900, 3_000])),
-        30 => Issue::Garbage,
+        30 => Issue::MalformedResponse,
         _ => Issue::Broken,
     }
 }
@@ -249,7 +249,7 @@ fn send(chance: &mut SeededRng) -> Send {
     }
 }
 
-fn course(chance: &mut SeededRng) -> PayoutCourse {
+fn random_course(chance: &mut SeededRng) -> PayoutCourse {
     let courses = [
         PayoutCourse::Pays,
         PayoutCourse::Pays,
@@ -260,8 +260,8 @@ fn course(chance: &mut SeededRng) -> PayoutCourse {
         PayoutCourse::ReturnsThrice,
         PayoutCourse::ReturnsAtOnce,
         PayoutCourse::PaysThenFails,
-        PayoutCourse::FailsThenPays { gone: false },
-        PayoutCourse::FailsThenPays { gone: true },
+        PayoutCourse::FailsThenPays { is_lost: false },
+        PayoutCourse::FailsThenPays { is_lost: true },
         PayoutCourse::Unclaimed,
     ];
     pick(chance, &courses)
@@ -288,7 +288,7 @@ const LEGS: &[(Leg, &[LegBehavior])] = {
                 DonePanics,
                 CompletedButDeclined,
                 Later(0),
-                Refused,
+                Declined,
                 DeclinedLater(0),
                 Never,
                 Expires,
@@ -323,15 +323,15 @@ const LEGS: &[(Leg, &[LegBehavior])] = {
                 DonePanics,
                 CompletedButDeclined,
                 Later(0),
-                Refused,
+                Declined,
                 DeclinedLater(0),
                 Never,
                 Others,
-                Refused,
+                Declined,
                 Lost,
             ],
         ),
-        (Leg::Look, &[Busy, Lost, Hangs, Panics, Slow(0)]),
+        (Leg::Lookup, &[Busy, Lost, Hangs, Panics, Slow(0)]),
         (
             Leg::Count,
             &[Busy, Lost, Hangs, Panics, Slow(0), NotYet, NotYet, NotYet],
@@ -339,7 +339,7 @@ const LEGS: &[(Leg, &[LegBehavior])] = {
     ]
 };
 
-fn met(chance: &mut SeededRng, meets: &[LegBehavior]) -> LegBehavior {
+fn random_behavior(chance: &mut SeededRng, meets: &[LegBehavior]) -> LegBehavior {
     let later = pick(chance, &[50, 1_500, 9_000]);
     match pick(chance, meets) {
         LegBehavior::Slow(_) => LegBehavior::Slow(later),

@@ -28,7 +28,7 @@ pub(crate) struct IdentityTruth {
 }
 
 impl IdentityTruth {
-    fn begin(&mut self, check: &IdentityCheckRequest) {
+    fn start(&mut self, check: &IdentityCheckRequest) {
         if !self.checks.iter().any(|(key, _, _)| *key == check.key) {
             self.checks.push((check.key, check.wallet, None));
         }
@@ -50,7 +50,7 @@ pub(crate) fn address(wallet: &Wallet) -> [u8; 20] {
     address
 }
 
-fn no() -> Verdict {
+fn rejected() -> Verdict {
     Verdict::Failed { reason: "no".into() }
 }
 
@@ -73,8 +73,8 @@ enum CallBehavior {
     No,
 }
 
-fn weather(world: &Environment) -> CallBehavior {
-    if world.is_calm() {
+fn random_behavior(world: &Environment) -> CallBehavior {
+    if world.are_faults_over() {
         return CallBehavior::Fine;
     }
     let weather = match world.below(24) {
@@ -104,17 +104,17 @@ pub(crate) struct SimIdentity(pub(crate) Arc<Environment>);
 impl SimIdentity {
     async fn started(&self, check: &IdentityCheckRequest) -> Result<StartedCheck, PortError> {
         let world = &self.0;
-        world.linger(world.below(80)).await;
-        let weather = weather(world);
+        world.delay(world.below(80)).await;
+        let weather = random_behavior(world);
         match weather {
             CallBehavior::Busy => return Err(error(ErrorKind::Temporary)),
             // A word once given stands: a check that was begun is not refused.
-            CallBehavior::No if !world.bureau.lock().checks.iter().any(|(key, _, _)| *key == check.key) => {
+            CallBehavior::No if !world.identity.lock().checks.iter().any(|(key, _, _)| *key == check.key) => {
                 return Err(error(ErrorKind::Permanent));
             }
             _ => {}
         }
-        world.bureau.lock().begin(check);
+        world.identity.lock().start(check);
         afterwards(&weather).await?;
         Ok(StartedCheck {
             reference: reference(check.key),
@@ -123,7 +123,7 @@ impl SimIdentity {
     }
 
     /// Nobody begins a check that no owner durably asked for.
-    fn judge(&self, check: &IdentityCheckRequest) {
+    fn check_request(&self, check: &IdentityCheckRequest) {
         let identity: Option<IdentityVerification> = durable(&self.0, EntityKind::Identity, &check.wallet.key());
         let asked = identity.is_some_and(|identity| match identity.status {
             identity_verification::Status::InReview { check: asked, .. } => asked == check.key,
@@ -132,28 +132,28 @@ impl SimIdentity {
         });
         if !asked {
             self.0
-                .object("identity.early", format!("{check:?} was not durably asked for"));
+                .report_violation("identity.early", format!("{check:?} was not durably asked for"));
         }
     }
 
-    async fn stands(&self, reference: &str) -> Result<CheckStatus, PortError> {
+    async fn check_status(&self, reference: &str) -> Result<CheckStatus, PortError> {
         let world = &self.0;
-        world.linger(world.below(40)).await;
-        let weather = weather(world);
+        world.delay(world.below(40)).await;
+        let weather = random_behavior(world);
         if matches!(weather, CallBehavior::Busy | CallBehavior::No) {
             return Err(error(ErrorKind::Permanent));
         }
         afterwards(&weather).await?;
-        let mut bureau = world.bureau.lock();
+        let mut bureau = world.identity.lock();
         let wanted = |key: JobId| self::reference(key) == reference;
         let check = bureau.checks.iter_mut().find(|(key, _, _)| wanted(*key));
         let Some((_, _, verdict)) = check else {
-            world.object("identity.unknown", format!("{reference} was never begun"));
+            world.report_violation("identity.unknown", format!("{reference} was never begun"));
             return Err(error(ErrorKind::Permanent));
         };
         // When calm comes, whatever nobody answered is given up.
-        if world.is_calm() {
-            verdict.get_or_insert_with(no);
+        if world.are_faults_over() {
+            verdict.get_or_insert_with(rejected);
         }
         Ok(match verdict {
             Some(verdict) => CheckStatus::Decided(verdict.clone()),
@@ -165,8 +165,8 @@ impl SimIdentity {
 
     async fn opened(&self, holder: &Wallet) -> Result<IssuerAccountResult, PortError> {
         let world = &self.0;
-        world.linger(world.below(80)).await;
-        let weather = weather(world);
+        world.delay(world.below(80)).await;
+        let weather = random_behavior(world);
         match weather {
             CallBehavior::Busy => return Err(error(ErrorKind::Temporary)),
             CallBehavior::No => {
@@ -175,7 +175,7 @@ impl SimIdentity {
             }
             _ => {}
         }
-        world.bureau.lock().accounts.insert(*holder);
+        world.identity.lock().accounts.insert(*holder);
         afterwards(&weather).await?;
         let deposit_address = address(holder);
         Ok(IssuerAccountResult::Open { deposit_address })
@@ -185,20 +185,20 @@ impl SimIdentity {
 impl IdentityCheck for SimIdentity {
     fn start<'a>(&'a self, check: &'a IdentityCheckRequest) -> BoxFuture<'a, Result<StartedCheck, PortError>> {
         Box::pin(async move {
-            self.0.pass().await;
-            self.judge(check);
-            let _one = self.0.alone.enter(&self.0, "identity.at_once", check.key.0);
+            self.0.crash_point_or_hang().await;
+            self.check_request(check);
+            let _one = self.0.single_attempts.enter(&self.0, "identity.at_once", check.key.0);
             let answer = self.started(check).await;
-            self.0.pass().await;
+            self.0.crash_point_or_hang().await;
             answer
         })
     }
 
     fn status<'a>(&'a self, reference: &'a str) -> BoxFuture<'a, Result<CheckStatus, PortError>> {
         Box::pin(async move {
-            self.0.pass().await;
-            let answer = self.stands(reference).await;
-            self.0.pass().await;
+            self.0.crash_point_or_hang().await;
+            let answer = self.check_status(reference).await;
+            self.0.crash_point_or_hang().await;
             answer
         })
     }
@@ -207,22 +207,22 @@ impl IdentityCheck for SimIdentity {
 impl IssuerAccounts for SimIdentity {
     fn open<'a>(&'a self, holder: &'a Wallet) -> BoxFuture<'a, Result<IssuerAccountResult, PortError>> {
         Box::pin(async move {
-            self.0.pass().await;
+            self.0.crash_point_or_hang().await;
             let link: Option<IssuerLink> = durable(&self.0, EntityKind::IssuerLink, &holder.key());
             if link.is_none() {
                 self.0
-                    .object("link.early", format!("{holder} was not durably asked for"));
+                    .report_violation("link.early", format!("{holder} was not durably asked for"));
             }
             // Who unlinks and links again has asked anew, while the last question may still be on its way.
             let asked = match link.map(|link| link.status) {
                 Some(issuer_link::Status::Unlinked {
-                    opening: Some(effect), ..
+                    pending_job: Some(effect), ..
                 }) => effect.0,
                 _ => holder.digest(),
             };
-            let _one = self.0.alone.enter(&self.0, "link.at_once", asked);
+            let _one = self.0.single_attempts.enter(&self.0, "link.at_once", asked);
             let answer = self.opened(holder).await;
-            self.0.pass().await;
+            self.0.crash_point_or_hang().await;
             answer
         })
     }
@@ -230,13 +230,13 @@ impl IssuerAccounts for SimIdentity {
 
 impl Clients {
     /// The owner asks for a check on the account page.
-    pub(crate) fn begin_identity(&self, wallet_no: u8) {
-        let (world, engine) = (self.world.clone(), self.engine.clone());
-        self.go(async move {
+    pub(crate) fn start_identity(&self, wallet_no: u8) {
+        let (world, engine) = (self.environment.clone(), self.engine.clone());
+        self.spawn(async move {
             let told = engine.request_identity_check(wallet(wallet_no)).await;
             let stored: Option<IdentityVerification> = durable(&world, EntityKind::Identity, &wallet(wallet_no).key());
-            if told.is_ok() && stored.is_none() && !world.is_dead() {
-                world.object(
+            if told.is_ok() && stored.is_none() && !world.is_crashed() {
+                world.report_violation(
                     "identity.answer",
                     format!("wallet {wallet_no} was told of a check that is not durable"),
                 );
@@ -246,22 +246,22 @@ impl Clients {
 
     /// The person answers the newest check, and the provider calls back so many times; the first word stands.
     pub(crate) fn answer_identity(&self, wallet_no: u8, passes: bool, calls: u8) {
-        let (world, engine) = (self.world.clone(), self.engine.clone());
+        let (world, engine) = (self.environment.clone(), self.engine.clone());
         let owner = wallet(wallet_no);
-        let mut bureau = world.bureau.lock();
+        let mut bureau = world.identity.lock();
         let newest = bureau.checks.iter_mut().rev().find(|(_, of, _)| *of == owner);
         let Some((key, _, verdict)) = newest else { return };
         let verdict = verdict
-            .get_or_insert_with(|| if passes { Verdict::Passed } else { no() })
+            .get_or_insert_with(|| if passes { Verdict::Passed } else { rejected() })
             .clone();
         let reference = reference(*key);
         drop(bureau);
-        self.go(async move {
+        self.spawn(async move {
             for _ in 0..calls {
                 let told = engine
                     .record_identity_verdict(owner, reference.clone(), verdict.clone())
                     .await;
-                if world.is_dead() {
+                if world.is_crashed() {
                     return;
                 }
                 world.trace(|| format!("callback: {told:?}"));
@@ -276,7 +276,7 @@ impl Clients {
                     Err(_) => false,
                 };
                 if wrong {
-                    world.object(
+                    world.report_violation(
                         "identity.callback",
                         format!("{reference} {verdict:?}, and durable is {stored:?}"),
                     );
@@ -288,15 +288,15 @@ impl Clients {
     /// The owner links the account at the issuer, or unlinks it.
     pub(crate) fn link_issuer(&self, wallet_no: u8, linked: bool) {
         let engine = self.engine.clone();
-        self.go(async move { drop(engine.request_issuer_link(wallet(wallet_no), linked).await) });
+        self.spawn(async move { drop(engine.request_issuer_link(wallet(wallet_no), linked).await) });
     }
 }
 
 /// Everything has come to what its provider says, and the rows say the same.
-pub(crate) fn judge(world: &Environment) -> Result<(), (&'static str, String)> {
-    let bureau = world.bureau.lock();
+pub(crate) fn check_at_rest(world: &Environment) -> Result<(), (&'static str, String)> {
+    let bureau = world.identity.lock();
     let rows: BTreeMap<Vec<u8>, Vec<u8>> = {
-        let shadow = world.shadow.lock();
+        let shadow = world.reference.lock();
         let people = |key: &[u8]| matches!(key[0], table::VERIFIED | table::ISSUER_LINKED);
         let rows = shadow.rows.iter().filter(|(key, _)| people(key));
         rows.map(|(key, row)| (key.to_vec(), row.value.to_vec())).collect()
@@ -329,12 +329,12 @@ pub(crate) fn judge(world: &Environment) -> Result<(), (&'static str, String)> {
         }
         match link.as_ref().map(|link| &link.status) {
             Some(issuer_link::Status::Linked { deposit_address }) => {
-                expected.insert(table::linked(&owner).to_vec(), address(&owner).to_vec());
+                expected.insert(table::issuer_linked(&owner).to_vec(), address(&owner).to_vec());
                 if *deposit_address != address(&owner) || !bureau.accounts.contains(&owner) {
                     return Err(("link.address", format!("{owner}: {link:?}")));
                 }
             }
-            Some(issuer_link::Status::Unlinked { opening: Some(_), .. }) => {
+            Some(issuer_link::Status::Unlinked { pending_job: Some(_), .. }) => {
                 return Err(("link.open", format!("{owner} is still being linked")));
             }
             _ => {}

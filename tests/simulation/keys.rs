@@ -16,11 +16,11 @@ use crate::environment::Environment;
 use crate::plan::{Plan, Step, WALLETS, pick};
 
 /// Keys that one account has at a time.
-const MOST: u8 = 3;
+const MAX_KEYS: u8 = 3;
 
 /// What is done with the key of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Keys {
+pub(crate) enum ApiKeyStep {
     Makes(u32),
     Uses(u32),
     Revokes(u32),
@@ -28,7 +28,7 @@ pub(crate) enum Keys {
 
 /// What was told of keys.
 #[derive(Clone, Default)]
-pub(crate) struct KeyNotes {
+pub(crate) struct ApiKeyLog {
     /// When somebody was told that a key is there.
     made: BTreeMap<u32, u64>,
     /// When somebody was told that a key is revoked: for good, whatever is restored.
@@ -37,10 +37,10 @@ pub(crate) struct KeyNotes {
     opened: BTreeMap<u32, BTreeSet<SessionId>>,
 }
 
-impl KeyNotes {
+impl ApiKeyLog {
     /// What is still true once a backup of then was restored. A key that the backup does not have is gone: the service
     /// draws every id anew, so whoever makes one of its number here makes another key.
-    pub(crate) fn recalled(self, then: &Self) -> Self {
+    pub(crate) fn after_restore(self, then: &Self) -> Self {
         let mut revoked = self.revoked;
         revoked.retain(|nth, _| then.made.contains_key(nth));
         Self {
@@ -58,14 +58,14 @@ pub(crate) fn add(plan: &mut Plan) {
     }
     for nth in 0..1 + chance.next_below(3) as u32 {
         let mut at = chance.next_below(plan.steps.len() as u64 + 1) as usize;
-        let mut does = vec![Keys::Makes(nth), Keys::Uses(nth)];
+        let mut does = vec![ApiKeyStep::Makes(nth), ApiKeyStep::Uses(nth)];
         for _ in 0..chance.next_below(4) {
             does.push(pick(
                 &mut chance,
-                &[Keys::Makes(nth), Keys::Uses(nth), Keys::Revokes(nth)],
+                &[ApiKeyStep::Makes(nth), ApiKeyStep::Uses(nth), ApiKeyStep::Revokes(nth)],
             ));
         }
-        does.extend([Keys::Revokes(nth), Keys::Uses(nth)]);
+        does.extend([ApiKeyStep::Revokes(nth), ApiKeyStep::Uses(nth)]);
         for does in does {
             plan.steps.insert(at, Step::Key(does));
             if chance.one_in(2) {
@@ -86,49 +86,49 @@ fn owner(nth: u32) -> u8 {
 }
 
 impl Clients {
-    pub(crate) fn key(&self, does: Keys) {
+    pub(crate) fn key(&self, does: ApiKeyStep) {
         let this = self.clone();
-        self.go(async move {
+        self.spawn(async move {
             match does {
-                Keys::Makes(nth) => this.make_key(nth).await,
-                Keys::Uses(nth) => this.use_key(nth).await,
-                Keys::Revokes(nth) => this.revoke_key(nth).await,
+                ApiKeyStep::Makes(nth) => this.make_key(nth).await,
+                ApiKeyStep::Uses(nth) => this.use_key(nth).await,
+                ApiKeyStep::Revokes(nth) => this.revoke_key(nth).await,
             }
         });
     }
 
     async fn make_key(&self, nth: u32) {
-        let world = &self.world;
+        let world = &self.environment;
         let told = self
             .engine
-            .issue_api_key(id(nth), wallet(owner(nth)), "key", MOST)
+            .issue_api_key(id(nth), wallet(owner(nth)), "key", MAX_KEYS)
             .await;
-        if world.is_dead() {
+        if world.is_crashed() {
             return;
         }
         world.trace(|| format!("key {nth} is made: {told:?}"));
         if told.is_ok() {
-            let moment = world.moment();
-            world.notes.lock().keys.made.entry(nth).or_insert(moment);
+            let moment = world.next_sequence();
+            world.client_log.lock().keys.made.entry(nth).or_insert(moment);
             if durable::<ApiKey>(world, EntityKind::ApiKey, &id(nth).0.to_be_bytes()).is_none() {
-                world.object("answer.early", format!("key {nth} is not durable"));
+                world.report_violation("answer.early", format!("key {nth} is not durable"));
             }
         }
     }
 
     async fn use_key(&self, nth: u32) {
-        let (world, session, asked) = (&self.world, self.new_session(), self.world.moment());
+        let (world, session, asked) = (&self.environment, self.new_session(), self.environment.next_sequence());
         // As whoever takes keys does: what is suspended opens nothing.
         if self.is_suspended(nth).await {
             return world.trace(|| format!("key {nth} is suspended"));
         }
         let told = self.engine.exchange_api_key(id(nth), session).await;
-        if world.is_dead() {
+        if world.is_crashed() {
             return;
         }
         world.trace(|| format!("key {nth} is used: {told:?}"));
         let (ended, made) = {
-            let mut notes = world.notes.lock();
+            let mut notes = world.client_log.lock();
             if told.is_ok() {
                 notes.keys.opened.entry(nth).or_default().insert(session.id);
             }
@@ -138,10 +138,10 @@ impl Clients {
         let revives = ended && told.is_ok();
         let lost = made && matches!(told, Err(OperationError::Rejected(Rejection::NotFound)));
         if revives {
-            world.object("key.revived", format!("key {nth} was revoked and opens a session"));
+            world.report_violation("key.revived", format!("key {nth} was revoked and opens a session"));
         }
         if lost {
-            world.object("key.lost", format!("key {nth} was made and is unknown"));
+            world.report_violation("key.lost", format!("key {nth} was made and is unknown"));
         }
         if ended {
             self.sessions_ended(nth).await;
@@ -149,7 +149,7 @@ impl Clients {
     }
 
     async fn is_suspended(&self, nth: u32) -> bool {
-        let key: Option<ApiKey> = durable(&self.world, EntityKind::ApiKey, &id(nth).0.to_be_bytes());
+        let key: Option<ApiKey> = durable(&self.environment, EntityKind::ApiKey, &id(nth).0.to_be_bytes());
         let Some(key) = key else { return false };
         let suspended = self.engine.is_key_suspended(id(nth), key.created_at).await;
         suspended.unwrap_or(true)
@@ -157,40 +157,40 @@ impl Clients {
 
     /// Whatever was opened with a key that was revoked has ended with it.
     async fn sessions_ended(&self, nth: u32) {
-        let (world, engine) = (&self.world, &self.engine);
-        let opened = world.notes.lock().keys.opened.get(&nth).cloned().unwrap_or_default();
+        let (world, engine) = (&self.environment, &self.engine);
+        let opened = world.client_log.lock().keys.opened.get(&nth).cloned().unwrap_or_default();
         for id in opened {
             let stored: Option<Session> = durable(world, EntityKind::Session, &id.0.to_be_bytes());
             let Some(session) = stored else { continue };
             let suspended = engine.is_suspended(session.created_at.seconds());
             let ended = engine.is_api_key_inactive(&session).await;
-            if matches!(ended, Ok(false)) && !suspended && !world.is_dead() {
-                world.object("key.revived", format!("{id} of key {nth} still counts"));
+            if matches!(ended, Ok(false)) && !suspended && !world.is_crashed() {
+                world.report_violation("key.revived", format!("{id} of key {nth} still counts"));
             }
         }
     }
 
     async fn revoke_key(&self, nth: u32) {
-        let world = &self.world;
+        let world = &self.environment;
         let told = self.engine.revoke_api_key(id(nth)).await;
-        if world.is_dead() {
+        if world.is_crashed() {
             return;
         }
         world.trace(|| format!("key {nth} is revoked: {told:?}"));
         if told.is_ok() {
-            let moment = world.moment();
-            world.notes.lock().keys.revoked.entry(nth).or_insert(moment);
+            let moment = world.next_sequence();
+            world.client_log.lock().keys.revoked.entry(nth).or_insert(moment);
         }
     }
 }
 
 /// At rest: what somebody was told is revoked opens nothing.
-pub(crate) fn judge(world: &Environment, engine: &Engine) -> Result<(), (&'static str, String)> {
-    let notes = world.notes.lock();
+pub(crate) fn check(world: &Environment, engine: &Engine) -> Result<(), (&'static str, String)> {
+    let notes = world.client_log.lock();
     for nth in 0..8 {
         let key: Option<ApiKey> = durable(world, EntityKind::ApiKey, &id(nth).0.to_be_bytes());
         let (alive, revoked) = (
-            key.as_ref().is_some_and(ApiKey::is_alive),
+            key.as_ref().is_some_and(ApiKey::is_active),
             notes.keys.revoked.contains_key(&nth),
         );
         let suspended = |key: &ApiKey| engine.is_suspended(key.created_at.seconds());

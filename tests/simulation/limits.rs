@@ -1,7 +1,7 @@
 //! The settings of a run: small limits, and windows that it sees the end of.
 
 use purser_actors::approval;
-use purser_actors::breaker::Rules;
+use purser_actors::breaker::BreakerSettings;
 use purser_actors::engine::webhooks::WebhookSettings;
 use purser_actors::engine::{EngineSettings, PayoutSettings};
 use purser_actors::kernel::outbox::RetryPolicy;
@@ -30,8 +30,8 @@ pub(crate) fn settings(chance: &mut SeededRng) -> EngineSettings {
             max_backoff_ms: 3_000,
             max_attempts: 24,
         },
-        in_flight_max: pick(chance, &[2, 6, 64]),
-        in_flight_per_payer_max: pick(chance, &[1, 3, 16]),
+        max_in_flight: pick(chance, &[2, 6, 64]),
+        max_in_flight_per_payer: pick(chance, &[1, 3, 16]),
         caps: DailyCaps::NONE.with(
             ProductLine::UsaCard,
             DailyCap {
@@ -41,8 +41,8 @@ pub(crate) fn settings(chance: &mut SeededRng) -> EngineSettings {
         ),
         // Exactly what international cards are sold for: see `clients::purchase`.
         intl_prices: PriceRange {
-            least: Cents::new(504),
-            most: Cents::new(1_000_000),
+            min: Cents::new(504),
+            max: Cents::new(1_000_000),
             step: Cents::new(6),
             fees: [
                 Some(FeeRule {
@@ -56,20 +56,20 @@ pub(crate) fn settings(chance: &mut SeededRng) -> EngineSettings {
         paid_call_timeout_ms: 2_000,
         prepare_attempts: 3,
         watch_every_ms: pick(chance, &[300, 2_000]),
-        giving: approval::Limits {
-            each_max: Usdc::ZERO,
-            day_max: Usdc::ZERO,
-            open_ms: 1_000_000_000,
+        approvals: approval::ApprovalLimits {
+            max_per_action: Usdc::ZERO,
+            max_per_day: Usdc::ZERO,
+            validity_ms: 1_000_000_000,
         },
-        lines: Rules {
-            failures_max: 0,
-            try_every_ms: 1_000,
-            silence_ms: 10_000,
+        breaker: BreakerSettings {
+            max_failures: 0,
+            probe_interval_ms: 1_000,
+            stale_after_ms: 10_000,
         },
         not_offered: [false; purser_actors::product::ProductLine::ALL.len()],
         late_after_ms: 0,
         // What a plan's top-ups wait is theirs to say.
-        card_credit_patience_ms: 600_000,
+        card_credit_timeout_ms: 600_000,
         issuer_timeout_ms: 1_500,
         payouts: payouts(chance),
         // No plan has an endpoint.
@@ -91,6 +91,6 @@ fn payouts(chance: &mut SeededRng) -> PayoutSettings {
         bank_payment: terms,
         app_payment: terms,
         timeout_ms: 1_500,
-        told_every_ms: pick(chance, &[300, 2_000]),
+        poll_interval_ms: pick(chance, &[300, 2_000]),
     }
 }

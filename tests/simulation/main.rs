@@ -7,7 +7,7 @@
 
 mod account_steps;
 mod agents;
-mod answers;
+mod payment_responses;
 mod bank;
 mod bank_applications;
 mod boot;
@@ -28,7 +28,7 @@ mod mutant_switch;
 mod mutants;
 mod order_operators;
 mod outages;
-mod own;
+mod own_purchases;
 mod payouts;
 mod plan;
 mod products;

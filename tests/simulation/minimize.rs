@@ -6,7 +6,7 @@ use crate::run::run;
 
 /// The shortest plan that was found to break the same rule.
 pub(crate) fn shrink(plan: &Plan, rule: &str) -> Plan {
-    let fails = |plan: &Plan| run(plan, false).objection.is_some_and(|o| o.rule == rule);
+    let fails = |plan: &Plan| run(plan, false).violation.is_some_and(|o| o.rule == rule);
     let mut best = plan.clone();
     let mut size = best.steps.len().div_ceil(2).max(1);
     loop {
@@ -28,22 +28,22 @@ pub(crate) fn shrink(plan: &Plan, rule: &str) -> Plan {
             break;
         }
     }
-    for payment in plan.fates.keys() {
+    for payment in plan.fault_plans.keys() {
         let part: [fn(&mut FaultPlan); 7] = [
             |f| f.prepare.clear(),
             |f| f.submit.clear(),
             |f| f.lookup.clear(),
             |f| f.issue.clear(),
             |f| f.send.clear(),
-            |f| f.course = Default::default(),
+            |f| f.payout_course = Default::default(),
             |f| f.legs.clear(),
         ];
         for clear in part {
             let mut trial = best.clone();
-            if let Some(fate) = trial.fates.get_mut(payment) {
+            if let Some(fate) = trial.fault_plans.get_mut(payment) {
                 clear(fate);
             }
-            if trial.fates != best.fates && fails(&trial) {
+            if trial.fault_plans != best.fault_plans && fails(&trial) {
                 best = trial;
             }
         }

@@ -25,13 +25,13 @@ struct KilledMutant {
 fn hunt(bug: Mutant) -> Option<KilledMutant> {
     enable(Some(bug));
     let caught = (0..LIMIT).find_map(|seed| {
-        let plan = Plan::of(seed);
+        let plan = Plan::from_seed(seed);
         // A bug may well end in a panic somewhere else.
-        let ran = catch_unwind(AssertUnwindSafe(|| run(&plan, false).objection.map(|o| o.rule)));
+        let ran = catch_unwind(AssertUnwindSafe(|| run(&plan, false).violation.map(|o| o.rule)));
         let rule = ran.unwrap_or(Some("panic"))?;
         // The objection must be to the bug: without it, the same run is sound.
         enable(None);
-        let sound = run(&plan, false).objection;
+        let sound = run(&plan, false).violation;
         assert!(sound.is_none(), "seed {seed} without {bug:?}: {sound:?}");
         enable(Some(bug));
         let told = rule != "panic" && results::are_written();

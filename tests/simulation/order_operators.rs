@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use purser_actors::engine::{OperationError, Waits};
+use purser_actors::engine::{OperationError, ApprovalPending};
 use purser_actors::id::{CardId, RequestId};
 use purser_actors::intl_order::{BillingAddress, EnteredCard, IntlCardDetails, IntlOrder, Rejection, Status};
 use purser_actors::kernel::{Entity, EntityKind};
@@ -21,11 +21,11 @@ use crate::environment::Environment;
 const LEASE_MS: u64 = 2_500;
 
 /// What whoever asked is told, with the state that an order has come to.
-fn became(
+fn with_state(
     told: Result<(), OperationError<Rejection>>,
     state: &'static str,
-) -> Result<&'static str, OperationError<Rejection, Waits>> {
-    told.map(|()| state).map_err(OperationError::among)
+) -> Result<&'static str, OperationError<Rejection, ApprovalPending>> {
+    told.map(|()| state).map_err(OperationError::widen)
 }
 
 /// What is asked of an international order.
@@ -51,9 +51,9 @@ pub(crate) struct OrderOperators {
     /// Leases that somebody was given, and who.
     leases: BTreeMap<CardId, BTreeMap<u64, u8>>,
     /// States that somebody was told an order has come to.
-    pub(crate) told: Vec<(CardId, &'static str)>,
+    pub(crate) reported: Vec<(CardId, &'static str)>,
     /// How often a number was shown.
-    pub(crate) shown: BTreeMap<CardId, usize>,
+    pub(crate) reveals: BTreeMap<CardId, usize>,
 }
 
 impl OrderOperators {
@@ -96,18 +96,18 @@ fn entered(id: CardId) -> EnteredCard {
 }
 
 impl Clients {
-    pub(crate) fn desk(&self, payment: u32, who: u8, does: OrderStep) {
-        let world = &self.world;
-        let order = world.notes.lock().calls.iter().find_map(|call| match &call.told {
+    pub(crate) fn operate_order(&self, payment: u32, who: u8, does: OrderStep) {
+        let world = &self.environment;
+        let order = world.client_log.lock().calls.iter().find_map(|call| match &call.response {
             Some((_, Ok(paid))) if call.payment == payment => product(&paid.outcome),
             _ => None,
         });
         let Some(PurchasedProduct::IntlOrder(id)) = order else {
             return;
         };
-        let known = world.desk.lock().lease(id, does);
+        let known = world.order_operators.lock().lease(id, does);
         let this = self.clone();
-        self.go(async move {
+        self.spawn(async move {
             let (mut lease, who) = match does {
                 OrderStep::Fulfil | OrderStep::FulfilOld => match known {
                     Some(known) => known,
@@ -115,12 +115,12 @@ impl Clients {
                 },
                 _ => (known.map_or(0, |(number, _)| number), who),
             };
-            let (world, engine, act) = (&this.world, &this.engine, act(who));
+            let (world, engine, act) = (&this.environment, &this.engine, act(who));
             if matches!(does, OrderStep::Claim | OrderStep::Make) {
                 let claimed = engine.claim_intl(id, act.clone(), LEASE_MS).await;
                 match claimed {
                     Ok(claimed) => lease = claimed.number,
-                    Err(_) if world.is_dead() => return,
+                    Err(_) if world.is_crashed() => return,
                     Err(refused) => return world.trace(|| format!("desk: {id} is not claimed: {refused:?}")),
                 }
                 this.claimed(id, who, lease);
@@ -129,69 +129,69 @@ impl Clients {
                 let busy_ms = [0, 1, 300, 2 * LEASE_MS][world.below(4) as usize];
                 tokio::time::sleep(Duration::from_millis(busy_ms)).await;
             }
-            let newest = world.desk.lock().newest(id);
+            let newest = world.order_operators.lock().newest(id);
             let told = match does {
                 OrderStep::Claim => return,
-                OrderStep::Release => became(engine.release_intl(id, act, lease).await, "queued"),
+                OrderStep::Release => with_state(engine.release_intl(id, act, lease).await, "queued"),
                 OrderStep::Fulfil | OrderStep::FulfilOld | OrderStep::Make => {
-                    became(engine.fulfil_intl(id, act, lease, entered(id)).await, "ready")
+                    with_state(engine.fulfil_intl(id, act, lease, entered(id)).await, "ready")
                 }
                 OrderStep::Reject => engine
                     .reject_intl(id, act, None, "no".into())
                     .await
                     .map(|()| "rejected"),
-                OrderStep::Cancel => became(engine.cancel_intl(id, None).await, "cancelled"),
-                OrderStep::Reveal => became(engine.reveal_intl(id).await, "shown"),
+                OrderStep::Cancel => with_state(engine.cancel_intl(id, None).await, "cancelled"),
+                OrderStep::Reveal => with_state(engine.reveal_intl(id).await, "shown"),
             };
-            if world.is_dead() {
+            if world.is_crashed() {
                 return;
             }
             world.trace(|| format!("desk: {does:?} of {id} by {who} with {lease}: {told:?}"));
             if let Ok(state) = told {
                 if lease < newest && state == "ready" {
-                    world.object("lease.old", format!("{id} was made with lease {lease}"));
+                    world.report_violation("lease.old", format!("{id} was made with lease {lease}"));
                 }
-                this.ended(id, state);
+                this.check_reported(id, state);
             } else if matches!(told, Err(OperationError::Rejected(Rejection::InvalidState("-")))) {
-                world.object("order.lost", format!("{id} is not there"));
+                world.report_violation("order.lost", format!("{id} is not there"));
             }
         });
     }
 
     fn claimed(&self, id: CardId, who: u8, number: u64) {
-        let world = &self.world;
-        if world.is_dead() {
+        let world = &self.environment;
+        if world.is_crashed() {
             return;
         }
         world.trace(|| format!("desk: {id} is claimed by {who}: lease {number}"));
         let stored: Option<IntlOrder> = durable(world, EntityKind::IntlOrder, &id.0.to_be_bytes());
         if stored.is_none_or(|order| order.lease < number) {
-            world.object("answer.early", format!("lease {number} of {id} is not durable"));
+            world.report_violation("answer.early", format!("lease {number} of {id} is not durable"));
         }
-        let mut desk = world.desk.lock();
+        let mut desk = world.order_operators.lock();
         let known = desk.leases.entry(id).or_default().insert(number, who);
         drop(desk);
         if known.is_some() {
-            world.object("lease.twice", format!("lease {number} of {id} was given twice"));
+            world.report_violation("lease.twice", format!("lease {number} of {id} was given twice"));
         }
     }
 
     /// What somebody was told an order has come to is durable by then.
-    fn ended(&self, id: CardId, state: &'static str) {
-        let world = &self.world;
-        let mut desk = world.desk.lock();
+    fn check_reported(&self, id: CardId, state: &'static str) {
+        let world = &self.environment;
+        let mut desk = world.order_operators.lock();
         match state {
             // Others may have gone on from here.
             "queued" => return,
-            "shown" => *desk.shown.entry(id).or_default() += 1,
-            state => desk.told.push((id, state)),
+            "shown" => *desk.reveals.entry(id).or_default() += 1,
+            state => desk.reported.push((id, state)),
         }
         drop(desk);
         let stored: Option<IntlOrder> = durable(world, EntityKind::IntlOrder, &id.0.to_be_bytes());
         let is = stored.as_ref().map_or("-", IntlOrder::status);
         let good = is == state || (matches!(state, "ready" | "shown") && matches!(is, "ready" | "expired"));
         if !good {
-            world.object(
+            world.report_violation(
                 "answer.early",
                 format!("{id} was said to be {state}, and durable is {is}"),
             );
@@ -205,11 +205,11 @@ impl KeyShredder for SimShredder {
     fn shred<'a>(&'a self, record: &'a [u8]) -> BoxFuture<'a, Result<(), PortError>> {
         Box::pin(async move {
             let world = &self.0;
-            world.pass().await;
+            world.crash_point_or_hang().await;
             let id = CardId(u128::from_be_bytes(*record.last_chunk().unwrap()));
             let order: Option<IntlOrder> = durable(world, EntityKind::IntlOrder, &id.0.to_be_bytes());
             if !order.is_some_and(|order| matches!(order.status, Status::Expired(_))) {
-                world.object(
+                world.report_violation(
                     "cvv.early",
                     format!("the key of {id} is destroyed, and its card has not ended"),
                 );
@@ -219,16 +219,16 @@ impl KeyShredder for SimShredder {
                 operation: "shred",
                 message: message.to_owned(),
             };
-            if !world.is_calm() && world.one_in(5) {
+            if !world.are_faults_over() && world.one_in(5) {
                 return Err(failed("the disk is busy"));
             }
-            world.pass().await;
+            world.crash_point_or_hang().await;
             world.trace(|| format!("the key of {id} is destroyed"));
-            world.desk.lock().shredded.insert(id);
-            if !world.is_calm() && world.one_in(5) {
+            world.order_operators.lock().shredded.insert(id);
+            if !world.are_faults_over() && world.one_in(5) {
                 return Err(failed("nobody knows"));
             }
-            world.pass().await;
+            world.crash_point_or_hang().await;
             Ok(())
         })
     }

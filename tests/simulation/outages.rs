@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use purser_actors::breaker::Rules;
+use purser_actors::breaker::BreakerSettings;
 use purser_actors::engine::Engine;
 use purser_actors::id::JobId;
 use purser_actors::kernel::OutboxJob;
@@ -21,7 +21,7 @@ use crate::plan::{Plan, Step, pick};
 const CARDS: u32 = 288;
 const GIFTS: u32 = 290;
 /// So many of each, six numbers apart.
-const MOST: u64 = 14;
+const MAX_PAYMENTS: u64 = 14;
 
 /// Who is down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,7 +36,7 @@ pub(crate) struct Outages {
     /// Until when, and whether it is silent rather than says so.
     down: BTreeMap<Provider, (u64, bool)>,
     /// Orders that were first asked for in this outage and this life: each failure of theirs counts.
-    asked: BTreeSet<JobId>,
+    first_requests: BTreeSet<JobId>,
     /// When each of a provider's failures in a row was known, in milliseconds of the run.
     failures: BTreeMap<Provider, Vec<u64>>,
     /// What was sold since the line had to be closed.
@@ -46,21 +46,21 @@ pub(crate) struct Outages {
 }
 
 /// Time in which what was on its way when a line was closed is claimed, in milliseconds.
-const ON_ITS_WAY_MS: u64 = 1_000;
+const IN_FLIGHT_MS: u64 = 1_000;
 /// Orders that a closed line may sell to try its provider with, each later than the last: within any outage of these runs.
-const TRIED: u32 = 3;
+const MAX_PROBE_ORDERS: u32 = 3;
 
 impl Outages {
     /// A process counts anew.
-    pub(crate) fn forget(&mut self) {
-        self.asked.clear();
+    pub(crate) fn clear_counts(&mut self) {
+        self.first_requests.clear();
         self.failures.clear();
         self.sold.clear();
     }
 }
 
 impl Provider {
-    const fn of(line: ProductLine) -> Option<Self> {
+    const fn for_line(line: ProductLine) -> Option<Self> {
         match line {
             ProductLine::UsaCard => Some(Self::Cards),
             ProductLine::GiftCard => Some(Self::GiftCards),
@@ -70,10 +70,10 @@ impl Provider {
 }
 
 /// A provider goes down.
-pub(crate) fn begin(world: &Environment, provider: Provider, ms: u64, silent: bool) {
+pub(crate) fn start(world: &Environment, provider: Provider, ms: u64, silent: bool) {
     let until = world.true_ms() + ms;
     let mut outages = world.outages.lock();
-    outages.forget();
+    outages.clear_counts();
     outages.down.insert(provider, (until, silent));
 }
 
@@ -87,31 +87,31 @@ pub(crate) fn fails(world: &Environment, provider: Provider, key: JobId, is_firs
         };
     let mut outages = world.outages.lock();
     if is_first {
-        outages.asked.insert(key);
+        outages.first_requests.insert(key);
     }
-    if outages.asked.contains(&key) {
+    if outages.first_requests.contains(&key) {
         outages.failures.entry(provider).or_default().push(known);
     }
 }
 
 /// A provider that has failed so often in a row that its line is closed is sold no more of, but for what it is tried with.
-pub(crate) fn judge_claim(world: &Environment, line: ProductLine) {
-    let rules = world.plan.settings.lines;
-    let Some(provider) = Provider::of(line).filter(|provider| is_down(world, *provider).is_some()) else {
+pub(crate) fn check_claim(world: &Environment, line: ProductLine) {
+    let rules = world.plan.settings.breaker;
+    let Some(provider) = Provider::for_line(line).filter(|provider| is_down(world, *provider).is_some()) else {
         return;
     };
     let mut outages = world.outages.lock();
-    let last = (rules.failures_max as usize).checked_sub(1);
+    let last = (rules.max_failures as usize).checked_sub(1);
     let closed = last.and_then(|last| outages.failures.get(&provider)?.get(last).copied());
-    if closed.is_none_or(|closed| world.true_ms() < closed + ON_ITS_WAY_MS) {
+    if closed.is_none_or(|closed| world.true_ms() < closed + IN_FLIGHT_MS) {
         return;
     }
     let sold = outages.sold.entry(provider).or_default();
     *sold += 1;
     let sold = *sold;
     drop(outages);
-    if sold > TRIED {
-        world.object(
+    if sold > MAX_PROBE_ORDERS {
+        world.report_violation(
             "line.sells",
             format!("{sold} of {} were sold while its provider is down", line.name()),
         );
@@ -121,7 +121,7 @@ pub(crate) fn judge_claim(world: &Environment, line: ProductLine) {
 /// Whether a provider is down, and then whether it is silent.
 pub(crate) fn is_down(world: &Environment, provider: Provider) -> Option<bool> {
     let (until, silent) = *world.outages.lock().down.get(&provider)?;
-    (!world.is_calm() && world.true_ms() < until).then_some(silent)
+    (!world.are_faults_over() && world.true_ms() < until).then_some(silent)
 }
 
 /// Adds an outage, and who buys during it, to a plan by chance of their own, so that all else in it stays as it was.
@@ -146,25 +146,25 @@ pub(crate) fn add(plan: &mut Plan) {
         sum: Cents::new(1_000_000),
     };
     plan.settings.caps = DailyCaps::NONE.with(ProductLine::UsaCard, cap);
-    plan.settings.lines = Rules {
-        failures_max: pick(&mut chance, &[2, 3]),
-        try_every_ms: 1_000,
-        silence_ms: 10_000,
+    plan.settings.breaker = BreakerSettings {
+        max_failures: pick(&mut chance, &[2, 3]),
+        probe_interval_ms: 1_000,
+        stale_after_ms: 10_000,
     };
     let mut steps = vec![Step::Outage { provider, ms, silent }];
-    for nth in 0..4 + chance.next_below(MOST - 4) as u32 {
+    for nth in 0..4 + chance.next_below(MAX_PAYMENTS - 4) as u32 {
         let payment = first + 6 * nth;
         steps.push(Step::Pay {
             payment,
             request: 0,
-            patience_ms: chance.one_in(5).then_some(500),
+            client_timeout_ms: chance.one_in(5).then_some(500),
         });
         let ms = pick(&mut chance, &[20, 300, 1_000, 3_000]);
         steps.push(Step::Wait { ms });
         if chance.one_in(4) {
             let issue = Vec::new();
-            let fate = FaultPlan::of(&mut chance);
-            plan.fates.entry(payment).or_insert(FaultPlan { issue, ..fate });
+            let fate = FaultPlan::random(&mut chance);
+            plan.fault_plans.entry(payment).or_insert(FaultPlan { issue, ..fate });
         }
     }
     let at = chance.next_below(plan.steps.len() as u64 + 1) as usize;

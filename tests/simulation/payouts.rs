@@ -14,7 +14,7 @@ use purser_actors::port::{BoxFuture, ErrorKind, PortError};
 use purser_actors::product::ProductLine;
 
 use crate::account_steps::durable;
-use crate::bank_applications::fate_of_order;
+use crate::bank_applications::fault_plan_number;
 use crate::environment::{Environment, ORDERED_PANIC};
 use crate::fault_plan::{PayoutCourse, Send};
 
@@ -26,20 +26,20 @@ pub(crate) struct RailOrder {
     pub(crate) payout: PayoutId,
     course: PayoutCourse,
     /// Every word so far; the last one is the truth.
-    pub(crate) said: Vec<PayoutRailStatus>,
+    pub(crate) statuses: Vec<PayoutRailStatus>,
     /// Words with their time.
-    to_come: VecDeque<(u64, PayoutRailStatus)>,
+    upcoming: VecDeque<(u64, PayoutRailStatus)>,
 }
 
 #[derive(Default)]
 pub(crate) struct RailLedger {
-    pub(crate) slips: BTreeMap<JobId, RailOrder>,
-    told: Vec<PayoutEvent>,
+    pub(crate) orders: BTreeMap<JobId, RailOrder>,
+    events: Vec<PayoutEvent>,
     /// Said, and not told yet.
     held: Vec<(PayoutId, PayoutStatusUpdate)>,
     calls: BTreeMap<JobId, usize>,
     /// The highest number from which somebody read on.
-    heard: u64,
+    read_sequence: u64,
 }
 
 fn waits() -> PayoutRailStatus {
@@ -63,7 +63,7 @@ fn returned() -> PayoutRailStatus {
 }
 
 /// Everything that a rail will say of an order.
-fn words(course: PayoutCourse, line: ProductLine) -> Vec<PayoutRailStatus> {
+fn course_statuses(course: PayoutCourse, line: ProductLine) -> Vec<PayoutRailStatus> {
     let stopped = PayoutRailStatus::Cancelled {
         reason: "stopped".into(),
     };
@@ -84,41 +84,41 @@ fn words(course: PayoutCourse, line: ProductLine) -> Vec<PayoutRailStatus> {
 
 impl RailOrder {
     fn last(&self) -> &PayoutRailStatus {
-        self.said.last().expect("a rail answers an order with a word")
+        self.statuses.last().expect("a rail answers an order with a word")
     }
 
     fn report(&self, nth: usize) -> PayoutStatusUpdate {
         PayoutStatusUpdate {
             sequence: nth as u64 + 1,
-            state: self.said[nth].clone(),
+            status: self.statuses[nth].clone(),
         }
     }
 }
 
 impl RailLedger {
     /// Whether everything has been said, told, and read.
-    pub(crate) fn is_heard(&self) -> bool {
-        let silent = self.slips.values().all(|slip| slip.to_come.is_empty());
-        silent && self.held.is_empty() && self.heard >= self.told.len() as u64
+    pub(crate) fn is_fully_read(&self) -> bool {
+        let silent = self.orders.values().all(|slip| slip.upcoming.is_empty());
+        silent && self.held.is_empty() && self.read_sequence >= self.events.len() as u64
     }
 
-    fn tell(&mut self, payout: PayoutId, report: PayoutStatusUpdate) {
-        let number = self.told.len() as u64 + 1;
-        self.told.push(PayoutEvent { number, payout, report });
+    fn emit_event(&mut self, payout: PayoutId, report: PayoutStatusUpdate) {
+        let number = self.events.len() as u64 + 1;
+        self.events.push(PayoutEvent { position: number, payout, update: report });
     }
 
     /// Says what is due, and tells it now or behind what comes next.
-    fn speak(&mut self, world: &Environment) {
-        let (now, calm) = (world.true_ms(), world.is_calm());
+    fn emit_due(&mut self, world: &Environment) {
+        let (now, calm) = (world.true_ms(), world.are_faults_over());
         for (payout, report) in std::mem::take(&mut self.held) {
-            self.tell(payout, report);
+            self.emit_event(payout, report);
         }
         let mut fresh = Vec::new();
-        for slip in self.slips.values_mut() {
-            while slip.to_come.front().is_some_and(|(due, _)| *due <= now || calm) {
-                let (_, state) = slip.to_come.pop_front().expect("it is there");
-                slip.said.push(state);
-                let newest = slip.said.len() - 1;
+        for slip in self.orders.values_mut() {
+            while slip.upcoming.front().is_some_and(|(due, _)| *due <= now || calm) {
+                let (_, state) = slip.upcoming.pop_front().expect("it is there");
+                slip.statuses.push(state);
+                let newest = slip.statuses.len() - 1;
                 fresh.push((
                     slip.payout,
                     slip.report(newest),
@@ -131,51 +131,51 @@ impl RailLedger {
             match world.below(6) {
                 0 => self.held.push((payout, report)),
                 1 => {
-                    self.tell(payout, report.clone());
-                    self.tell(payout, report);
+                    self.emit_event(payout, report.clone());
+                    self.emit_event(payout, report);
                 }
                 2 => {
-                    self.tell(payout, report);
-                    self.tell(payout, old);
+                    self.emit_event(payout, report);
+                    self.emit_event(payout, old);
                 }
-                _ => self.tell(payout, report),
+                _ => self.emit_event(payout, report),
             }
         }
         if calm {
             for (payout, report) in std::mem::take(&mut self.held) {
-                self.tell(payout, report);
+                self.emit_event(payout, report);
             }
         }
     }
 
     fn take(&mut self, world: &Environment, order: &PayoutRequest, course: PayoutCourse) {
         let now = world.true_ms();
-        self.slips.entry(order.key).or_insert_with(|| {
-            let words = words(course, order.line).into_iter().enumerate();
+        self.orders.entry(order.key).or_insert_with(|| {
+            let words = course_statuses(course, order.line).into_iter().enumerate();
             RailOrder {
                 payout: order.payout,
                 course,
-                said: Vec::new(),
-                to_come: words.map(|(n, word)| (now + n as u64 * PAUSE_MS, word)).collect(),
+                statuses: Vec::new(),
+                upcoming: words.map(|(n, word)| (now + n as u64 * PAUSE_MS, word)).collect(),
             }
         });
-        self.speak(world);
+        self.emit_due(world);
     }
 
     fn recall(&mut self, world: &Environment, key: JobId) -> RecallResult {
-        self.speak(world);
-        let Some(slip) = self.slips.get_mut(&key) else {
+        self.emit_due(world);
+        let Some(slip) = self.orders.get_mut(&key) else {
             return RecallResult::Recalled;
         };
-        let late = matches!(slip.course, PayoutCourse::FailsThenPays { gone: false });
+        let late = matches!(slip.course, PayoutCourse::FailsThenPays { is_lost: false });
         match slip.last() {
             PayoutRailStatus::Complete { .. } if !late => RecallResult::TooLate,
             PayoutRailStatus::Failed { .. }
             | PayoutRailStatus::Cancelled { .. }
             | PayoutRailStatus::Returned { .. } => RecallResult::Recalled,
             PayoutRailStatus::Complete { .. } | PayoutRailStatus::InProcess { .. } => {
-                slip.to_come = VecDeque::from([(0, returned())]);
-                self.speak(world);
+                slip.upcoming = VecDeque::from([(0, returned())]);
+                self.emit_due(world);
                 RecallResult::Recalled
             }
         }
@@ -194,7 +194,7 @@ fn error(kind: ErrorKind) -> PortError {
 
 impl SimPayouts {
     /// Nobody orders what is not durably bought, for another amount, or under two keys; nothing leaves before the form.
-    fn judge(&self, order: &PayoutRequest) {
+    fn check_order(&self, order: &PayoutRequest) {
         let stored: Option<Payout> = durable(&self.0, EntityKind::Payout, &order.payout.0.to_be_bytes());
         let sold = stored.is_some_and(|payout| {
             let known = !matches!(payout.plan.target, PayoutTarget::Card(None));
@@ -202,29 +202,29 @@ impl SimPayouts {
             known && same && payout.key == order.key && payout.plan.target.line() == order.line
         });
         if !sold {
-            self.0.object("payout.early", format!("{order:?} is not durably sold"));
+            self.0.report_violation("payout.early", format!("{order:?} is not durably sold"));
         }
-        let rails = self.0.rails.lock();
-        let others = rails.slips.iter().filter(|(_, slip)| slip.payout == order.payout);
+        let rails = self.0.payouts.lock();
+        let others = rails.orders.iter().filter(|(_, slip)| slip.payout == order.payout);
         let keys = others.filter(|(key, _)| **key != order.key).count();
         drop(rails);
         if keys != 0 {
             self.0
-                .object("payout.keys", format!("{} was ordered twice", order.payout));
+                .report_violation("payout.keys", format!("{} was ordered twice", order.payout));
         }
     }
 
     async fn answer(&self, order: &PayoutRequest) -> Result<PayoutStatusUpdate, PortError> {
         let world = &self.0;
-        world.linger(world.below(80)).await;
-        let n = fate_of_order(order.amount);
+        world.delay(world.below(80)).await;
+        let n = fault_plan_number(order.amount);
         let (course, sends) = world
             .plan
-            .fates
+            .fault_plans
             .get(&n)
-            .map_or((PayoutCourse::Pays, [].as_slice()), |fate| (fate.course, &fate.send));
+            .map_or((PayoutCourse::Pays, [].as_slice()), |fate| (fate.payout_course, &fate.send));
         let call = {
-            let mut rails = world.rails.lock();
+            let mut rails = world.payouts.lock();
             let calls = rails.calls.entry(order.key).or_default();
             *calls += 1;
             *calls - 1
@@ -232,7 +232,7 @@ impl SimPayouts {
         let met = sends
             .get(call)
             .copied()
-            .filter(|_| !world.is_calm())
+            .filter(|_| !world.are_faults_over())
             .unwrap_or(Send::Fine);
         world.trace(|| {
             format!(
@@ -243,14 +243,14 @@ impl SimPayouts {
         match met {
             Send::Busy => return Err(error(ErrorKind::Temporary)),
             Send::LostBefore => return Err(error(ErrorKind::Unknown)),
-            Send::Slow(ms) => world.linger(ms).await,
+            Send::Slow(ms) => world.delay(ms).await,
             _ => {}
         }
         let (newest, first) = {
-            let mut rails = world.rails.lock();
+            let mut rails = world.payouts.lock();
             rails.take(world, order, course);
-            let slip = &rails.slips[&order.key];
-            (slip.report(slip.said.len() - 1), slip.report(0))
+            let slip = &rails.orders[&order.key];
+            (slip.report(slip.statuses.len() - 1), slip.report(0))
         };
         match met {
             Send::TakenAnswerLost => Err(error(ErrorKind::Unknown)),
@@ -265,11 +265,11 @@ impl SimPayouts {
 impl PayoutRails for SimPayouts {
     fn send<'a>(&'a self, order: &'a PayoutRequest) -> BoxFuture<'a, Result<PayoutStatusUpdate, PortError>> {
         Box::pin(async move {
-            self.0.pass().await;
-            self.judge(order);
-            let _one = self.0.alone.enter(&self.0, "payout.at_once", order.key.0);
+            self.0.crash_point_or_hang().await;
+            self.check_order(order);
+            let _one = self.0.single_attempts.enter(&self.0, "payout.at_once", order.key.0);
             let answer = self.answer(order).await;
-            self.0.pass().await;
+            self.0.crash_point_or_hang().await;
             answer
         })
     }
@@ -277,39 +277,39 @@ impl PayoutRails for SimPayouts {
     fn find(&self, key: JobId) -> BoxFuture<'_, Result<Option<PayoutStatusUpdate>, PortError>> {
         Box::pin(async move {
             let world = &self.0;
-            world.pass().await;
-            if !world.is_calm() && world.one_in(6) {
+            world.crash_point_or_hang().await;
+            if !world.are_faults_over() && world.one_in(6) {
                 return Err(error(ErrorKind::Unknown));
             }
-            let mut rails = world.rails.lock();
-            rails.speak(world);
-            Ok(rails.slips.get(&key).map(|slip| slip.report(slip.said.len() - 1)))
+            let mut rails = world.payouts.lock();
+            rails.emit_due(world);
+            Ok(rails.orders.get(&key).map(|slip| slip.report(slip.statuses.len() - 1)))
         })
     }
 
     fn recall(&self, key: JobId, payout: PayoutId) -> BoxFuture<'_, Result<RecallResult, PortError>> {
         Box::pin(async move {
             let world = &self.0;
-            world.pass().await;
+            world.crash_point_or_hang().await;
             let stored: Option<Payout> = durable(world, EntityKind::Payout, &payout.0.to_be_bytes());
             if !stored
                 .is_some_and(|p| p.key == key && (p.is_credited() || matches!(p.plan.target, PayoutTarget::App(..))))
             {
-                world.object("recall.early", format!("{payout} is asked back"));
+                world.report_violation("recall.early", format!("{payout} is asked back"));
             }
-            world.linger(world.below(80)).await;
-            let weather = if world.is_calm() { 9 } else { world.below(10) };
+            world.delay(world.below(80)).await;
+            let weather = if world.are_faults_over() { 9 } else { world.below(10) };
             if weather == 0 {
                 return Err(error(ErrorKind::Temporary));
             }
-            let recall = world.rails.lock().recall(world, key);
+            let recall = world.payouts.lock().recall(world, key);
             world.trace(|| format!("rail: {payout} is asked back in weather {weather}: {recall:?}"));
             match weather {
                 1 => return Err(error(ErrorKind::Unknown)),
                 2 => std::future::pending().await,
                 _ => {}
             }
-            world.pass().await;
+            world.crash_point_or_hang().await;
             Ok(recall)
         })
     }
@@ -317,19 +317,19 @@ impl PayoutRails for SimPayouts {
     fn events_after(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<PayoutEvent>, PortError>> {
         Box::pin(async move {
             let world = &self.0;
-            world.pass().await;
-            let weather = if world.is_calm() { 9 } else { world.below(12) };
+            world.crash_point_or_hang().await;
+            let weather = if world.are_faults_over() { 9 } else { world.below(12) };
             match weather {
                 0 => return Err(error(ErrorKind::Unknown)),
-                1 => world.linger(900).await,
+                1 => world.delay(900).await,
                 2 if world.one_in(4) => panic!("{ORDERED_PANIC}"),
                 _ => {}
             }
-            let mut rails = world.rails.lock();
-            rails.speak(world);
-            rails.heard = rails.heard.max(after);
-            let from = usize::try_from(after).unwrap_or(usize::MAX).min(rails.told.len());
-            Ok(rails.told[from..].iter().take(limit).cloned().collect())
+            let mut rails = world.payouts.lock();
+            rails.emit_due(world);
+            rails.read_sequence = rails.read_sequence.max(after);
+            let from = usize::try_from(after).unwrap_or(usize::MAX).min(rails.events.len());
+            Ok(rails.events[from..].iter().take(limit).cloned().collect())
         })
     }
 }

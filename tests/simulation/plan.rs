@@ -1,7 +1,7 @@
 //! A run as data: who pays what when, what the outside does with each payment, and what goes wrong. A seed makes a
 //! plan; a plan can be thinned out and still says everything.
 
-mod trouble;
+mod faults;
 
 use std::collections::BTreeMap;
 
@@ -13,13 +13,13 @@ use crate::agents::WalletPaymentStep;
 use crate::bank::BankStep;
 use crate::card_balances::CardBalanceStep;
 use crate::fault_plan::FaultPlan;
-use crate::keys::Keys;
+use crate::keys::ApiKeyStep;
 use crate::limits::settings;
 use crate::order_operators::OrderStep;
 use crate::outages::Provider;
 use crate::recipients::RecipientStep;
 
-use trouble::{desk, trouble};
+use faults::{random_order_step, random_fault};
 
 /// One thing that happens. Steps follow each other at once unless one waits.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub(crate) enum Step {
     Pay {
         payment: u32,
         request: u8,
-        patience_ms: Option<u64>,
+        client_timeout_ms: Option<u64>,
     },
     /// A client withdraws from a wallet's balance; the same number is the same request under the same key.
     Withdraw {
@@ -38,10 +38,10 @@ pub(crate) enum Step {
     /// A wallet does something at the bank.
     Bank {
         wallet: u8,
-        does: BankStep,
+        step: BankStep,
     },
     /// Something is done with a balance at the card issuer.
-    Load(CardBalanceStep),
+    CardBalance(CardBalanceStep),
     /// An agent or its owner does something with a managed wallet.
     Agent(WalletPaymentStep),
     /// A client reads everything of a wallet.
@@ -84,8 +84,8 @@ pub(crate) enum Step {
     /// An operator or the holder asks something of the order that a payment bought.
     OperatorAction {
         payment: u32,
-        who: u8,
-        does: OrderStep,
+        operator: u8,
+        step: OrderStep,
     },
     /// An owner asks for a check of the identity.
     Identity {
@@ -107,9 +107,9 @@ pub(crate) enum Step {
         payment: u32,
     },
     /// An owner changes a saved recipient.
-    Keep {
+    Recipient {
         wallet: u8,
-        keeps: RecipientStep,
+        step: RecipientStep,
     },
     /// Time goes by.
     Wait {
@@ -137,16 +137,16 @@ pub(crate) enum Step {
         after_bytes: u64,
     },
     /// The snapshots stop after so many rows.
-    SnapshotsDie {
+    SnapshotsFail {
         after: usize,
     },
     /// The process dies after so many more points.
-    Die {
+    Crash {
         after: u32,
         how: CrashKind,
     },
     /// The next sync but so many fails and the process dies of it; the next one loses power before it writes anything.
-    Relapse(u64),
+    CrashOnRestart(u64),
     /// Somebody refreshes the so-many-th session, with its token or one of so many before.
     Refresh {
         nth: u8,
@@ -169,7 +169,7 @@ pub(crate) enum Step {
         silent: bool,
     },
     /// Something is done with an API key.
-    Key(Keys),
+    Key(ApiKeyStep),
     /// Nothing goes wrong until everything that is under way is done; then all is looked at.
     Rest,
 }
@@ -198,7 +198,7 @@ pub(crate) struct Plan {
     /// Events above this are forgotten once they are exported.
     pub(crate) retention_bytes: u64,
     pub(crate) steps: Vec<Step>,
-    pub(crate) fates: BTreeMap<u32, FaultPlan>,
+    pub(crate) fault_plans: BTreeMap<u32, FaultPlan>,
 }
 
 /// A retention that no run fills.
@@ -212,11 +212,11 @@ pub(crate) fn pick<T: Copy>(chance: &mut SeededRng, from: &[T]) -> T {
 
 impl Plan {
     /// Whether old events go.
-    pub(crate) fn forgets(&self) -> bool {
+    pub(crate) fn may_lose_events(&self) -> bool {
         self.retention_bytes != FOREVER
     }
 
-    pub(crate) fn of(seed: u64) -> Self {
+    pub(crate) fn from_seed(seed: u64) -> Self {
         let mut chance = SeededRng::new(seed);
         let mut plan = Self {
             seed,
@@ -226,7 +226,7 @@ impl Plan {
             sync_ms: pick(&mut chance, &[2, 8, 60]),
             retention_bytes: pick(&mut chance, &[1, FOREVER, FOREVER]),
             steps: Vec::new(),
-            fates: BTreeMap::new(),
+            fault_plans: BTreeMap::new(),
         };
         // Now and then a long one: several segments, exports, accounts with a past.
         let length = 12 + chance.next_below(36) + if chance.one_in(10) { 120 } else { 0 };
@@ -234,7 +234,7 @@ impl Plan {
         for _ in 0..length {
             let step = step(&mut chance, &mut payments);
             if let Step::Pay { payment, .. } = step {
-                plan.fates.entry(payment).or_insert_with(|| FaultPlan::of(&mut chance));
+                plan.fault_plans.entry(payment).or_insert_with(|| FaultPlan::random(&mut chance));
             }
             // The same at once, as an impatient client or its proxy sends it.
             let again = matches!(step, Step::Pay { .. }) && chance.one_in(6);
@@ -249,7 +249,7 @@ impl Plan {
         crate::bank::add(&mut plan);
         crate::card_balances::add(&mut plan);
         crate::agents::add(&mut plan);
-        crate::own::add(&mut plan);
+        crate::own_purchases::add(&mut plan);
         crate::keys::add(&mut plan);
         crate::outages::add(&mut plan);
         crate::boot::add(&mut plan);
@@ -290,10 +290,10 @@ fn step(chance: &mut SeededRng, payments: &mut u32) -> Step {
             payment: known,
             closes: chance.one_in(3),
         },
-        47..62 => trouble(chance, kind),
+        47..62 => random_fault(chance, kind),
         62 => Step::Rest,
         63..66 => Step::Inspect,
-        72..84 => desk(chance, *payments),
+        72..84 => random_order_step(chance, *payments),
         84..87 => Step::Identity { wallet },
         87..90 => Step::Answer {
             wallet,
@@ -307,9 +307,9 @@ fn step(chance: &mut SeededRng, payments: &mut u32) -> Step {
         66..69 => Step::Form {
             payment: 3 + 6 * chance.next_below(u64::from(*payments / 6) + 1) as u32,
         },
-        69 => Step::Keep {
+        69 => Step::Recipient {
             wallet,
-            keeps: pick(
+            step: pick(
                 chance,
                 &[
                     RecipientStep::Rename,
@@ -330,7 +330,7 @@ fn pay(chance: &mut SeededRng, payment: u32) -> Step {
     Step::Pay {
         payment,
         request: u8::from(chance.one_in(12)),
-        patience_ms: chance.one_in(4).then(|| pick(chance, &[0, 1, 10, 500, 4_000])),
+        client_timeout_ms: chance.one_in(4).then(|| pick(chance, &[0, 1, 10, 500, 4_000])),
     }
 }
 
@@ -339,7 +339,7 @@ impl Plan {
     pub(crate) fn cap(&self) -> DailyCap {
         self.settings
             .caps
-            .of(ProductLine::UsaCard)
+            .for_line(ProductLine::UsaCard)
             .expect("prepaid cards are capped")
     }
 }

@@ -25,9 +25,9 @@ pub(crate) struct SoldProduct {
     pub(crate) payment: PaymentId,
     pub(crate) status: &'static str,
     /// Whether its state says that the maker made it.
-    pub(crate) says_made: bool,
+    pub(crate) is_made: bool,
     /// The work that brings it from the maker.
-    pub(crate) work: Job,
+    pub(crate) job: Job,
 }
 
 fn each<T: Stored>(rows: &BTreeMap<RowKey, Row>, kind: EntityKind, mut take: impl FnMut(u128, T)) {
@@ -40,7 +40,7 @@ fn each<T: Stored>(rows: &BTreeMap<RowKey, Row>, kind: EntityKind, mut take: imp
 }
 
 /// Everything that was sold.
-pub(crate) fn goods(rows: &BTreeMap<RowKey, Row>) -> BTreeMap<ProductKey, SoldProduct> {
+pub(crate) fn sold_products(rows: &BTreeMap<RowKey, Row>) -> BTreeMap<ProductKey, SoldProduct> {
     let mut goods = BTreeMap::new();
     each(rows, EntityKind::Card, |id, card: Card| {
         use card::Status::{Closed, Expired, Paused, Ready};
@@ -49,8 +49,8 @@ pub(crate) fn goods(rows: &BTreeMap<RowKey, Row>) -> BTreeMap<ProductKey, SoldPr
             owner: card.owner,
             payment: card.charge.payment,
             status: card.status(),
-            says_made: matches!(card.status, Ready(_) | Paused(_) | Closed(_) | Expired(_)),
-            work: Job::IssueCard(CardId(id)),
+            is_made: matches!(card.status, Ready(_) | Paused(_) | Closed(_) | Expired(_)),
+            job: Job::IssueCard(CardId(id)),
         };
         goods.insert((EntityKind::Card as u8, id), good);
     });
@@ -60,8 +60,8 @@ pub(crate) fn goods(rows: &BTreeMap<RowKey, Row>) -> BTreeMap<ProductKey, SoldPr
             owner: gift.owner,
             payment: gift.charge.payment,
             status: gift.status(),
-            says_made: gift.status == gift_card::Status::Completed,
-            work: Job::OrderGiftCard(CardId(id)),
+            is_made: gift.status == gift_card::Status::Completed,
+            job: Job::OrderGiftCard(CardId(id)),
         };
         goods.insert((EntityKind::GiftCard as u8, id), good);
     });
@@ -72,8 +72,8 @@ pub(crate) fn goods(rows: &BTreeMap<RowKey, Row>) -> BTreeMap<ProductKey, SoldPr
             owner: order.owner,
             payment: order.charge.payment,
             status: order.status(),
-            says_made: !matches!(order.status, Cancelled | Rejected { .. }),
-            work: Job::ShredCvv(CardId(id)),
+            is_made: !matches!(order.status, Cancelled | Rejected { .. }),
+            job: Job::ShredCvv(CardId(id)),
         };
         goods.insert((EntityKind::IntlOrder as u8, id), good);
     });
@@ -84,8 +84,8 @@ pub(crate) fn goods(rows: &BTreeMap<RowKey, Row>) -> BTreeMap<ProductKey, SoldPr
             payment: payout.charge.payment,
             status: payout.status(),
             // Judged by where the money is.
-            says_made: false,
-            work: Job::SendPayout(PayoutId(id)),
+            is_made: false,
+            job: Job::SendPayout(PayoutId(id)),
         };
         goods.insert((EntityKind::Payout as u8, id), good);
     });
@@ -96,8 +96,8 @@ pub(crate) fn goods(rows: &BTreeMap<RowKey, Row>) -> BTreeMap<ProductKey, SoldPr
             payment: top_up.charge.payment,
             status: top_up.status(),
             // Judged by where the money is.
-            says_made: false,
-            work: Job::SendTopUp(TopUpId(id)),
+            is_made: false,
+            job: Job::SendTopUp(TopUpId(id)),
         };
         goods.insert((EntityKind::TopUp as u8, id), good);
     });
@@ -105,7 +105,7 @@ pub(crate) fn goods(rows: &BTreeMap<RowKey, Row>) -> BTreeMap<ProductKey, SoldPr
 }
 
 /// The thing that a payment names.
-pub(crate) fn thing(product: &PurchasedProduct) -> ProductKey {
+pub(crate) fn product_key(product: &PurchasedProduct) -> ProductKey {
     match product {
         PurchasedProduct::Card(id) => (EntityKind::Card as u8, id.0),
         PurchasedProduct::GiftCard(id) => (EntityKind::GiftCard as u8, id.0),

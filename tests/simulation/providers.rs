@@ -38,16 +38,16 @@ pub(crate) struct CardNumbers {
     /// Orders by key, with our name of the thing.
     pub(crate) orders: BTreeMap<JobId, (ProductKey, Order)>,
     /// What was asked under each key.
-    pub(crate) asked: BTreeMap<JobId, Placed>,
+    pub(crate) requests: BTreeMap<JobId, OrderTerms>,
     calls: BTreeMap<JobId, usize>,
     /// Prepaid cards that somebody wanted something of, by the issuer's name.
-    stands: BTreeMap<String, CardSnapshot>,
-    steered: BTreeSet<JobId>,
+    card_states: BTreeMap<String, CardSnapshot>,
+    state_changes: BTreeSet<JobId>,
 }
 
 /// What an order is for, as its maker lists it.
 #[derive(Clone, Debug)]
-pub(crate) struct Placed {
+pub(crate) struct OrderTerms {
     pub(crate) payment: u32,
     pub(crate) product: String,
     pub(crate) amount: Cents,
@@ -58,11 +58,11 @@ pub(crate) struct Placed {
 /// One order, whoever it goes to.
 struct ProviderOrder {
     key: JobId,
-    thing: ProductKey,
-    placed: Placed,
+    product: ProductKey,
+    terms: OrderTerms,
     provider: Provider,
     /// One try of each at once, and so many of this maker.
-    at_once: &'static str,
+    concurrency_rule: &'static str,
     /// For the trace.
     name: String,
 }
@@ -90,32 +90,32 @@ fn error(kind: ErrorKind) -> PortError {
 impl SimProviders {
     /// The durable snapshot of a thing.
     fn sold<T: Stored>(&self, (kind, id): (EntityKind, u128)) -> Option<T> {
-        let shadow = self.0.shadow.lock();
+        let shadow = self.0.reference.lock();
         let row = shadow.rows.get(&table::entity(kind, &id.to_be_bytes()));
         row.and_then(|row| codec::decode(&row.value).ok())
     }
 
     /// Nobody orders what is not durably sold, or under two keys.
-    fn judge(&self, asked: &ProviderOrder, is_sold: bool) {
+    fn check_order(&self, asked: &ProviderOrder, is_sold: bool) {
         if !is_sold {
             let detail = format!("{} was ordered and is not durably sold", asked.name);
-            self.0.object("issue.early", detail);
+            self.0.report_violation("issue.early", detail);
         }
-        let mut press = self.0.press.lock();
-        let known = press.orders.entry(asked.key).or_insert((asked.thing, Order::Open)).0;
-        press.asked.entry(asked.key).or_insert_with(|| asked.placed.clone());
-        let keys = press.orders.values().filter(|(thing, _)| *thing == asked.thing).count();
+        let mut press = self.0.card_numbers.lock();
+        let known = press.orders.entry(asked.key).or_insert((asked.product, Order::Open)).0;
+        press.requests.entry(asked.key).or_insert_with(|| asked.terms.clone());
+        let keys = press.orders.values().filter(|(thing, _)| *thing == asked.product).count();
         drop(press);
-        if known != asked.thing || keys != 1 {
+        if known != asked.product || keys != 1 {
             let detail = format!("{} was ordered under {keys} keys", asked.name);
-            self.0.object("issue.keys", detail);
+            self.0.report_violation("issue.keys", detail);
         }
     }
 
     /// Makes it unless it was made or refused before; a word once given stands.
     fn make(&self, asked: &ProviderOrder) -> ProviderReply {
-        let mut press = self.0.press.lock();
-        let (_, state) = press.orders.entry(asked.key).or_insert((asked.thing, Order::Open));
+        let mut press = self.0.card_numbers.lock();
+        let (_, state) = press.orders.entry(asked.key).or_insert((asked.product, Order::Open));
         if *state == Order::Open {
             *state = Order::Made;
         }
@@ -139,24 +139,24 @@ impl SimProviders {
     }
 
     async fn answer(&self, asked: &ProviderOrder) -> Result<ProviderReply, PortError> {
-        self.0.linger(self.0.below(80)).await;
+        self.0.delay(self.0.below(80)).await;
         let call = {
-            let mut press = self.0.press.lock();
+            let mut press = self.0.card_numbers.lock();
             let calls = press.calls.entry(asked.key).or_default();
             *calls += 1;
             *calls - 1
         };
         self.reached(asked, call).await?;
-        let n = asked.placed.payment;
+        let n = asked.terms.payment;
         let fates = self
             .0
             .plan
-            .fates
+            .fault_plans
             .get(&n)
             .map(|f| f.issue.as_slice())
             .unwrap_or_default();
         // Bad for good, whatever the weather.
-        if let Some(at) = fates.iter().position(|i| matches!(i, Issue::Garbage | Issue::Broken))
+        if let Some(at) = fates.iter().position(|i| matches!(i, Issue::MalformedResponse | Issue::Broken))
             && call >= at
         {
             return match fates[at] {
@@ -164,7 +164,7 @@ impl SimProviders {
                 _ => Ok(ProviderReply::Spoilt),
             };
         }
-        let fate = fates.get(call).filter(|_| !self.0.is_calm());
+        let fate = fates.get(call).filter(|_| !self.0.are_faults_over());
         let Some(fate) = fate else { return Ok(self.make(asked)) };
         self.0
             .trace(|| format!("maker: {} of payment {n} meets {fate:?}", asked.name));
@@ -188,8 +188,8 @@ impl SimProviders {
                 Ok(ProviderReply::Pending(100))
             }
             Issue::Declines => {
-                let mut press = self.0.press.lock();
-                let (_, state) = press.orders.entry(asked.key).or_insert((asked.thing, Order::Open));
+                let mut press = self.0.card_numbers.lock();
+                let (_, state) = press.orders.entry(asked.key).or_insert((asked.product, Order::Open));
                 if *state == Order::Open {
                     *state = Order::Declined;
                 }
@@ -198,19 +198,19 @@ impl SimProviders {
             }
             Issue::Panics => panic!("{ORDERED_PANIC}"),
             Issue::Slow(ms) => {
-                self.0.linger(ms).await;
+                self.0.delay(ms).await;
                 Ok(self.make(asked))
             }
-            Issue::Garbage | Issue::Broken => Err(error(ErrorKind::Permanent)),
+            Issue::MalformedResponse | Issue::Broken => Err(error(ErrorKind::Permanent)),
         }
     }
 
-    async fn ask(&self, asked: &ProviderOrder, is_sold: impl FnOnce() -> bool) -> Result<ProviderReply, PortError> {
-        self.0.pass().await;
-        self.judge(asked, is_sold());
-        let _one = self.0.alone.enter(&self.0, asked.at_once, asked.key.0);
+    async fn call(&self, asked: &ProviderOrder, is_sold: impl FnOnce() -> bool) -> Result<ProviderReply, PortError> {
+        self.0.crash_point_or_hang().await;
+        self.check_order(asked, is_sold());
+        let _one = self.0.single_attempts.enter(&self.0, asked.concurrency_rule, asked.key.0);
         let answer = self.answer(asked).await;
-        self.0.pass().await;
+        self.0.crash_point_or_hang().await;
         self.0
             .trace(|| format!("maker: {} is answered {}", asked.name, answer.is_ok()));
         answer
@@ -242,9 +242,9 @@ fn fresh() -> CardSnapshot {
 
 impl SimProviders {
     /// Busy, or panicking, as it happens.
-    async fn weather(&self, what: impl Fn() -> String) -> Result<(), PortError> {
-        self.0.pass().await;
-        let weather = if self.0.is_calm() { 9 } else { self.0.below(10) };
+    async fn random_fault(&self, what: impl Fn() -> String) -> Result<(), PortError> {
+        self.0.crash_point_or_hang().await;
+        let weather = if self.0.are_faults_over() { 9 } else { self.0.below(10) };
         self.0.trace(|| format!("{} in weather {weather}", what()));
         match weather {
             0 | 1 => Err(error(ErrorKind::Temporary)),
@@ -256,24 +256,24 @@ impl SimProviders {
 
 impl CardIssuer for SimProviders {
     /// Of a card that was made; busy, or panicking, as it happens.
-    fn standing<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<CardSnapshot, PortError>> {
+    fn card_snapshot<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<CardSnapshot, PortError>> {
         Box::pin(async move {
-            self.weather(|| format!("issuer: news of {issuer_ref}")).await?;
-            let press = self.0.press.lock();
-            Ok(press.stands.get(issuer_ref).cloned().unwrap_or_else(fresh))
+            self.random_fault(|| format!("issuer: news of {issuer_ref}")).await?;
+            let press = self.0.card_numbers.lock();
+            Ok(press.card_states.get(issuer_ref).cloned().unwrap_or_else(fresh))
         })
     }
 
     /// A wish is carried out once under its key, whatever became of the answer.
-    fn steer<'a>(&'a self, order: &'a CardActionRequest) -> BoxFuture<'a, Result<CardSnapshot, PortError>> {
+    fn apply_action<'a>(&'a self, order: &'a CardActionRequest) -> BoxFuture<'a, Result<CardSnapshot, PortError>> {
         Box::pin(async move {
-            self.weather(|| format!("issuer: {} of {}", order.wish.name(), order.card))
+            self.random_fault(|| format!("issuer: {} of {}", order.action.name(), order.card))
                 .await?;
             let standing = {
-                let mut press = self.0.press.lock();
-                let is_new = press.steered.insert(order.key);
-                let standing = press.stands.entry(order.issuer_ref.clone()).or_insert_with(fresh);
-                let to = match (standing.state, order.wish) {
+                let mut press = self.0.card_numbers.lock();
+                let is_new = press.state_changes.insert(order.key);
+                let standing = press.card_states.entry(order.issuer_ref.clone()).or_insert_with(fresh);
+                let to = match (standing.state, order.action) {
                     (CardState::Open, CardAction::Pause) => Some(CardState::Paused),
                     (CardState::Paused, CardAction::Resume) => Some(CardState::Open),
                     (CardState::Open | CardState::Paused, CardAction::Close) => Some(CardState::Closed),
@@ -285,13 +285,13 @@ impl CardIssuer for SimProviders {
                 }
                 standing.clone()
             };
-            self.weather(|| format!("issuer: answers of {}", order.card)).await?;
+            self.random_fault(|| format!("issuer: answers of {}", order.card)).await?;
             Ok(standing)
         })
     }
 
     /// Nothing comes unasked.
-    fn told(&self, _: u64, _: usize) -> BoxFuture<'_, Result<Vec<CardEvent>, PortError>> {
+    fn events_after(&self, _: u64, _: usize) -> BoxFuture<'_, Result<Vec<CardEvent>, PortError>> {
         Box::pin(async { Ok(Vec::new()) })
     }
 
@@ -300,8 +300,8 @@ impl CardIssuer for SimProviders {
             let id = order.card.0;
             let asked = ProviderOrder {
                 key: order.key,
-                thing: (EntityKind::Card as u8, id),
-                placed: Placed {
+                product: (EntityKind::Card as u8, id),
+                terms: OrderTerms {
                     payment: payment_of_amount(order.amount),
                     product: "card".into(),
                     amount: order.amount,
@@ -309,14 +309,14 @@ impl CardIssuer for SimProviders {
                     terms: None,
                 },
                 provider: Provider::Cards,
-                at_once: "issue.at_once",
+                concurrency_rule: "issue.at_once",
                 name: order.card.to_string(),
             };
             let sold = || {
                 self.sold((EntityKind::Card, id))
                     .is_some_and(|c: Card| c.amount == order.amount)
             };
-            Ok(match self.ask(&asked, sold).await? {
+            Ok(match self.call(&asked, sold).await? {
                 ProviderReply::Made => IssueResult::Ready(card(order)),
                 ProviderReply::Spoilt => IssueResult::Ready(IssuedCard {
                     sealed: vec![7; UNWRITABLE],
@@ -342,8 +342,8 @@ impl GiftCardProvider for SimProviders {
         amount: Cents,
     ) -> BoxFuture<'a, Result<GiftCardOffer, PortError>> {
         Box::pin(async move {
-            self.0.pass().await;
-            let weather = if self.0.is_calm() { 9 } else { self.0.below(10) };
+            self.0.crash_point_or_hang().await;
+            let weather = if self.0.are_faults_over() { 9 } else { self.0.below(10) };
             self.0
                 .trace(|| format!("catalog: {amount} is looked up in weather {weather}"));
             match weather {
@@ -362,8 +362,8 @@ impl GiftCardProvider for SimProviders {
             let id = order.card.0;
             let asked = ProviderOrder {
                 key: order.key,
-                thing: (EntityKind::GiftCard as u8, id),
-                placed: Placed {
+                product: (EntityKind::GiftCard as u8, id),
+                terms: OrderTerms {
                     payment: payment_of_amount(order.order.amount),
                     product: order.order.product.clone(),
                     amount: order.order.amount,
@@ -374,14 +374,14 @@ impl GiftCardProvider for SimProviders {
                     }),
                 },
                 provider: Provider::GiftCards,
-                at_once: "gift_card.at_once",
+                concurrency_rule: "gift_card.at_once",
                 name: order.card.to_string(),
             };
             let sold = || {
                 self.sold((EntityKind::GiftCard, id))
                     .is_some_and(|g: GiftCard| g.order == order.order)
             };
-            Ok(match self.ask(&asked, sold).await? {
+            Ok(match self.call(&asked, sold).await? {
                 ProviderReply::Made => GiftCardOrderResult::Ready {
                     sealed: id.to_be_bytes().to_vec(),
                 },

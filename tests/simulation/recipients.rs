@@ -90,20 +90,20 @@ pub(crate) fn registered(owner: Wallet) -> BankDestination {
 
 impl Clients {
     /// Every wallet has its destination, and every second one shows early who it is; what an earlier life has done stays.
-    pub(crate) fn settle_in(&self) {
+    pub(crate) fn set_up_recipients(&self) {
         for n in 0..WALLETS as u8 {
             let this = self.clone();
-            self.go(async move {
+            self.spawn(async move {
                 let told = this
                     .engine
                     .register_destination(destination(n), registered(wallet(n)), vec![n; 40], None)
                     .await;
-                this.world.trace(|| format!("destination of wallet {n}: {told:?}"));
+                this.environment.trace(|| format!("destination of wallet {n}: {told:?}"));
             });
-            if self.world.plan.seed.wrapping_add(u64::from(n)).is_multiple_of(2) {
+            if self.environment.plan.seed.wrapping_add(u64::from(n)).is_multiple_of(2) {
                 let this = self.clone();
-                self.go(async move {
-                    this.begin_identity(n);
+                self.spawn(async move {
+                    this.start_identity(n);
                     tokio::time::sleep(Duration::from_millis(700)).await;
                     this.answer_identity(n, true, 1);
                 });
@@ -113,8 +113,8 @@ impl Clients {
 
     /// The payout that a payment is known to have bought.
     fn payout_of(&self, payment: u32) -> Option<PayoutId> {
-        let notes = self.world.notes.lock();
-        notes.calls.iter().find_map(|call| match &call.told {
+        let notes = self.environment.client_log.lock();
+        notes.calls.iter().find_map(|call| match &call.response {
             Some((_, Ok(paid))) if call.payment == payment => match product(&paid.outcome) {
                 Some(PurchasedProduct::Payout(id)) => Some(id),
                 _ => None,
@@ -126,8 +126,8 @@ impl Clients {
     /// The recipient of a payout waits for the link, and enters a card.
     pub(crate) fn form(&self, payment: u32) {
         let this = self.clone();
-        self.go(async move {
-            let world = &this.world;
+        self.spawn(async move {
+            let world = &this.environment;
             let mut id = this.payout_of(payment);
             for _ in 0..6 {
                 if id.is_some() {
@@ -138,27 +138,27 @@ impl Clients {
             }
             let Some(id) = id else { return };
             let told = this.engine.submit_payout_details(id, "4242".into(), vec![9; 40]).await;
-            if world.is_dead() {
+            if world.is_crashed() {
                 return;
             }
             world.trace(|| format!("form of {id}: {told:?}"));
             let stored: Option<Payout> = durable(world, EntityKind::Payout, &id.0.to_be_bytes());
             let waits = stored.is_none_or(|payout| matches!(payout.status, Status::AwaitingDetails));
             if told.is_ok() && waits {
-                world.object("form.early", format!("{id} has no card durably"));
+                world.report_violation("form.early", format!("{id} has no card durably"));
             }
         });
     }
 
     /// An owner tidies the list of recipients up.
-    pub(crate) fn keep(&self, wallet_no: u8, keeps: RecipientStep) {
+    pub(crate) fn change_recipient(&self, wallet_no: u8, keeps: RecipientStep) {
         let owner = wallet(wallet_no);
-        let saved = recipients(&self.world)
+        let saved = recipients(&self.environment)
             .into_iter()
             .find(|(_, saved)| saved.owner == owner);
         let Some((id, _)) = saved else { return };
         let this = self.clone();
-        self.go(async move {
+        self.spawn(async move {
             let engine = &this.engine;
             let told = match keeps {
                 RecipientStep::Rename => engine.update_recipient(id, Some("Somebody".into()), None, None).await,
@@ -166,14 +166,14 @@ impl Clients {
                 RecipientStep::Restore => engine.update_recipient(id, None, Some(false), None).await,
                 RecipientStep::Delete => engine.delete_recipient(id, None).await,
             };
-            this.world.trace(|| format!("{keeps:?} of {id}: {told:?}"));
+            this.environment.trace(|| format!("{keeps:?} of {id}: {told:?}"));
         });
     }
 }
 
 /// Every recipient that is durably saved.
 pub(crate) fn recipients(world: &Environment) -> Vec<(PaymentRecipientId, PaymentRecipient)> {
-    let shadow = world.shadow.lock();
+    let shadow = world.reference.lock();
     let prefix = [table::ENTITY, EntityKind::PaymentRecipient as u8];
     let rows = shadow.rows.iter().filter(|(key, _)| key.starts_with(&prefix));
     rows.map(|(key, row)| {

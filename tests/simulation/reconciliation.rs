@@ -23,22 +23,22 @@ use purser_storage::codec;
 
 use crate::account_steps::durable;
 use crate::environment::Environment;
-use crate::own;
+use crate::own_purchases;
 use crate::providers::{Order, ProductKey};
-use crate::seller::SPEND;
-use crate::withdrawals::OUT;
+use crate::seller::WALLET_PAYMENT;
+use crate::withdrawals::FIRST_OUTGOING;
 
 struct ChainTransfers(Arc<Environment>);
 
-fn moved(transfer: &ChainTransfer, incoming: bool, mark: [u8; 32]) -> ChainMovement {
+fn chain_movement(transfer: &ChainTransfer, incoming: bool, mark: [u8; 32]) -> ChainMovement {
     ChainMovement {
         transaction: transfer.transaction.clone(),
         index: transfer.index,
         incoming,
-        other: if incoming { transfer.from } else { transfer.to },
+        counterparty: if incoming { transfer.from } else { transfer.to },
         amount: Usdc::from_atomic(transfer.atomic),
         at: Environment::stamp(transfer.at_ms),
-        mark,
+        fingerprint: mark,
     }
 }
 
@@ -50,15 +50,15 @@ impl ChainTransfers {
             let mut ledger = self.0.chain.lock();
             ledger.settle(now);
             // What leaves managed wallets is not the treasury's.
-            let treasury = ledger.in_order().filter(|(n, _)| *n < SPEND || own::is_own(*n));
+            let treasury = ledger.in_order().filter(|(n, _)| *n < WALLET_PAYMENT || own_purchases::is_own(*n));
             for (n, transfer) in treasury.filter(|(_, t)| t.from.network() == network) {
                 let mark = ledger.mark(n);
-                all.push(moved(transfer, n < OUT || own::is_own(n), mark));
+                all.push(chain_movement(transfer, n < FIRST_OUTGOING || own_purchases::is_own(n), mark));
             }
         }
         let bridge = self.0.bridge.lock();
-        let burned = bridge.left(now).filter(|burn| burn.from.network() == network);
-        all.extend(burned.map(|burn| moved(&burn, false, [0; 32])));
+        let burned = bridge.outgoing_transfers(now).filter(|burn| burn.from.network() == network);
+        all.extend(burned.map(|burn| chain_movement(&burn, false, [0; 32])));
         all
     }
 }
@@ -66,7 +66,7 @@ impl ChainTransfers {
 fn page<T: Clone>(all: &[T], after: Option<&ListCursor>, limit: usize) -> ListPage<T> {
     let from = after.map_or(0, |cursor| cursor.number().unwrap());
     let items: Vec<T> = all.iter().skip(from as usize).take(limit).cloned().collect();
-    let next = (!items.is_empty()).then(|| ListCursor::of_number(from + items.len() as u64));
+    let next = (!items.is_empty()).then(|| ListCursor::from_number(from + items.len() as u64));
     ListPage { items, next }
 }
 
@@ -105,14 +105,14 @@ impl ProviderOrders {
         if kind != self.1 as u8 {
             return None;
         }
-        let placed = self.0.press.lock().asked.get(&key).cloned()?;
+        let placed = self.0.card_numbers.lock().requests.get(&key).cloned()?;
         Some(ProviderEntry {
-            name: EntryKey::of(key),
+            name: EntryKey::for_order(key),
             product: placed.product.as_str().into(),
-            money: EntryAmount::Cents(placed.amount, placed.currency),
-            returns: None,
+            amount: EntryAmount::Cents(placed.amount, placed.currency),
+            returned_transfer: None,
             terms: placed.terms,
-            standing: match order {
+            status: match order {
                 Order::Open => EntryStatus::Pending,
                 Order::Made => EntryStatus::Completed,
                 Order::Declined => EntryStatus::Declined,
@@ -122,7 +122,7 @@ impl ProviderOrders {
     }
 
     fn all(&self) -> Vec<ProviderEntry> {
-        let orders = self.0.press.lock().orders.clone();
+        let orders = self.0.card_numbers.lock().orders.clone();
         let listed = orders.into_iter();
         listed
             .filter_map(|(key, (thing, order))| self.entry(key, thing, order))
@@ -153,10 +153,10 @@ fn listed(name: impl ToString, (standing, money): (EntryStatus, EntryAmount)) ->
     ProviderEntry {
         name: EntryKey::new(name.to_string()).unwrap(),
         product: "kept".into(),
-        money,
-        returns: None,
+        amount: money,
+        returned_transfer: None,
         terms: None,
-        standing,
+        status: standing,
         at: Timestamp(0),
     }
 }
@@ -170,7 +170,7 @@ impl BalanceList {
         let (world, now) = (&self.0, self.0.true_ms());
         match self.1 {
             ReconciliationSource::BankTransfers => {
-                let moves = world.vaults.lock().moves.clone();
+                let moves = world.bank.lock().transfers.clone();
                 let listed = moves.into_iter().filter_map(|(id, done)| {
                     // As with makers: that the amount is the ordered one is judged there.
                     let row: BankTransfer = durable(world, EntityKind::BankTransfer, &id.0.to_be_bytes())?;
@@ -184,7 +184,7 @@ impl BalanceList {
                 listed.collect()
             }
             ReconciliationSource::BankDeposits => {
-                let deposits = world.vaults.lock().deposits.clone().into_iter();
+                let deposits = world.bank.lock().deposits.clone().into_iter();
                 let paid_in =
                     |one: IncomingTransfer| listed(one.reference, (EntryStatus::Completed, dollars(one.amount)));
                 deposits.map(paid_in).collect()
@@ -193,7 +193,7 @@ impl BalanceList {
                 let issuer = world.issuer.lock();
                 let cards = issuer.cards.values().map(|card| &card.order);
                 let cards = cards.map(|order| listed(order.key, (EntryStatus::Completed, dollars(order.amount))));
-                let aside = issuer.aside.iter().map(|(key, (order, ended))| {
+                let aside = issuer.holds.iter().map(|(key, (order, ended))| {
                     let standing = match ended {
                         None => EntryStatus::Held,
                         Some(true) => EntryStatus::Completed,
@@ -206,7 +206,7 @@ impl BalanceList {
             ReconciliationSource::CardBalances => {
                 let issuer = world.issuer.lock();
                 let left = issuer.cards.values().map(|card| {
-                    let available = card.stands().activity.available;
+                    let available = card.snapshot().activity.available;
                     listed(card.order.key, (EntryStatus::Completed, dollars(available)))
                 });
                 left.collect()
@@ -215,7 +215,7 @@ impl BalanceList {
                 let bridge = world.bridge.lock();
                 // The strangers' burns are not ours.
                 let burns = bridge.burns.iter();
-                let burns = burns.filter(|(_, burn)| burn.has_landed(now) && burn.top_up.0 != 0);
+                let burns = burns.filter(|(_, burn)| burn.has_executed(now) && burn.top_up.0 != 0);
                 let crossing = burns.map(|(name, burn)| {
                     let standing = match burn.is_minted(now) {
                         true => EntryStatus::Completed,
@@ -258,7 +258,7 @@ pub(crate) fn watched(world: &Arc<Environment>) -> Option<ReconcilerDeps> {
                 (ReconciliationSource::GiftCards, list(EntityKind::GiftCard)),
             ]),
         },
-        pace: ReconcilerSettings {
+        settings: ReconcilerSettings {
             pause_ms: 700,
             rest_ms: 30_000,
             page: 5,
@@ -269,7 +269,7 @@ pub(crate) fn watched(world: &Arc<Environment>) -> Option<ReconcilerDeps> {
 }
 
 /// Everything that differs now, without any time of grace.
-async fn differences(world: &Arc<Environment>, store: Arc<dyn Store>) -> Vec<DiscrepancyDetails> {
+async fn discrepancies(world: &Arc<Environment>, store: Arc<dyn Store>) -> Vec<DiscrepancyDetails> {
     let list = |kind| -> Arc<dyn ProviderList> { Arc::new(ProviderOrders(world.clone(), kind)) };
     let kept = |source| -> (ReconciliationSource, Arc<dyn ProviderList>) {
         (source, Arc::new(BalanceList(world.clone(), source)))
@@ -287,7 +287,7 @@ async fn differences(world: &Arc<Environment>, store: Arc<dyn Store>) -> Vec<Dis
                 kept(ReconciliationSource::Bridge),
             ]),
         },
-        pace: ReconcilerSettings {
+        settings: ReconcilerSettings {
             pause_ms: 1,
             rest_ms: 1,
             page: 100,
@@ -305,19 +305,19 @@ async fn differences(world: &Arc<Environment>, store: Arc<dyn Store>) -> Vec<Dis
 }
 
 /// Whether an operator sees to it that what a provider has made reaches its buyer.
-fn is_by_hand(world: &Environment, found: &DiscrepancyDetails) -> bool {
-    let press = world.press.lock();
+fn is_manual(world: &Environment, found: &DiscrepancyDetails) -> bool {
+    let press = world.card_numbers.lock();
     let order = press
-        .asked
+        .requests
         .iter()
-        .find(|(key, _)| EntryKey::of(**key).to_string() == found.key);
-    order.is_some_and(|(_, order)| world.archive.lock().by_hand.contains(&order.payment))
+        .find(|(key, _)| EntryKey::for_order(**key).to_string() == found.key);
+    order.is_some_and(|(_, order)| world.archive.lock().manual_payments.contains(&order.payment))
 }
 
 /// Nothing differs but what is stuck with its name, or is seen to by hand.
-pub(crate) async fn judge(world: &Arc<Environment>, store: Arc<dyn Store>) {
+pub(crate) async fn check(world: &Arc<Environment>, store: Arc<dyn Store>) {
     let stuck: BTreeSet<String> = {
-        let shadow = world.shadow.lock();
+        let shadow = world.reference.lock();
         let effects = shadow
             .rows
             .iter()
@@ -325,11 +325,11 @@ pub(crate) async fn judge(world: &Arc<Environment>, store: Arc<dyn Store>) {
         let effects = effects.map(|(_, row)| codec::decode::<purser_actors::kernel::OutboxJob>(&row.value).unwrap());
         effects.map(|effect| effect.job.subject()).collect()
     };
-    let mut found = differences(world, store).await.into_iter();
+    let mut found = discrepancies(world, store).await.into_iter();
     let is_stuck = |found: &DiscrepancyDetails| found.subject.as_ref().is_some_and(|subject| stuck.contains(subject));
-    let unexpected = found.find(|found| !is_stuck(found) && !is_by_hand(world, found));
+    let unexpected = found.find(|found| !is_stuck(found) && !is_manual(world, found));
     if let Some(found) = unexpected {
-        world.object("reconciled", format!("{}: {found:?}", found.kind.name()));
+        world.report_violation("reconciled", format!("{}: {found:?}", found.kind.name()));
     }
 }
 
@@ -343,11 +343,11 @@ fn a_lost_deposit_is_a_difference() {
     crate::seeds::quiet_ordered_panics();
     enable(Some(Mutant::LateSettlementIgnored));
     let runs = (0..100).map(|seed| {
-        let mut plan = Plan::of(seed);
+        let mut plan = Plan::from_seed(seed);
         // Nobody else looks at the books before the end.
-        let looks = |step: &Step| matches!(step, Step::Inspect | Step::Die { .. } | Step::Relapse(_));
+        let looks = |step: &Step| matches!(step, Step::Inspect | Step::Crash { .. } | Step::CrashOnRestart(_));
         plan.steps.retain(|step| !looks(step));
-        run::run(&plan, false).objection
+        run::run(&plan, false).violation
     });
     let found = runs.flatten().find(|objection| objection.rule == "reconciled");
     enable(None);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use purser_actors::id::Wallet;
-use purser_actors::kernel::job::Counted;
+use purser_actors::kernel::job::UnclaimedCapUsage;
 use purser_actors::kernel::table;
 use purser_storage::codec;
 use purser_storage::{
@@ -33,7 +33,7 @@ pub(crate) struct ReferenceStore {
     cursors: BTreeMap<u64, u64>,
     /// Events below this are no longer kept.
     pub(crate) oldest: u64,
-    asked: VecDeque<SubmittedBatch>,
+    submitted: VecDeque<SubmittedBatch>,
     tickets: u64,
     broken: Vec<Arc<WriteSession>>,
 }
@@ -43,10 +43,10 @@ type Violation = (&'static str, String);
 impl ReferenceStore {
     /// How many shares of an account's caps are counted for payments of a lost history that nobody has presented again.
     pub(crate) fn unclaimed(&self, account: &Wallet) -> usize {
-        let rows = self.rows.iter().filter(|(key, _)| key[0] == table::COUNTED);
-        let counted = rows.map(|(_, row)| codec::decode::<Counted>(&row.value).unwrap());
+        let rows = self.rows.iter().filter(|(key, _)| key[0] == table::UNCLAIMED_CAP_USAGE);
+        let counted = rows.map(|(_, row)| codec::decode::<UnclaimedCapUsage>(&row.value).unwrap());
         let own = counted.filter(|counted| counted.account == *account);
-        own.map(|counted| counted.shares.len()).sum()
+        own.map(|counted| counted.reservations.len()).sum()
     }
 
     /// These are told to subscribers.
@@ -56,28 +56,28 @@ impl ReferenceStore {
     }
 
     /// A batch is on its way; its number.
-    pub(crate) fn ask(&mut self, batch: &Batch) -> u64 {
+    pub(crate) fn submit(&mut self, batch: &Batch) -> u64 {
         self.tickets += 1;
-        self.asked.push_back(SubmittedBatch {
+        self.submitted.push_back(SubmittedBatch {
             ticket: self.tickets,
             conditions: batch.conditions.clone(),
             writes: batch.writes.clone(),
             events: batch.events.clone(),
-            lane: batch.lane.clone(),
+            lane: batch.session.clone(),
         });
         self.tickets
     }
 
     /// The store's answer, held against what it must be.
     pub(crate) fn answer(&mut self, ticket: u64, answer: &Result<Committed, CommitError>) -> Result<(), Violation> {
-        let Some(asked) = self.asked.pop_front() else {
+        let Some(asked) = self.submitted.pop_front() else {
             return Err(("commit.order", format!("an answer to {ticket}, which nobody waits for")));
         };
         if asked.ticket != ticket {
             return Err(("commit.order", format!("{ticket} was answered before {}", asked.ticket)));
         }
         let conditions = asked.conditions.clone();
-        let expected = self.judge(asked);
+        let expected = self.expected_result(asked);
         let too_large = matches!(answer, Err(CommitError::TooLarge(_)));
         if *answer != expected && !(too_large && matches!(expected, Err(CommitError::TooLarge(_)))) {
             return Err(("commit.answer", format!("{ticket}: {answer:?}, and not {expected:?}")));
@@ -93,8 +93,8 @@ impl ReferenceStore {
     }
 
     /// What must become of a batch that stands behind everything judged before it.
-    fn judge(&mut self, asked: SubmittedBatch) -> Result<Committed, CommitError> {
-        let refusal = self.refusal(&asked);
+    fn expected_result(&mut self, asked: SubmittedBatch) -> Result<Committed, CommitError> {
+        let refusal = self.expected_error(&asked);
         match refusal {
             Some(refusal) => {
                 self.broken.extend(asked.lane);
@@ -104,7 +104,7 @@ impl ReferenceStore {
         }
     }
 
-    fn refusal(&self, asked: &SubmittedBatch) -> Option<CommitError> {
+    fn expected_error(&self, asked: &SubmittedBatch) -> Option<CommitError> {
         let lane = asked.lane.as_ref();
         if lane.is_some_and(|lane| self.broken.iter().any(|b| Arc::ptr_eq(b, lane))) {
             return Some(CommitError::SessionFailed);
@@ -154,8 +154,8 @@ impl ReferenceStore {
     pub(crate) fn recovered(&mut self, store: &JournalStore) -> Result<(), Violation> {
         let durable = store.durable_seq();
         while self.seq < durable {
-            match self.asked.pop_front() {
-                Some(asked) => drop(self.judge(asked)),
+            match self.submitted.pop_front() {
+                Some(asked) => drop(self.expected_result(asked)),
                 None => {
                     let detail = format!("{durable} is durable, and nothing behind {} was asked for", self.seq);
                     return Err(("recovery.invented", detail));
@@ -169,7 +169,7 @@ impl ReferenceStore {
             );
             return Err(("recovery.lost", detail));
         }
-        self.asked.clear();
+        self.submitted.clear();
         self.broken.clear();
         self.compare(store)
     }
@@ -241,7 +241,7 @@ impl ReferenceStore {
             seq: first_seq - 1,
             // Events are in no backup.
             oldest: first_seq,
-            asked: VecDeque::new(),
+            submitted: VecDeque::new(),
             broken: Vec::new(),
             tickets: self.tickets,
             ..then.clone()
@@ -250,6 +250,6 @@ impl ReferenceStore {
 
     /// Batches that were not answered.
     pub(crate) fn unanswered(&self) -> usize {
-        self.asked.len()
+        self.submitted.len()
     }
 }

@@ -8,12 +8,12 @@ use crate::run::{Outcome, run};
 use crate::seeds::quiet_ordered_panics;
 
 /// A run of these steps, with what payments meet.
-fn story(in_flight_max: usize, steps: Vec<Step>, fates: &[(u32, FaultPlan)]) -> Outcome {
+fn run_steps(in_flight_max: usize, steps: Vec<Step>, fates: &[(u32, FaultPlan)]) -> Outcome {
     quiet_ordered_panics();
-    let mut plan = Plan::of(0);
-    plan.settings.in_flight_max = in_flight_max;
+    let mut plan = Plan::from_seed(0);
+    plan.settings.max_in_flight = in_flight_max;
     plan.settings.retry.max_concurrent = 64;
-    plan.settings.lines.failures_max = 2;
+    plan.settings.breaker.max_failures = 2;
     plan.settings.caps = DailyCaps::NONE.with(
         ProductLine::UsaCard,
         DailyCap {
@@ -22,7 +22,7 @@ fn story(in_flight_max: usize, steps: Vec<Step>, fates: &[(u32, FaultPlan)]) -> 
         },
     );
     plan.steps = steps;
-    plan.fates = fates.iter().cloned().collect();
+    plan.fault_plans = fates.iter().cloned().collect();
     run(&plan, true)
 }
 
@@ -30,7 +30,7 @@ const fn pay(payment: u32) -> Step {
     Step::Pay {
         payment,
         request: 0,
-        patience_ms: None,
+        client_timeout_ms: None,
     }
 }
 
@@ -45,8 +45,8 @@ fn a_settlement_keeps_its_place_when_its_actor_dies() {
         submit: vec![Submit::Slow(1_000)],
         ..FaultPlan::default()
     };
-    let outcome = story(1, vec![panic, pay(0), Step::Wait { ms: 700 }, pay(2)], &[(0, slow)]);
-    assert_eq!(outcome.objection, None);
+    let outcome = run_steps(1, vec![panic, pay(0), Step::Wait { ms: 700 }, pay(2)], &[(0, slow)]);
+    assert_eq!(outcome.violation, None);
     let told = |what: &str| outcome.trace.iter().any(|line| line.contains(what));
     assert!(told("told of payment 0: Ok(Paid"), "{:#?}", outcome.trace);
     assert!(told("told of payment 2: Err(Overloaded"), "{:#?}", outcome.trace);
@@ -69,8 +69,8 @@ fn what_was_woken_is_not_woken_again_when_the_clock_is_set_back() {
         Step::Wait { ms: 40_000 },
     ];
     let fates = [(0, fate(Issue::Busy, 3)), (6, fate(Issue::Pending(1_000), 20))];
-    let outcome = story(16, steps, &fates);
-    assert_eq!(outcome.objection, None);
+    let outcome = run_steps(16, steps, &fates);
+    assert_eq!(outcome.violation, None);
     let when = |what: &str| -> Vec<u64> {
         let told = outcome.trace.iter().filter(|line| line.contains(what));
         told.map(|line| line.split_whitespace().next().unwrap().parse().unwrap())

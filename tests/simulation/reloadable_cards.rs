@@ -37,7 +37,7 @@ enum IssuerReply {
     Opening(OpenCardResult),
     Card(CardSnapshot),
     Hold(HoldResult),
-    Ended,
+    HoldSettled,
 }
 
 impl IssuerRequest {
@@ -50,7 +50,7 @@ impl IssuerRequest {
         }
     }
 
-    const fn at_once(&self) -> &'static str {
+    const fn concurrency_rule(&self) -> &'static str {
         match self {
             Self::Open(_) | Self::CardAction(_) => "card.at_once",
             Self::CreateHold(_) | Self::SettleHold(..) => "card_withdrawal.at_once",
@@ -78,18 +78,18 @@ fn error(kind: ErrorKind) -> PortError {
 
 impl SimReloadableCards {
     /// What a call meets: 11 is nothing.
-    fn weather(&self, errand: &IssuerRequest) -> u64 {
+    fn random_fault(&self, errand: &IssuerRequest) -> u64 {
         let world = &self.0;
         let mut issuer = world.issuer.lock();
-        issuer.speak(world);
-        let weather = match issuer.may_fail(errand.key()) && !world.is_calm() {
+        issuer.emit_due(world);
+        let weather = match issuer.may_fail(errand.key()) && !world.are_faults_over() {
             true if issuer.is_down(world) => 0,
             true => world.below(13),
             false => 11,
         };
         // Killed: whoever comes next finds nobody, too.
         if weather == 12 {
-            issuer.goes_down(world);
+            issuer.start_outage(world);
         }
         drop(issuer);
         world.trace(|| format!("issuer: {errand:?} meets weather {weather}"));
@@ -98,8 +98,8 @@ impl SimReloadableCards {
 
     async fn answer(&self, errand: &IssuerRequest) -> Result<IssuerReply, PortError> {
         let world = &self.0;
-        world.linger(world.below(80)).await;
-        let weather = self.weather(errand);
+        world.delay(world.below(80)).await;
+        let weather = self.random_fault(errand);
         let lost = || Err(error(ErrorKind::Unknown));
         match weather {
             0 => return Err(error(ErrorKind::Temporary)),
@@ -110,15 +110,15 @@ impl SimReloadableCards {
                 world.issuer.lock().take(world, errand, after_ms);
                 return lost();
             }
-            4 => world.linger([700, 3_000][world.below(2) as usize]).await,
+            4 => world.delay([700, 3_000][world.below(2) as usize]).await,
             _ => {}
         }
         let (word, old) = {
             let mut issuer = world.issuer.lock();
-            (issuer.carry_out(world, errand), issuer.old_word(world, errand))
+            (issuer.carry_out(world, errand), issuer.stale_reply(world, errand))
         };
         // Here it is done and nobody has been told.
-        world.linger(world.below(40)).await;
+        world.delay(world.below(40)).await;
         match weather {
             5 => lost(),
             6 => std::future::pending().await,
@@ -128,13 +128,13 @@ impl SimReloadableCards {
         }
     }
 
-    async fn ask(&self, errand: IssuerRequest) -> Result<IssuerReply, PortError> {
+    async fn call(&self, errand: IssuerRequest) -> Result<IssuerReply, PortError> {
         let world = &self.0;
-        world.pass().await;
-        self.judge(&errand);
-        let _one = world.alone.enter(world, errand.at_once(), errand.key().0);
+        world.crash_point_or_hang().await;
+        self.check_request(&errand);
+        let _one = world.single_attempts.enter(world, errand.concurrency_rule(), errand.key().0);
         let answer = self.answer(&errand).await;
-        world.pass().await;
+        world.crash_point_or_hang().await;
         answer
     }
 }
@@ -142,7 +142,7 @@ impl SimReloadableCards {
 impl ReloadableCardProvider for SimReloadableCards {
     fn open<'a>(&'a self, order: &'a OpenCardRequest) -> CallResult<'a, OpenCardResult> {
         Box::pin(async move {
-            match self.ask(IssuerRequest::Open(order.clone())).await? {
+            match self.call(IssuerRequest::Open(order.clone())).await? {
                 IssuerReply::Opening(opening) => Ok(opening),
                 _ => unreachable!("it was opened"),
             }
@@ -151,7 +151,7 @@ impl ReloadableCardProvider for SimReloadableCards {
 
     fn apply_action<'a>(&'a self, order: &'a CardActionRequest) -> CallResult<'a, CardSnapshot> {
         Box::pin(async move {
-            match self.ask(IssuerRequest::CardAction(order.clone())).await? {
+            match self.call(IssuerRequest::CardAction(order.clone())).await? {
                 IssuerReply::Card(standing) => Ok(standing),
                 _ => unreachable!("it was steered"),
             }
@@ -161,26 +161,26 @@ impl ReloadableCardProvider for SimReloadableCards {
     fn events_after(&self, after: u64, limit: usize) -> CallResult<'_, Vec<CardEvent>> {
         Box::pin(async move {
             let world = &self.0;
-            world.pass().await;
-            let weather = if world.is_calm() { 11 } else { world.below(12) };
+            world.crash_point_or_hang().await;
+            let weather = if world.are_faults_over() { 11 } else { world.below(12) };
             match weather {
                 0 => return Err(error(ErrorKind::Unknown)),
-                1 => world.linger(900).await,
+                1 => world.delay(900).await,
                 2 if world.one_in(4) => panic!("{ORDERED_PANIC}"),
                 _ => {}
             }
             let mut issuer = world.issuer.lock();
-            if !world.is_calm() && issuer.is_down(world) {
+            if !world.are_faults_over() && issuer.is_down(world) {
                 return Err(error(ErrorKind::Temporary));
             }
-            issuer.speak(world);
+            issuer.emit_due(world);
             Ok(issuer.since(after, limit))
         })
     }
 
     fn hold<'a>(&'a self, order: &'a HoldRequest) -> CallResult<'a, HoldResult> {
         Box::pin(async move {
-            match self.ask(IssuerRequest::CreateHold(order.clone())).await? {
+            match self.call(IssuerRequest::CreateHold(order.clone())).await? {
                 IssuerReply::Hold(reservation) => Ok(reservation),
                 _ => unreachable!("it was reserved"),
             }
@@ -190,17 +190,17 @@ impl ReloadableCardProvider for SimReloadableCards {
     fn hold_status(&self, key: JobId) -> CallResult<'_, HoldStatus> {
         Box::pin(async move {
             let world = &self.0;
-            world.pass().await;
+            world.crash_point_or_hang().await;
             let mut issuer = world.issuer.lock();
-            if !world.is_calm() && (issuer.is_down(world) || world.one_in(6)) {
+            if !world.are_faults_over() && (issuer.is_down(world) || world.one_in(6)) {
                 return Err(error(ErrorKind::Temporary));
             }
-            issuer.speak(world);
+            issuer.emit_due(world);
             Ok(issuer.reserved(key))
         })
     }
 
     fn settle_hold(&self, key: JobId, paid: bool) -> CallResult<'_, ()> {
-        Box::pin(async move { self.ask(IssuerRequest::SettleHold(key, paid)).await.map(drop) })
+        Box::pin(async move { self.call(IssuerRequest::SettleHold(key, paid)).await.map(drop) })
     }
 }

@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use purser::revocations::{Entry, entry_of};
-use purser::service::restore::Known;
+use purser::service::restore::LogCoverage;
 use purser_actors::account::Account;
-use purser_actors::engine::{Attribution, Engine, Held, Lost, RestoreWindow, Rule};
+use purser_actors::engine::{Attribution, Engine, GateHold, LostHistory, RestoreWindow, IncomingDecision};
 use purser_actors::id::{Wallet, WithdrawalId};
 use purser_actors::incoming::Status;
 use purser_actors::kernel::event_record::EventRecord;
@@ -24,28 +24,28 @@ use purser_storage::{JournalStore, RestoreMarker, StoredEvent};
 
 use crate::account_steps::durable;
 use crate::agents::WalletPaymentStep;
-use crate::card_balances::all;
+use crate::card_balances::durable_entities;
 use crate::chain::received;
-use crate::checks::restored::taken;
+use crate::checks::restored::credited_deposits;
 use crate::clients::{ClientLog, Clients, is_gift, wallet};
 use crate::environment::Environment;
 use crate::order_operators::act;
-use crate::own;
+use crate::own_purchases;
 use crate::plan::{Plan, Step, WALLETS, pick};
 use crate::reference_store::ReferenceStore;
 use crate::store::SimStore;
-use crate::withdrawals::{EACH, OUT, fate_of};
+use crate::withdrawals::{NUMBERS_PER_REQUEST, FIRST_OUTGOING, fault_plan_of};
 
 /// The file that a backup is in.
 const FILE: &str = "backup";
 /// Longer than anything that is signed here can land after it was.
-const QUIET_MS: u64 = 150_000;
+const EXPIRY_MS: u64 = 150_000;
 
 /// A backup, and what was true when it was made.
 struct Backup {
     disk: SimDisk,
-    shadow: ReferenceStore,
-    notes: ClientLog,
+    reference: ReferenceStore,
+    client_log: ClientLog,
     /// What had been sent, as it was sent.
     sent: BTreeMap<u32, Vec<u8>>,
     /// The moment at which it was made: what was told later is in no book once it is restored.
@@ -62,7 +62,7 @@ pub(crate) struct Archive {
     /// Whether that was there at the restore.
     covered: bool,
     /// Payments that an operator sees to.
-    pub(crate) by_hand: BTreeSet<u32>,
+    pub(crate) manual_payments: BTreeSet<u32>,
 }
 
 impl Archive {
@@ -71,15 +71,15 @@ impl Archive {
     }
 
     /// What somebody is about to be told was ended.
-    pub(crate) fn note(&mut self, events: &[StoredEvent]) {
+    pub(crate) fn record(&mut self, events: &[StoredEvent]) {
         let records = events.iter().filter_map(|event| EventRecord::read(&event.payload).ok());
         self.log.extend(records.filter_map(|record| entry_of(&record)));
     }
 
     /// Whether the backup has an account.
-    pub(crate) fn knew(&self, account: &Wallet) -> bool {
+    pub(crate) fn was_covered(&self, account: &Wallet) -> bool {
         let key = table::entity(EntityKind::Account, &account.key());
-        let rows = self.backup.as_ref().map(|backup| &backup.shadow.rows);
+        let rows = self.backup.as_ref().map(|backup| &backup.reference.rows);
         rows.is_some_and(|rows| rows.contains_key(&key))
     }
 
@@ -87,7 +87,7 @@ impl Archive {
     pub(crate) fn had_signed(&self, authorization: &Authorization) -> bool {
         let Some(backup) = &self.backup else { return false };
         let prefix = table::entity(EntityKind::Withdrawal, &[]);
-        let rows = backup.shadow.rows.iter().filter(|(key, _)| key.starts_with(&prefix));
+        let rows = backup.reference.rows.iter().filter(|(key, _)| key.starts_with(&prefix));
         rows.filter_map(|(_, row)| codec::decode::<Withdrawal>(&row.value).ok())
             .any(|withdrawal| match withdrawal.status {
                 withdrawal::Status::Sent(sent) => sent.authorization == *authorization,
@@ -101,25 +101,25 @@ impl Archive {
     }
 
     /// What the process is told of the last restore.
-    pub(crate) fn forgotten(&self) -> (Option<Lost>, Option<RestoreWindow>) {
+    pub(crate) fn forgotten(&self) -> (Option<LostHistory>, Option<RestoreWindow>) {
         (self.lost(), self.restored())
     }
 
     /// When nothing may leave.
     pub(crate) fn restored(&self) -> Option<RestoreWindow> {
         self.mark.map(|mark| RestoreWindow {
-            since: Timestamp(mark.backed_up_at_ms.saturating_sub(QUIET_MS)),
-            until: Timestamp(mark.restored_at_ms).plus_ms(QUIET_MS),
+            since: Timestamp(mark.backed_up_at_ms.saturating_sub(EXPIRY_MS)),
+            until: Timestamp(mark.restored_at_ms).plus_ms(EXPIRY_MS),
             at: Timestamp(mark.restored_at_ms),
         })
     }
 
     /// The time of which nobody knows.
-    fn lost(&self) -> Option<Lost> {
-        self.mark.map(|mark| Lost {
+    fn lost(&self) -> Option<LostHistory> {
+        self.mark.map(|mark| LostHistory {
             since: Timestamp(mark.backed_up_at_ms),
             restored: Timestamp(mark.restored_at_ms),
-            until: Timestamp(mark.restored_at_ms).plus_ms(QUIET_MS),
+            until: Timestamp(mark.restored_at_ms).plus_ms(EXPIRY_MS),
         })
     }
 }
@@ -131,11 +131,11 @@ pub(crate) fn add(plan: &mut Plan) {
     if !chance.one_in(4) {
         return;
     }
-    plan.steps.retain(is_kept);
+    plan.steps.retain(is_retained);
     let length = plan.steps.len() as u64;
     let from = chance.next_below(length * 2 / 3 + 1);
     // Often while a spend is reserved and nothing of it is signed: the lost history goes on with it.
-    let spends = |step: &Step| matches!(step, Step::Agent(WalletPaymentStep::Spends(_)));
+    let spends = |step: &Step| matches!(step, Step::Agent(WalletPaymentStep::Pays(_)));
     let spend = plan.steps.iter().skip(from as usize).position(spends);
     let from = match spend.filter(|_| chance.one_in(2)) {
         Some(behind) => {
@@ -171,24 +171,24 @@ fn present_again(plan: &mut Plan, lost: Range<usize>) {
     let again = paid.into_iter().map(|(payment, request)| Step::Pay {
         payment,
         request,
-        patience_ms: None,
+        client_timeout_ms: None,
     });
     let again: Vec<Step> = std::iter::once(Step::Rest).chain(again).collect();
     plan.steps.splice(behind..behind, again);
 }
 
-fn is_kept(step: &Step) -> bool {
+fn is_retained(step: &Step) -> bool {
     match step {
         Step::Pay { payment, .. } => is_made(*payment),
-        Step::Agent(WalletPaymentStep::Spends(nth)) => own::payment_of(*nth).is_none_or(is_made),
+        Step::Agent(WalletPaymentStep::Pays(nth)) => own_purchases::payment_of(*nth).is_none_or(is_made),
         Step::Bank { .. }
-        | Step::Load(_)
+        | Step::CardBalance(_)
         | Step::OperatorAction { .. }
         | Step::Identity { .. }
         | Step::Answer { .. }
         | Step::Issuer { .. }
         | Step::Form { .. }
-        | Step::Keep { .. }
+        | Step::Recipient { .. }
         // The times of a backup are held against the chains'.
         | Step::SetClock { .. } => false,
         _ => true,
@@ -203,17 +203,17 @@ fn is_made(payment: u32) -> bool {
 /// Everything durable now, onto a disk of its own.
 pub(crate) fn back_up(world: &Environment, store: &SimStore) {
     let disk = SimDisk::new();
-    let shadow = world.shadow.lock().clone();
+    let shadow = world.reference.lock().clone();
     match store.journal.backup_on(&disk, FILE) {
         Ok(seq) if seq == shadow.seq => {}
-        other => return world.object("backup.seq", format!("{other:?}, and {} is durable", shadow.seq)),
+        other => return world.report_violation("backup.seq", format!("{other:?}, and {} is durable", shadow.seq)),
     }
     world.trace(|| format!("backed up to {}", shadow.seq));
-    let (notes, made) = (world.notes.lock().clone(), world.moment());
+    let (notes, made) = (world.client_log.lock().clone(), world.next_sequence());
     world.archive.lock().backup = Some(Backup {
         disk,
-        shadow,
-        notes,
+        reference: shadow,
+        client_log: notes,
         sent: world.chain.lock().sent(),
         made,
     });
@@ -223,7 +223,7 @@ pub(crate) fn back_up(world: &Environment, store: &SimStore) {
 pub(crate) fn restore(world: &Environment, down_ms: u64, covered: bool) {
     let mut archive = world.archive.lock();
     let Some(backup) = &archive.backup else { return };
-    world.pass_by(down_ms);
+    world.advance_offline(down_ms);
     world.disk.kill();
     for name in world.disk.list().unwrap_or_default() {
         world.disk.remove(&name).expect("it was listed");
@@ -232,14 +232,14 @@ pub(crate) fn restore(world: &Environment, down_ms: u64, covered: bool) {
     world.source.set_image(MemoryRows::default());
     let mark = match JournalStore::restore_on(&backup.disk, FILE, &world.disk, world.machine_ms()) {
         Ok(mark) => mark,
-        Err(error) => return world.object("restore.refused", error.to_string()),
+        Err(error) => return world.report_violation("restore.refused", error.to_string()),
     };
     world.trace(|| format!("restored: {mark:?}"));
-    world.shadow.lock().recall(&backup.shadow, mark.first_seq);
-    world.notes.lock().recall(&backup.notes, backup.made, covered);
+    world.reference.lock().recall(&backup.reference, mark.first_seq);
+    world.client_log.lock().recall(&backup.client_log, backup.made, covered);
     world.chain.lock().recall(&backup.sent);
     world
-        .watchers
+        .subscribers
         .lock()
         .iter_mut()
         .for_each(crate::subscribers::SimSubscriber::recall);
@@ -248,41 +248,41 @@ pub(crate) fn restore(world: &Environment, down_ms: u64, covered: bool) {
 }
 
 /// Departures that somebody has booked, by transaction.
-pub(crate) fn booked(world: &Environment) -> BTreeSet<String> {
-    let shadow = world.shadow.lock();
+pub(crate) fn attributed_transfers(world: &Environment) -> BTreeSet<String> {
+    let shadow = world.reference.lock();
     let rows = shadow
         .rows
         .iter()
         .filter(|(key, _)| key[0] == table::ATTRIBUTED_TRANSFER);
-    rows.map(|(_, row)| AttributedTransfer::read(&row.value).unwrap().departure.transaction)
+    rows.map(|(_, row)| AttributedTransfer::read(&row.value).unwrap().transfer.transaction)
         .collect()
 }
 
 /// What a start does first in a store that was restored, as the service does it.
-pub(crate) async fn begin(world: &Environment, engine: &Engine) {
+pub(crate) async fn start_restored(world: &Environment, engine: &Engine) {
     let (mark, log) = {
         let archive = world.archive.lock();
         (archive.mark, archive.covered.then(|| archive.log.clone()))
     };
     let Some(mark) = mark else { return };
     let known = match &log {
-        Some(log) => Known::All(log),
-        None => Known::Part(&[]),
+        Some(log) => LogCoverage::Complete(log),
+        None => LogCoverage::Partial(&[]),
     };
-    if let Err(error) = purser::service::restore::begin(engine, mark, known).await
-        && !world.is_dead()
+    if let Err(error) = purser::service::restore::reapply_revocations(engine, mark, known).await
+        && !world.is_crashed()
     {
         // As the binary: it does not serve, and is started again.
         world.trace(|| format!("the start fails: {error}"));
-        world.die("as it cannot begin");
+        world.crash("as it cannot begin");
     }
 }
 
 /// What operators do after a restore, and with what waits for an account that is frozen.
 pub(crate) async fn operate(clients: &Clients) {
-    let (world, engine) = (&clients.world, &clients.engine);
-    let held = engine.held_back().await.unwrap_or_default();
-    if held.iter().any(|(_, why)| *why == Held::Frozen) {
+    let (world, engine) = (&clients.environment, &clients.engine);
+    let held = engine.gated_jobs().await.unwrap_or_default();
+    if held.iter().any(|(_, why)| *why == GateHold::AccountFrozen) {
         // Nothing is at rest before it may leave.
         for number in 0..WALLETS as u8 {
             let account: Option<Account> = durable(world, EntityKind::Account, &wallet(number).key());
@@ -292,23 +292,23 @@ pub(crate) async fn operate(clients: &Clients) {
         }
     }
     if world.archive.lock().mark().is_some() {
-        book(world, engine).await;
+        attribute_transfers(world, engine).await;
         rule(world, engine).await;
     }
 }
 
 /// An operator says of each transfer that left in the lost history whose it was: of the withdrawal that waits for it, else of
 /// whoever had asked for it, as far as there is enough; else it is a loss.
-async fn book(world: &Environment, engine: &Engine) {
-    for unexplained in engine.unexplained().await.unwrap_or_default() {
-        let departure = &unexplained.departure;
+async fn attribute_transfers(world: &Environment, engine: &Engine) {
+    for unexplained in engine.untracked_transfers().await.unwrap_or_default() {
+        let departure = &unexplained.transfer;
         let name = departure.name().to_string();
-        let n = u32::from_be_bytes(*departure.mark.last_chunk().unwrap());
-        let waits = unexplained.may_be.iter().filter_map(|name| name.parse().ok());
+        let n = u32::from_be_bytes(*departure.fingerprint.last_chunk().unwrap());
+        let waits = unexplained.candidates.iter().filter_map(|name| name.parse().ok());
         let own = waits
-            .filter(|id: &WithdrawalId| fate_of(id.0 as u32) == fate_of(n))
+            .filter(|id: &WithdrawalId| fault_plan_of(id.0 as u32) == fault_plan_of(n))
             .map(Attribution::Withdrawal);
-        let holder = wallet(((n - OUT) / EACH % 3) as u8);
+        let holder = wallet(((n - FIRST_OUTGOING) / NUMBERS_PER_REQUEST % 3) as u8);
         let all: Vec<_> = own.chain([Attribution::Account(holder), Attribution::Loss]).collect();
         for booking in all {
             let by = act(2);
@@ -332,32 +332,32 @@ async fn rule(world: &Environment, engine: &Engine) {
         // What a provider has made of it reaches its buyer by hand.
         // A run with a restore has no top-ups: what left was for something else.
         let made = incoming
-            .shows
+            .provider_report
             .as_ref()
             .filter(|shows| !shows.contains("maybe for a top-up"));
         let rule = match made {
-            Some(_) => Rule::OperatorFunds,
-            None => Rule::Credit {
+            Some(_) => IncomingDecision::OperatorFunds,
+            None => IncomingDecision::Credit {
                 account: None,
-                keeps: false,
+                keep_payout: false,
             },
         };
-        let told = engine.rule_incoming(id, rule, (&by, "theirs".into())).await;
+        let told = engine.decide_incoming(id, rule, (&by, "theirs".into())).await;
         world.trace(|| format!("operator: {id} is {rule:?}: {told:?}"));
-        if told.is_ok() && rule == Rule::OperatorFunds {
-            let n = u32::from_be_bytes(*incoming.transfer.mark.last_chunk().unwrap());
-            world.archive.lock().by_hand.insert(own::canonical(n));
+        if told.is_ok() && rule == IncomingDecision::OperatorFunds {
+            let n = u32::from_be_bytes(*incoming.transfer.fingerprint.last_chunk().unwrap());
+            world.archive.lock().manual_payments.insert(own_purchases::canonical(n));
         }
     }
 }
 
 /// What is open of what a restore has lost: nothing once all that left is explained, and all that came in is in the books.
-pub(crate) fn left_open(world: &Environment, engine: &Engine) -> Vec<String> {
+pub(crate) fn unresolved(world: &Environment, engine: &Engine) -> Vec<String> {
     if world.archive.lock().mark().is_none() {
         return Vec::new();
     }
-    let taken = taken(world);
-    let settled: BTreeSet<String> = all::<Payment>(world, EntityKind::Payment)
+    let taken = credited_deposits(world);
+    let settled: BTreeSet<String> = durable_entities::<Payment>(world, EntityKind::Payment)
         .into_iter()
         .filter_map(|(_, payment)| payment.transaction().map(str::to_owned))
         .collect();

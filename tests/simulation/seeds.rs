@@ -33,9 +33,9 @@ pub(crate) fn quiet_ordered_panics() {
 }
 
 /// The seed's whole story, as short as it gets.
-fn tell(seed: u64, outcome: &Outcome) -> String {
-    let objection = outcome.objection.clone().unwrap();
-    let story = shrink(&Plan::of(seed), objection.rule);
+fn describe_failure(seed: u64, outcome: &Outcome) -> String {
+    let objection = outcome.violation.clone().unwrap();
+    let story = shrink(&Plan::from_seed(seed), objection.rule);
     let short = run(&story, true);
     let trace = short
         .trace
@@ -46,7 +46,7 @@ fn tell(seed: u64, outcome: &Outcome) -> String {
         .cloned()
         .collect::<Vec<_>>()
         .join("\n");
-    let said = short.objection.map(|o| o.detail).unwrap_or_default();
+    let said = short.violation.map(|o| o.detail).unwrap_or_default();
     format!(
         "seed {seed} breaks {}: {said}\n(replay it with PURSER_SIM_SEED={seed})\n{story}\n{trace}",
         objection.rule
@@ -82,8 +82,8 @@ fn run_all(seeds: &[u64]) {
         if stop.load(Ordering::Relaxed) {
             return (*seed, None);
         }
-        let outcome = catch_unwind(AssertUnwindSafe(|| run(&Plan::of(*seed), false)));
-        let good = outcome.as_ref().is_ok_and(|o| o.objection.is_none());
+        let outcome = catch_unwind(AssertUnwindSafe(|| run(&Plan::from_seed(*seed), false)));
+        let good = outcome.as_ref().is_ok_and(|o| o.violation.is_none());
         stop.fetch_or(!good, Ordering::Relaxed);
         (*seed, Some(outcome))
     });
@@ -91,14 +91,14 @@ fn run_all(seeds: &[u64]) {
     let text = format!(
         "{} seeds, {} lives, {} points at which the process could die, {} s\n",
         seeds.len(),
-        sum(|o| o.lives),
-        sum(|o| o.points),
+        sum(|o| o.runs),
+        sum(|o| o.crash_points),
         begun.elapsed().as_secs()
     );
     println!("{text}");
     for (seed, outcome) in &ran {
         match outcome {
-            Some(Ok(outcome)) if outcome.objection.is_some() => panic!("{}", tell(*seed, outcome)),
+            Some(Ok(outcome)) if outcome.violation.is_some() => panic!("{}", describe_failure(*seed, outcome)),
             Some(Err(_)) => panic!("seed {seed} panicked"),
             _ => {}
         }
@@ -111,10 +111,10 @@ fn run_all(seeds: &[u64]) {
 fn no_seed_breaks_a_promise() {
     if let Some(seed) = number("PURSER_SIM_SEED") {
         quiet_ordered_panics();
-        let outcome = run(&Plan::of(seed), true);
-        println!("{}\n{}", Plan::of(seed), outcome.trace.join("\n"));
-        if outcome.objection.is_some() {
-            panic!("{}", tell(seed, &outcome));
+        let outcome = run(&Plan::from_seed(seed), true);
+        println!("{}\n{}", Plan::from_seed(seed), outcome.trace.join("\n"));
+        if outcome.violation.is_some() {
+            panic!("{}", describe_failure(seed, &outcome));
         }
         return;
     }
@@ -131,7 +131,7 @@ fn no_seed_breaks_a_promise() {
 fn a_seed_replays_exactly() {
     quiet_ordered_panics();
     for seed in 0..20 {
-        let (one, other) = (run(&Plan::of(seed), true), run(&Plan::of(seed), true));
+        let (one, other) = (run(&Plan::from_seed(seed), true), run(&Plan::from_seed(seed), true));
         assert!(one.trace.len() > 20, "seed {seed} tells nothing");
         let differs = one.trace.iter().zip(&other.trace).position(|(a, b)| a != b);
         if let Some(at) = differs {
@@ -146,21 +146,21 @@ fn a_seed_replays_exactly() {
 fn seeds_meet_every_fault_and_every_answer() {
     quiet_ordered_panics();
     let seeds: Vec<u64> = (0..400).collect();
-    let traces = in_parallel(&seeds, |seed| run(&Plan::of(*seed), true).trace);
+    let traces = in_parallel(&seeds, |seed| run(&Plan::from_seed(*seed), true).trace);
     let met = |what: &str| {
         traces
             .iter()
             .filter(|t| t.iter().any(|line| line.contains(what)))
             .count()
     };
-    let table: Vec<(&str, usize)> = MET.iter().map(|what| (*what, met(what))).collect();
+    let table: Vec<(&str, usize)> = REQUIRED_TRACE.iter().map(|what| (*what, met(what))).collect();
     println!("{table:?}");
     let never: Vec<_> = table.iter().filter(|(_, seeds)| *seeds == 0).collect();
     assert!(never.is_empty(), "never met: {never:?}");
 }
 
 /// Words of a trace that some seed must come to.
-const MET: &[&str] = &[
+const REQUIRED_TRACE: &[&str] = &[
     "the identity ended as verified",
     "the identity ended as rejected",
     "the link ended as linked",

@@ -16,18 +16,18 @@ use purser_actors::port::{
 };
 use purser_actors::wallet_payment::{CallFailure, HttpRecordPart, SendTarget, ServerResponse, Status, WalletPayment};
 
-use crate::account_steps::{durable, judge_leaving, judge_signing};
+use crate::account_steps::{durable, check_outgoing, check_signing};
 use crate::agents::addresses;
 use crate::chain::{Ledger, SimChain};
 use crate::clients::number_of;
 use crate::environment::{Environment, ORDERED_PANIC};
-use crate::own;
-use crate::withdrawals::{EACH, OUT};
+use crate::own_purchases;
+use crate::withdrawals::{NUMBERS_PER_REQUEST, FIRST_OUTGOING};
 
 /// Transfers with this number and above leave managed wallets.
-pub(crate) const SPEND: u32 = 1 << 26;
+pub(crate) const WALLET_PAYMENT: u32 = 1 << 26;
 /// From here on within a spend's numbers: what is signed on Solana, which is another transfer every time.
-const ANEW: u32 = EACH / 4;
+const SOLANA_SIGNATURES: u32 = NUMBERS_PER_REQUEST / 4;
 /// Failing calls to whoever signs, of one spend.
 const FAILING: u32 = 3;
 
@@ -35,7 +35,7 @@ const FAILING: u32 = 3;
 #[derive(Default)]
 pub(crate) struct SellerLedger {
     /// Atomic USDC that ever came to an address.
-    came: BTreeMap<Wallet, u64>,
+    deposited: BTreeMap<Wallet, u64>,
     /// Everything that was ever signed, by its number on the chain.
     pub(crate) signed: BTreeMap<u32, (WalletPaymentId, Authorization)>,
     signings: BTreeMap<WalletPaymentId, u32>,
@@ -44,17 +44,17 @@ pub(crate) struct SellerLedger {
 impl SellerLedger {
     pub(crate) fn fund(&mut self, addresses: &WalletAddresses, cents: u64) {
         for address in [Wallet::Evm(addresses.base), Wallet::Solana(addresses.solana)] {
-            *self.came.entry(address).or_default() += cents * 10_000;
+            *self.deposited.entry(address).or_default() += cents * 10_000;
         }
     }
 
     /// A number on the chain for what is signed: on Base it follows from the spend.
     fn number(&self, id: WalletPaymentId, from: &Wallet) -> u32 {
         let own = id.0 as u32;
-        let base = own - (own - OUT) % EACH;
+        let base = own - (own - FIRST_OUTGOING) % NUMBERS_PER_REQUEST;
         match from {
             Wallet::Evm(_) => own,
-            Wallet::Solana(_) => (base + ANEW..base + EACH)
+            Wallet::Solana(_) => (base + SOLANA_SIGNATURES..base + NUMBERS_PER_REQUEST)
                 .find(|n| !self.signed.contains_key(n))
                 .expect("nobody signs so often"),
         }
@@ -63,15 +63,15 @@ impl SellerLedger {
 
 /// What an address holds, by what is on the chain.
 pub(crate) fn funded(world: &Environment, address: &Wallet) -> Usdc {
-    let came = world.till.lock().came.get(address).copied().unwrap_or(0);
-    Usdc::from_atomic(came.saturating_sub(world.chain.lock().left_of(address, world.true_ms())))
+    let came = world.seller.lock().deposited.get(address).copied().unwrap_or(0);
+    Usdc::from_atomic(came.saturating_sub(world.chain.lock().total_outgoing(address, world.true_ms())))
 }
 
 /// Whether an address no longer holds what it is to pay, other than by this same transfer.
 pub(crate) fn lacks(world: &Environment, ledger: &mut Ledger, authorization: &Authorization) -> bool {
     let (from, n) = (authorization.payer(), number_of(authorization));
-    let came = world.till.lock().came.get(&from).copied().unwrap_or(0);
-    let left = ledger.left_of(&from, world.true_ms());
+    let came = world.seller.lock().deposited.get(&from).copied().unwrap_or(0);
+    let left = ledger.total_outgoing(&from, world.true_ms());
     !ledger.transfers.contains_key(&n) && came < left + authorization.value().atomic()
 }
 
@@ -106,13 +106,13 @@ fn stored(world: &Environment, id: WalletPaymentId) -> Option<WalletPayment> {
 
 /// Whether exactly this is durable as what was signed.
 pub(crate) fn is_durable(world: &Environment, n: u32, authorization: &Authorization, sending: &SendTarget) -> bool {
-    let Some((id, _)) = world.till.lock().signed.get(&n).cloned() else {
+    let Some((id, _)) = world.seller.lock().signed.get(&n).cloned() else {
         return false;
     };
     stored(world, id).is_some_and(|spend| match &spend.status {
         Status::Pending | Status::Failed { .. } => false,
         Status::Signed(signed) | Status::Sent(signed, _) => {
-            (&signed.authorization, &signed.sending) == (authorization, sending)
+            (&signed.authorization, &signed.target) == (authorization, sending)
         }
         // An older try, while a younger one has already come back.
         Status::Settled { .. } | Status::Unsettled { .. } => true,
@@ -120,8 +120,8 @@ pub(crate) fn is_durable(world: &Environment, n: u32, authorization: &Authorizat
 }
 
 /// A part of what was said for a spend, as it is durable.
-fn said(world: &Environment, id: WalletPaymentId, part: HttpRecordPart) -> Vec<u8> {
-    let (shadow, prefix) = (world.shadow.lock(), table::http_record(id, part as u8));
+fn recorded_part(world: &Environment, id: WalletPaymentId, part: HttpRecordPart) -> Vec<u8> {
+    let (shadow, prefix) = (world.reference.lock(), table::http_record(id, part as u8));
     let rows = shadow.rows.iter().filter(|(key, _)| key.starts_with(&prefix));
     rows.flat_map(|(_, row)| row.value.to_vec()).collect()
 }
@@ -130,28 +130,28 @@ impl SimSeller {
     /// Signs what is durably reserved, and nothing else, with the keys that the wallet was opened with.
     async fn sign(&self, keys: SealedKeys<'_>, id: WalletPaymentId) -> Result<(Authorization, u32), PortError> {
         let world = &self.0;
-        world.pass().await;
+        world.crash_point_or_hang().await;
         let spend = stored(world, id);
         let Some(spend) = spend.filter(|spend| spend.owner == keys.owner) else {
-            world.object("sign.early", format!("{id} is not durably reserved"));
+            world.report_violation("sign.early", format!("{id} is not durably reserved"));
             return Err(error(ErrorKind::Permanent));
         };
         let row = table::vault(AgentWallet::keys(&keys.owner));
-        let known = world.shadow.lock().rows.get(&row).map(|row| row.value.to_vec());
+        let known = world.reference.lock().rows.get(&row).map(|row| row.value.to_vec());
         if known.as_deref() != Some(keys.sealed) {
-            world.object("sign.keys", format!("{id} is signed with keys of nobody"));
+            world.report_violation("sign.keys", format!("{id} is signed with keys of nobody"));
         }
-        judge_signing(world, &keys.owner, &id);
+        check_signing(world, &keys.owner, &id);
         // What a managed wallet signs is sent at once.
-        judge_leaving(world, &id);
-        world.linger(world.below(60)).await;
+        check_outgoing(world, &id);
+        world.delay(world.below(60)).await;
         let tries = {
-            let mut till = world.till.lock();
+            let mut till = world.seller.lock();
             let tries = till.signings.entry(id).or_default();
             *tries += 1;
             *tries
         };
-        let weather = if world.is_calm() || tries > FAILING {
+        let weather = if world.are_faults_over() || tries > FAILING {
             9
         } else {
             world.below(16)
@@ -165,14 +165,14 @@ impl SimSeller {
             _ => {}
         }
         let signed = self.signed(id, &spend);
-        world.linger(world.below(20)).await;
+        world.delay(world.below(20)).await;
         Ok(signed)
     }
 
     fn signed(&self, id: WalletPaymentId, spend: &WalletPayment) -> (Authorization, u32) {
-        let mut till = self.0.till.lock();
+        let mut till = self.0.seller.lock();
         let n = till.number(id, &spend.from);
-        let good_for = [4_000, 30_000][n as usize / EACH as usize % 2];
+        let good_for = [4_000, 30_000][n as usize / NUMBERS_PER_REQUEST as usize % 2];
         let until_ms = self.0.true_ms() + good_for;
         let mut mark = [0; 32];
         mark[28..].copy_from_slice(&n.to_be_bytes());
@@ -205,28 +205,28 @@ impl SimSeller {
     }
 
     /// Nothing reaches a seller before it is durable; it is the same payment on every try, with the call that was reserved for.
-    fn judge(&self, call: &SealedHttpPart<'_>, n: u32, sent: &[u8], authorization: &Authorization) {
-        let (world, id) = (&self.0, call.spend);
+    fn check_call(&self, call: &SealedHttpPart<'_>, n: u32, sent: &[u8], authorization: &Authorization) {
+        let (world, id) = (&self.0, call.payment);
         let ready = is_durable(world, n, authorization, &SendTarget::Server);
-        if !ready || said(world, id, HttpRecordPart::PaymentHeader) != sent {
-            world.object(
+        if !ready || recorded_part(world, id, HttpRecordPart::PaymentHeader) != sent {
+            world.report_violation(
                 "sent.early",
                 format!("{id} was sent to its seller before it was durable"),
             );
         }
         if call.sealed != call_of(id) {
-            world.object("call.other", format!("{id} is called with what was not asked"));
+            world.report_violation("call.other", format!("{id} is called with what was not asked"));
         }
     }
 
     async fn called(&self, authorization: &Authorization) -> Result<(ServerResponse, Vec<u8>), PortError> {
         let (world, n) = (&self.0, number_of(authorization));
-        let calm = world.is_calm();
-        if own::is_own(n) {
+        let calm = world.are_faults_over();
+        if own_purchases::is_own(n) {
             let Some(engine) = world.engine.lock().clone() else {
                 return Err(error(ErrorKind::Temporary));
             };
-            return Ok(own::call(world, engine, n, authorization).await);
+            return Ok(own_purchases::call(world, engine, n, authorization).await);
         }
         // It says that it has taken what it never does.
         if !calm && world.one_in(12) {
@@ -270,7 +270,7 @@ impl WalletSigner for SimSeller {
             let order = stored(&self.0, id).map(|spend| (spend.order.to, spend.order.amount));
             if order != Some((transfer.to, transfer.amount)) {
                 self.0
-                    .object("sign.other", format!("{transfer:?}, and reserved is {order:?}"));
+                    .report_violation("sign.other", format!("{transfer:?}, and reserved is {order:?}"));
             }
             self.sign(keys, id)
                 .map(|signed| signed.map(|(authorization, _)| authorization))
@@ -284,7 +284,7 @@ impl WalletSigner for SimSeller {
         call: SealedHttpPart<'a>,
     ) -> CallResult<'a, (Authorization, Vec<u8>)> {
         Box::pin(async move {
-            let (authorization, n) = self.sign(keys, call.spend).await?;
+            let (authorization, n) = self.sign(keys, call.payment).await?;
             Ok((authorization, payment(n)))
         })
     }
@@ -294,22 +294,22 @@ impl PaidHttpClient for SimSeller {
     fn call<'a>(&'a self, call: SealedHttpPart<'a>, sent: &'a [u8]) -> CallResult<'a, (ServerResponse, Vec<u8>)> {
         Box::pin(async move {
             let world = &self.0;
-            world.pass().await;
+            world.crash_point_or_hang().await;
             let n = sent.first_chunk().map_or(0, |n: &[u8; 4]| u32::from_be_bytes(*n));
-            let known = world.till.lock().signed.get(&n).cloned();
-            let Some((_, authorization)) = known.filter(|(id, _)| *id == call.spend) else {
-                world.object("call.unsigned", format!("{n} was never signed for {}", call.spend));
+            let known = world.seller.lock().signed.get(&n).cloned();
+            let Some((_, authorization)) = known.filter(|(id, _)| *id == call.payment) else {
+                world.report_violation("call.unsigned", format!("{n} was never signed for {}", call.payment));
                 return Err(error(ErrorKind::Permanent));
             };
             // Of what was signed twice on Base, what is durable is what is sent.
-            let authorization = match stored(world, call.spend).map(|spend| spend.status) {
+            let authorization = match stored(world, call.payment).map(|spend| spend.status) {
                 Some(Status::Signed(signed) | Status::Sent(signed, _)) => signed.authorization,
                 _ => authorization,
             };
-            self.judge(&call, n, sent, &authorization);
-            let _one = world.alone.enter(world, "spend.at_once", call.spend.0);
+            self.check_call(&call, n, sent, &authorization);
+            let _one = world.single_attempts.enter(world, "spend.at_once", call.payment.0);
             let answer = self.called(&authorization).await;
-            world.pass().await;
+            world.crash_point_or_hang().await;
             let said = answer.as_ref().map(|(answer, _)| answer.http_status);
             world.trace(|| format!("seller: spend {n} is answered {said:?}"));
             answer

@@ -18,7 +18,7 @@ use crate::outages;
 
 pub(crate) struct SimStore {
     pub(crate) journal: Arc<JournalStore>,
-    world: Arc<Environment>,
+    environment: Arc<Environment>,
     bell: Arc<Notify>,
 }
 
@@ -27,12 +27,12 @@ struct PublishCheck(Arc<Environment>, std::sync::Weak<JournalStore>);
 
 impl EventSink for PublishCheck {
     fn publish(&self, events: &[StoredEvent]) {
-        self.0.archive.lock().note(events);
+        self.0.archive.lock().record(events);
         let durable = self.1.upgrade().map_or(0, |journal| journal.durable_seq());
-        if events.last().is_some_and(|e| e.seq > durable) && !self.0.is_dead() {
-            self.0.object("publish.early", format!("{durable} is durable"));
+        if events.last().is_some_and(|e| e.seq > durable) && !self.0.is_crashed() {
+            self.0.report_violation("publish.early", format!("{durable} is durable"));
         }
-        self.0.shadow.lock().published(events);
+        self.0.reference.lock().published(events);
     }
 }
 
@@ -41,10 +41,10 @@ impl SimStore {
         journal.subscribe(Arc::new(PublishCheck(world.clone(), Arc::downgrade(&journal))));
         let dying = world.clone();
         // As the binary does: the process ends before anybody is told anything.
-        journal.on_fatal(Box::new(move |reason| dying.die(reason)));
+        journal.on_fatal(Box::new(move |reason| dying.crash(reason)));
         Arc::new(Self {
             journal,
-            world: world.clone(),
+            environment: world.clone(),
             bell: Arc::default(),
         })
     }
@@ -54,12 +54,12 @@ impl SimStore {
         loop {
             self.bell.notified().await;
             loop {
-                let late = match self.world.below(16) {
-                    0 => 40 + self.world.below(200),
-                    1..10 => self.world.below(self.world.plan.sync_ms),
+                let late = match self.environment.below(16) {
+                    0 => 40 + self.environment.below(200),
+                    1..10 => self.environment.below(self.environment.plan.sync_ms),
                     _ => 0,
                 };
-                self.world.linger(late).await;
+                self.environment.delay(late).await;
                 if !self.journal.step_commit() {
                     break;
                 }
@@ -68,14 +68,14 @@ impl SimStore {
     }
 
     /// The applier, the janitor and the exporter, in the simulator's order.
-    pub(crate) async fn keep(self: Arc<Self>) {
+    pub(crate) async fn run_maintenance(self: Arc<Self>) {
         loop {
-            self.world.linger(200 + self.world.below(1_500)).await;
+            self.environment.delay(200 + self.environment.below(1_500)).await;
             // An error stops the store, and with it the process.
-            match self.world.below(8) {
+            match self.environment.below(8) {
                 0..4 => drop(self.journal.step_apply()),
                 4..6 => drop(self.journal.step_maintain()),
-                6 if self.world.plan.forgets() || self.world.one_in(8) => drop(self.journal.export()),
+                6 if self.environment.plan.may_lose_events() || self.environment.one_in(8) => drop(self.journal.export()),
                 _ => {}
             }
         }
@@ -83,7 +83,7 @@ impl SimStore {
 
     /// Whether the read that is asked for now fails.
     fn read_fails(&self) -> bool {
-        let mut trips = self.world.trips.lock();
+        let mut trips = self.environment.fault_triggers.lock();
         match &mut trips.reads {
             Some((0, 0)) => trips.reads = None,
             Some((0, left)) => {
@@ -97,10 +97,10 @@ impl SimStore {
     }
 
     fn panics(&self, batch: &Batch) -> Option<bool> {
-        if batch.lane.is_none() || batch.writes.is_empty() {
+        if batch.session.is_none() || batch.writes.is_empty() {
             return None;
         }
-        let mut trips = self.world.trips.lock();
+        let mut trips = self.environment.fault_triggers.lock();
         match &mut trips.panic {
             Some((0, before)) => {
                 let before = *before;
@@ -116,27 +116,27 @@ impl SimStore {
     }
 
     fn enqueue(&self, batch: Batch, done: CommitCallback) {
-        let ticket = self.world.shadow.lock().ask(&batch);
+        let ticket = self.environment.reference.lock().submit(&batch);
         let claimed: Vec<ProductLine> = batch.writes.iter().filter_map(claimed).collect();
         let claims = !claimed.is_empty();
         // Whoever ignores the lag soon leaves it far behind.
         let headroom = self.journal.headroom();
         if claims && headroom.lag_bytes > headroom.lag_limit_bytes + (48 << 10) {
-            self.world.object("room.lag", format!("a claim at {headroom:?}"));
+            self.environment.report_violation("room.lag", format!("a claim at {headroom:?}"));
         }
-        let world = self.world.clone();
+        let world = self.environment.clone();
         let told: CommitCallback = Box::new(move |answer| {
-            if world.is_dead() {
+            if world.is_crashed() {
                 return;
             }
             world.trace(|| format!("commit {ticket}: {answer:?}"));
-            let judged = world.shadow.lock().answer(ticket, &answer);
+            let judged = world.reference.lock().answer(ticket, &answer);
             if let Err((rule, detail)) = judged {
-                return world.object(rule, detail);
+                return world.report_violation(rule, detail);
             }
             if claims {
-                checks::in_flight(&world);
-                claimed.iter().for_each(|line| outages::judge_claim(&world, *line));
+                checks::check_in_flight(&world);
+                claimed.iter().for_each(|line| outages::check_claim(&world, *line));
             }
             done(answer);
         });
@@ -168,7 +168,7 @@ fn claimed(write: &Write) -> Option<ProductLine> {
 
 impl Store for SimStore {
     fn commit(&self, batch: Batch, done: CommitCallback) {
-        if !self.world.point() {
+        if !self.environment.crash_point() {
             return;
         }
         match self.panics(&batch) {
@@ -183,16 +183,16 @@ impl Store for SimStore {
 
     fn read<'a>(&'a self, key: &'a [u8]) -> BoxFuture<'a, Result<Option<Row>, StoreError>> {
         Box::pin(async move {
-            self.world.pass().await;
+            self.environment.crash_point_or_hang().await;
             if self.read_fails() {
                 return Err(Self::io());
             }
             let row = self.journal.read(key).await;
             if let Ok(row) = &row
-                && row.as_ref() != self.world.shadow.lock().rows.get(key)
+                && row.as_ref() != self.environment.reference.lock().rows.get(key)
             {
-                self.world
-                    .object("read.durable", format!("{} is not what is durable", hex::encode(key)));
+                self.environment
+                    .report_violation("read.durable", format!("{} is not what is durable", hex::encode(key)));
             }
             row
         })
@@ -205,7 +205,7 @@ impl Store for SimStore {
         limit: usize,
     ) -> BoxFuture<'a, Result<Vec<(RowKey, Row)>, StoreError>> {
         Box::pin(async move {
-            self.world.pass().await;
+            self.environment.crash_point_or_hang().await;
             self.journal.scan(prefix, after, limit).await
         })
     }
@@ -217,7 +217,7 @@ impl Store for SimStore {
         subject: Option<&'a [u8]>,
     ) -> BoxFuture<'a, Result<Vec<StoredEvent>, StoreError>> {
         Box::pin(async move {
-            self.world.pass().await;
+            self.environment.crash_point_or_hang().await;
             self.journal.events(after, limit, subject).await
         })
     }
@@ -229,7 +229,7 @@ impl Store for SimStore {
         limit: usize,
     ) -> BoxFuture<'a, Result<Vec<StoredEvent>, StoreError>> {
         Box::pin(async move {
-            self.world.pass().await;
+            self.environment.crash_point_or_hang().await;
             self.journal.events_of(subject, span, limit).await
         })
     }

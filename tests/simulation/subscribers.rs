@@ -16,20 +16,20 @@ use crate::environment::Environment;
 /// What a subscriber has, whatever becomes of its connections.
 pub(crate) struct SimSubscriber {
     wallet: u8,
-    got: Vec<(u64, String)>,
+    received: Vec<(u64, String)>,
     stalled_until_ms: u64,
 }
 
 impl SimSubscriber {
     /// After a restore it begins anew: its cursor is of a history that is lost.
     pub(crate) fn recall(&mut self) {
-        self.got.clear();
+        self.received.clear();
     }
 }
 
 /// The connections of one life.
 pub(crate) struct Stream {
-    world: Arc<Environment>,
+    environment: Arc<Environment>,
     store: Arc<dyn Store>,
     pub(crate) hub: Arc<Hub>,
     connections: Vec<Option<JoinHandle<()>>>,
@@ -45,7 +45,7 @@ impl Stream {
         let hub = Hub::new(&config);
         store.subscribe(hub.clone());
         Self {
-            world: world.clone(),
+            environment: world.clone(),
             store,
             hub,
             connections: Vec::new(),
@@ -53,10 +53,10 @@ impl Stream {
     }
 
     pub(crate) fn watch(&mut self, wallet: u8) {
-        let mut watchers = self.world.watchers.lock();
+        let mut watchers = self.environment.subscribers.lock();
         watchers.push(SimSubscriber {
             wallet,
-            got: Vec::new(),
+            received: Vec::new(),
             stalled_until_ms: 0,
         });
         let n = watchers.len() - 1;
@@ -65,8 +65,8 @@ impl Stream {
     }
 
     pub(crate) fn stall(&self, watcher: u8, ms: u64) {
-        let until = self.world.true_ms() + ms;
-        if let Some(watcher) = self.world.watchers.lock().get_mut(usize::from(watcher)) {
+        let until = self.environment.true_ms() + ms;
+        if let Some(watcher) = self.environment.subscribers.lock().get_mut(usize::from(watcher)) {
             watcher.stalled_until_ms = until;
         }
     }
@@ -74,10 +74,10 @@ impl Stream {
     /// Closes what is open and resumes from the cursor.
     pub(crate) fn connect(&mut self, n: usize) {
         let Some((wallet_no, cursor)) = ({
-            let watchers = self.world.watchers.lock();
+            let watchers = self.environment.subscribers.lock();
             watchers
                 .get(n)
-                .map(|w| (w.wallet, w.got.last().map_or(0, |(seq, _)| *seq)))
+                .map(|w| (w.wallet, w.received.last().map_or(0, |(seq, _)| *seq)))
         }) else {
             return;
         };
@@ -91,7 +91,7 @@ impl Stream {
             return;
         };
         let feed = SubscriberFeed::new(self.store.clone(), subscription, cursor, EventFilter::default());
-        self.connections[n] = Some(tokio::spawn(follow(self.world.clone(), feed, n)));
+        self.connections[n] = Some(tokio::spawn(follow(self.environment.clone(), feed, n)));
     }
 
     fn disconnect(&mut self, n: usize) {
@@ -102,7 +102,7 @@ impl Stream {
 
     /// Subscribers that are connected and take what they are sent.
     pub(crate) fn listening(&self) -> Vec<usize> {
-        let (watchers, now) = (self.world.watchers.lock(), self.world.true_ms());
+        let (watchers, now) = (self.environment.subscribers.lock(), self.environment.true_ms());
         let connected = |n: usize| matches!(self.connections.get(n), Some(Some(c)) if !c.is_finished());
         (0..watchers.len())
             .filter(|n| connected(*n) && watchers[*n].stalled_until_ms <= now)
@@ -110,13 +110,13 @@ impl Stream {
     }
 
     pub(crate) fn all(&self) -> Vec<usize> {
-        (0..self.world.watchers.lock().len()).collect()
+        (0..self.environment.subscribers.lock().len()).collect()
     }
 
     pub(crate) fn connect_all(&mut self) {
-        let n = self.world.watchers.lock().len();
-        self.world
-            .watchers
+        let n = self.environment.subscribers.lock().len();
+        self.environment
+            .subscribers
             .lock()
             .iter_mut()
             .for_each(|w| w.stalled_until_ms = 0);
@@ -130,44 +130,44 @@ impl Stream {
 
 async fn follow(world: Arc<Environment>, mut feed: SubscriberFeed, n: usize) {
     loop {
-        let stalled = world.watchers.lock()[n]
+        let stalled = world.subscribers.lock()[n]
             .stalled_until_ms
             .saturating_sub(world.true_ms());
-        world.linger(stalled).await;
+        world.delay(stalled).await;
         match feed.next().await {
             Ok(Some(event)) => {
-                if world.is_dead() {
+                if world.is_crashed() {
                     return;
                 }
                 let durable = world
-                    .shadow
+                    .reference
                     .lock()
                     .events
                     .binary_search_by_key(&event.seq, |e| e.cursor)
                     .is_ok();
-                let mut watchers = world.watchers.lock();
-                let got = &mut watchers[n].got;
+                let mut watchers = world.subscribers.lock();
+                let got = &mut watchers[n].received;
                 let last = got.last().map_or(0, |(seq, _)| *seq);
                 got.push((event.seq, event.to_json()));
                 drop(watchers);
                 if event.seq <= last {
-                    world.object("stream.order", format!("{} came after {last}", event.seq));
+                    world.report_violation("stream.order", format!("{} came after {last}", event.seq));
                 }
                 if !durable {
-                    world.object("stream.early", format!("{} is not durable", event.seq));
+                    world.report_violation("stream.early", format!("{} is not durable", event.seq));
                 }
             }
             Ok(None) => feed.subscription().notified().await,
-            Err(StoreError::Expired { oldest }) if world.forgets() => feed.restart(oldest - 1, EventFilter::default()),
-            Err(error) => return world.object("stream.failed", error.to_string()),
+            Err(StoreError::Expired { oldest }) if world.may_lose_events() => feed.restart(oldest - 1, EventFilter::default()),
+            Err(error) => return world.report_violation("stream.failed", error.to_string()),
         }
     }
 }
 
 /// Each of these subscribers has every event of its account once and in order, from the first to the last.
-pub(crate) fn judge(world: &Environment, rule: &'static str, which: &[usize]) {
-    let shadow = world.shadow.lock();
-    let watchers = world.watchers.lock();
+pub(crate) fn check_events(world: &Environment, rule: &'static str, which: &[usize]) {
+    let shadow = world.reference.lock();
+    let watchers = world.subscribers.lock();
     let mut wrong = None;
     for (n, watcher) in watchers.iter().enumerate().filter(|(n, _)| which.contains(n)) {
         let subject = wallet(watcher.wallet).key();
@@ -179,12 +179,12 @@ pub(crate) fn judge(world: &Environment, rule: &'static str, which: &[usize]) {
             .filter_map(told)
             .collect();
         // What retention dropped before it was read is the one thing that may be missing.
-        let got: BTreeSet<u64> = watcher.got.iter().map(|(seq, _)| *seq).collect();
+        let got: BTreeSet<u64> = watcher.received.iter().map(|(seq, _)| *seq).collect();
         due.retain(|(seq, (cursor, _))| *seq >= shadow.oldest || got.contains(cursor));
         let due: Vec<_> = due.into_iter().map(|(_, told)| told).collect();
-        if watcher.got != due {
-            let at = watcher.got.iter().zip(&due).position(|(got, due)| got != due);
-            let lengths = (watcher.got.len(), due.len());
+        if watcher.received != due {
+            let at = watcher.received.iter().zip(&due).position(|(got, due)| got != due);
+            let lengths = (watcher.received.len(), due.len());
             wrong = Some(format!(
                 "watcher {n} has {} of {} events, first other: {at:?}",
                 lengths.0, lengths.1
@@ -193,7 +193,7 @@ pub(crate) fn judge(world: &Environment, rule: &'static str, which: &[usize]) {
     }
     drop((shadow, watchers));
     if let Some(wrong) = wrong {
-        world.object(rule, wrong);
+        world.report_violation(rule, wrong);
     }
 }
 

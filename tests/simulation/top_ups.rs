@@ -20,8 +20,8 @@ use crate::environment::Environment;
 use crate::fault_plan::FaultPlan;
 use crate::order_operators::act;
 use crate::plan::{Plan, Step, pick};
-use crate::seller::SPEND;
-use crate::withdrawals::EACH;
+use crate::seller::WALLET_PAYMENT;
+use crate::withdrawals::NUMBERS_PER_REQUEST;
 
 /// Payments with this number and above are for top-ups.
 const TOP: u32 = 1 << 14;
@@ -42,7 +42,7 @@ pub(crate) const fn purchase(amount: Cents) -> Purchase {
 }
 
 /// The payment that bought what arrives.
-pub(crate) fn bought_by(arrives: Usdc) -> u32 {
+pub(crate) fn payment_for(arrives: Usdc) -> u32 {
     payment_of_amount(Cents::new(arrives.atomic() / 10_000))
 }
 
@@ -50,13 +50,13 @@ pub(crate) fn bought_by(arrives: Usdc) -> u32 {
 pub(crate) fn add(plan: &mut Plan) {
     let mut chance = SeededRng::new(plan.seed ^ 0x746f_7075_7073);
     let first = TOP + chance.next_below(4) as u32;
-    plan.settings.card_credit_patience_ms = pick(&mut chance, &[4_000, 600_000]);
+    plan.settings.card_credit_timeout_ms = pick(&mut chance, &[4_000, 600_000]);
     for payment in first..first + chance.next_below(3) as u32 {
         let wallet = payer(payment);
         let pay = |patience_ms| Step::Pay {
             payment,
             request: 0,
-            patience_ms,
+            client_timeout_ms: patience_ms,
         };
         let mut steps = Vec::new();
         if !chance.one_in(10) {
@@ -79,10 +79,10 @@ pub(crate) fn add(plan: &mut Plan) {
         }
         let forwarded = FaultPlan {
             issue: Vec::new(),
-            ..FaultPlan::of(&mut chance)
+            ..FaultPlan::random(&mut chance)
         };
-        plan.fates.insert(payment, FaultPlan::of_top_up(&mut chance));
-        plan.fates.insert(FORWARD + (payment - TOP) * EACH, forwarded);
+        plan.fault_plans.insert(payment, FaultPlan::random_top_up(&mut chance));
+        plan.fault_plans.insert(FORWARD + (payment - TOP) * NUMBERS_PER_REQUEST, forwarded);
     }
 }
 
@@ -94,11 +94,11 @@ pub(crate) fn sign(world: &Environment, transfer: &OutgoingTransferRequest) -> O
     let Wallet::Evm(to) = transfer.to else { return None };
     if (top_up.address, top_up.delivered_amount()) != (to, transfer.amount) || !matches!(top_up.status, Status::Paid(_))
     {
-        world.object("forward.early", format!("{transfer:?}, and durable is {top_up:?}"));
+        world.report_violation("forward.early", format!("{transfer:?}, and durable is {top_up:?}"));
     }
     let mut chain = world.chain.lock();
-    let base = FORWARD + (bought_by(transfer.amount) - TOP) * EACH;
-    let n = (base..base + EACH).find(|n| !chain.forwards.contains_key(n))?;
+    let base = FORWARD + (payment_for(transfer.amount) - TOP) * NUMBERS_PER_REQUEST;
+    let n = (base..base + NUMBERS_PER_REQUEST).find(|n| !chain.forwards.contains_key(n))?;
     chain.forwards.insert(n, id);
     let mut nonce = [0; 32];
     nonce[28..].copy_from_slice(&n.to_be_bytes());
@@ -137,7 +137,7 @@ pub(crate) fn is_durable(
 pub(crate) fn forwards(world: &Environment) -> Vec<(TopUpId, ChainTransfer)> {
     let mut chain = world.chain.lock();
     chain.settle(world.true_ms());
-    let all: Range<u32> = FORWARD..SPEND;
+    let all: Range<u32> = FORWARD..WALLET_PAYMENT;
     let landed = chain.transfers.range(all);
     landed
         .map(|(n, transfer)| (chain.forwards[n], transfer.clone()))
@@ -158,12 +158,12 @@ pub(crate) async fn operate(world: &Environment, engine: &Engine, effects: &[Out
     for effect in effects.iter().filter(|effect| effect.dead_lettered) {
         let Some(id) = moved_by(&effect.job) else { continue };
         let known = match effect.job {
-            Job::BridgeTopUp(_) => world.bridge.lock().lied_of.contains(&id),
-            Job::AwaitIssuerCredit(_) => world.bridge.lock().doubted.contains(&id),
+            Job::BridgeTopUp(_) => world.bridge.lock().misattested.contains(&id),
+            Job::AwaitIssuerCredit(_) => world.bridge.lock().uncounted.contains(&id),
             _ => false,
         };
         if !known {
-            world.object("top_up.stuck", format!("{effect:?}"));
+            world.report_violation("top_up.stuck", format!("{effect:?}"));
         }
         let told = engine.retry_job(effect.id, &act(0)).await;
         world.trace(|| format!("operator: {} of {id} is tried again: {told:?}", effect.job.name()));

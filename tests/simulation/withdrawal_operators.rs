@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use purser_actors::card_withdrawal::{CardWithdrawal, Rejection};
-use purser_actors::engine::{OperationError, Waits};
+use purser_actors::engine::{OperationError, ApprovalPending};
 use purser_actors::id::WithdrawalId;
 use purser_actors::kernel::{Entity, EntityKind};
 use purser_actors::lease::Leasable as _;
 use purser_actors::port::Clock as _;
 
 use crate::account_steps::durable;
-use crate::card_balances::{all, withdrawal};
+use crate::card_balances::{durable_entities, withdrawal};
 use crate::clients::Clients;
 use crate::environment::Environment;
 use crate::order_operators::act;
@@ -21,7 +21,7 @@ use crate::order_operators::act;
 const LEASE_MS: u64 = 2_500;
 
 /// What an operator is told.
-type Told = Result<&'static str, OperationError<Rejection, Waits>>;
+type OperatorResult = Result<&'static str, OperationError<Rejection, ApprovalPending>>;
 
 /// What an operator does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ pub(crate) struct OperatorState {
     /// What was really paid, by its transaction.
     pub(crate) paid: BTreeMap<WithdrawalId, String>,
     /// States that somebody was told a withdrawal has come to.
-    pub(crate) told: Vec<(WithdrawalId, &'static str)>,
+    pub(crate) reported: Vec<(WithdrawalId, &'static str)>,
     /// Who has something in hand, in which life: one thing at a time.
     busy: BTreeSet<(WithdrawalId, u8, u64)>,
 }
@@ -66,46 +66,46 @@ impl OperatorState {
 
 impl Clients {
     pub(crate) async fn operate(&self, nth: u32, who: u8, hand: OperatorStep) {
-        let world = &self.world;
+        let world = &self.environment;
         let Some((id, _)) = withdrawal(world, nth) else { return };
-        let turn = (id, who, world.lives());
-        if !world.counter.lock().busy.insert(turn) {
+        let turn = (id, who, world.runs());
+        if !world.withdrawal_operators.lock().busy.insert(turn) {
             return;
         }
         let told = self.handle(id, who, hand).await;
-        if world.is_dead() {
+        if world.is_crashed() {
             return;
         }
-        world.counter.lock().busy.remove(&turn);
+        world.withdrawal_operators.lock().busy.remove(&turn);
         let Some(told) = told else { return };
         world.trace(|| format!("counter: {hand:?} of {id} by {who}: {told:?}"));
         if let Ok(state) = told {
-            self.has_become(id, state);
+            self.check_reported(id, state);
         }
     }
 
-    async fn handle(&self, id: WithdrawalId, who: u8, hand: OperatorStep) -> Option<Told> {
-        let (world, engine) = (&self.world, &self.engine);
-        let mut lease = world.counter.lock().lease(id, who);
+    async fn handle(&self, id: WithdrawalId, who: u8, hand: OperatorStep) -> Option<OperatorResult> {
+        let (world, engine) = (&self.environment, &self.engine);
+        let mut lease = world.withdrawal_operators.lock().lease(id, who);
         if matches!(hand, OperatorStep::Claim | OperatorStep::Pay) {
             match engine.claim_card_withdrawal(id, act(who), LEASE_MS).await {
                 Ok(claimed) => lease = Some(self.leased(id, who, claimed.number)),
-                Err(refused) => return Some(Err(refused.among())),
+                Err(refused) => return Some(Err(refused.widen())),
             }
         }
-        let newest = world.counter.lock().newest(id);
-        let unpaid = || !world.counter.lock().paid.contains_key(&id);
+        let newest = world.withdrawal_operators.lock().newest(id);
+        let unpaid = || !world.withdrawal_operators.lock().paid.contains_key(&id);
         Some(match hand {
             OperatorStep::Claim => return None,
             OperatorStep::Pay => {
                 let busy_ms = [0, 1, 300, 2 * LEASE_MS][world.below(4) as usize];
                 tokio::time::sleep(Duration::from_millis(busy_ms)).await;
-                self.pay_by_hand(id, who, lease?).await?
+                self.pay_manually(id, who, lease?).await?
             }
-            OperatorStep::Finish => self.pay_by_hand(id, who, lease?).await?,
+            OperatorStep::Finish => self.pay_manually(id, who, lease?).await?,
             OperatorStep::Release if unpaid() => {
                 let told = engine.release_card_withdrawal(id, act(who), lease?).await;
-                told.map(|()| "queued").map_err(OperationError::among)
+                told.map(|()| "queued").map_err(OperationError::widen)
             }
             OperatorStep::Reject | OperatorStep::RejectUnclaimed if unpaid() => {
                 let lease = if hand == OperatorStep::Reject {
@@ -115,21 +115,21 @@ impl Clients {
                 };
                 let told = engine.reject_card_withdrawal(id, act(who), lease, "no".into()).await;
                 if told.is_ok() && lease.is_some_and(|lease| lease < newest) {
-                    world.object("lease.old", format!("{id} was rejected with the old lease {lease:?}"));
+                    world.report_violation("lease.old", format!("{id} was rejected with the old lease {lease:?}"));
                 }
-                told.map(|()| "rejected").map_err(OperationError::among)
+                told.map(|()| "rejected").map_err(OperationError::widen)
             }
             OperatorStep::Release | OperatorStep::Reject | OperatorStep::RejectUnclaimed => return None,
             OperatorStep::PayWithAnothers => {
-                let another = all::<CardWithdrawal>(world, EntityKind::CardWithdrawal);
+                let another = durable_entities::<CardWithdrawal>(world, EntityKind::CardWithdrawal);
                 let mut another = another
                     .into_iter()
                     .filter(|(other, w)| *other != id.0 && w.is_paid() == Some(true));
                 let other = WithdrawalId(another.next()?.0);
-                let transaction = world.counter.lock().paid.get(&other)?.clone();
+                let transaction = world.withdrawal_operators.lock().paid.get(&other)?.clone();
                 let told = engine.fulfil_card_withdrawal(id, act(who), lease?, transaction).await;
                 if told.is_ok() {
-                    world.object("paid.for_two", format!("{id} is paid by what paid {other}"));
+                    world.report_violation("paid.for_two", format!("{id} is paid by what paid {other}"));
                 }
                 told.map(|()| "complete")
             }
@@ -137,29 +137,29 @@ impl Clients {
     }
 
     fn leased(&self, id: WithdrawalId, who: u8, number: u64) -> u64 {
-        let world = &self.world;
-        if world.is_dead() {
+        let world = &self.environment;
+        if world.is_crashed() {
             return number;
         }
         world.trace(|| format!("counter: {id} is claimed by {who}: lease {number}"));
         let stored: Option<CardWithdrawal> = durable(world, EntityKind::CardWithdrawal, &id.0.to_be_bytes());
         if stored.is_none_or(|asked| asked.lease < number) {
-            world.object("answer.early", format!("lease {number} of {id} is not durable"));
+            world.report_violation("answer.early", format!("lease {number} of {id} is not durable"));
         }
-        if world.counter.lock().leases.insert((id, number), who).is_some() {
-            world.object("lease.twice", format!("lease {number} of {id} was given twice"));
+        if world.withdrawal_operators.lock().leases.insert((id, number), who).is_some() {
+            world.report_violation("lease.twice", format!("lease {number} of {id} was given twice"));
         }
         number
     }
 
     /// Pays if nobody has and the lease still runs, and says so until there is an answer.
-    async fn pay_by_hand(&self, id: WithdrawalId, who: u8, lease: u64) -> Option<Told> {
-        let (world, engine) = (&self.world, &self.engine);
+    async fn pay_manually(&self, id: WithdrawalId, who: u8, lease: u64) -> Option<OperatorResult> {
+        let (world, engine) = (&self.environment, &self.engine);
         let asked: CardWithdrawal = durable(world, EntityKind::CardWithdrawal, &id.0.to_be_bytes())?;
         let holds = asked.leases().check_held_by(&act(who), lease, world.now()).is_ok();
         let transaction = {
-            let mut counter = world.counter.lock();
-            if holds && !world.is_dead() {
+            let mut counter = world.withdrawal_operators.lock();
+            if holds && !world.is_crashed() {
                 counter.paid.entry(id).or_insert_with(|| format!("0xhand{:x}", id.0));
             }
             counter.paid.get(&id).cloned()
@@ -170,26 +170,26 @@ impl Clients {
             let told = engine
                 .fulfil_card_withdrawal(id, act(who), lease, transaction.clone())
                 .await;
-            if !matches!(told, Err(OperationError::Unavailable)) || world.is_dead() {
+            if !matches!(told, Err(OperationError::Unavailable)) || world.is_crashed() {
                 return Some(told.map(|()| "complete"));
             }
-            world.linger(100).await;
+            world.delay(100).await;
         }
         None
     }
 
     /// What somebody was told a withdrawal has come to is durable by then.
-    fn has_become(&self, id: WithdrawalId, state: &'static str) {
-        let world = &self.world;
+    fn check_reported(&self, id: WithdrawalId, state: &'static str) {
+        let world = &self.environment;
         // Others may have gone on from the queue.
         if state == "queued" {
             return;
         }
-        world.counter.lock().told.push((id, state));
+        world.withdrawal_operators.lock().reported.push((id, state));
         let stored: Option<CardWithdrawal> = durable(world, EntityKind::CardWithdrawal, &id.0.to_be_bytes());
         let is = stored.as_ref().map_or("-", |asked| asked.status());
         if is != state {
-            world.object(
+            world.report_violation(
                 "answer.early",
                 format!("{id} was said to be {state}, and durable is {is}"),
             );
@@ -199,5 +199,5 @@ impl Clients {
 
 /// What was paid by hand for a withdrawal.
 pub(crate) fn paid(world: &Environment, id: WithdrawalId) -> Option<String> {
-    world.counter.lock().paid.get(&id).cloned()
+    world.withdrawal_operators.lock().paid.get(&id).cloned()
 }

@@ -17,23 +17,23 @@ use purser_actors::withdrawal::{Status, Withdrawal};
 use purser_storage::codec;
 use purser_storage::sim_disk::SeededRng;
 
-use crate::account_steps::{judge_leaving, judge_signing};
+use crate::account_steps::{check_outgoing, check_signing};
 use crate::clients::{Clients, number_of, wallet};
 use crate::environment::Environment;
 use crate::fault_plan::FaultPlan;
 use crate::plan::{Plan, Step, WALLETS};
 
 /// Transfers with this number and above leave the treasury.
-pub(crate) const OUT: u32 = 1 << 24;
+pub(crate) const FIRST_OUTGOING: u32 = 1 << 24;
 /// Numbers that one request has: a new one for each time that it is asked, since only one of them may come to be.
-pub(crate) const EACH: u32 = 64;
+pub(crate) const NUMBERS_PER_REQUEST: u32 = 64;
 
 /// From here on within a request's numbers: what is signed on Solana, which is another transfer every time.
-const ANEW: u32 = EACH / 4;
+const SOLANA_SIGNATURES: u32 = NUMBERS_PER_REQUEST / 4;
 
 /// Under which number the plan has the fate of a transfer.
-pub(crate) const fn fate_of(n: u32) -> u32 {
-    if n < OUT { n } else { n - (n - OUT) % EACH }
+pub(crate) const fn fault_plan_of(n: u32) -> u32 {
+    if n < FIRST_OUTGOING { n } else { n - (n - FIRST_OUTGOING) % NUMBERS_PER_REQUEST }
 }
 
 /// Whether the machine's clock may jump over the life of a key: then the same key is a new request.
@@ -60,8 +60,8 @@ pub(crate) fn add(plan: &mut Plan) {
             nth,
         };
         plan.steps.insert(at, step);
-        let fate = FaultPlan::of(&mut chance);
-        plan.fates.entry(OUT + nth * EACH).or_insert_with(|| FaultPlan {
+        let fate = FaultPlan::random(&mut chance);
+        plan.fault_plans.entry(FIRST_OUTGOING + nth * NUMBERS_PER_REQUEST).or_insert_with(|| FaultPlan {
             issue: Vec::new(),
             ..fate
         });
@@ -82,19 +82,19 @@ impl Clients {
     /// Sends a withdrawal under its key until there is an answer, as a client does.
     pub(crate) fn withdraw(&self, from: u8, nth: u32) {
         let this = self.clone();
-        self.go(async move {
+        self.spawn(async move {
             for _ in 0..20 {
-                if this.world.is_dead() || this.withdraw_once(from, nth).await {
+                if this.environment.is_crashed() || this.withdraw_once(from, nth).await {
                     return;
                 }
-                this.world.linger(200).await;
+                this.environment.delay(200).await;
             }
         });
     }
 
     /// Whether it was answered for good.
     async fn withdraw_once(&self, from: u8, nth: u32) -> bool {
-        let (world, owner) = (&self.world, wallet(from));
+        let (world, owner) = (&self.environment, wallet(from));
         let turn = match self
             .engine
             .acquire_key(owner, &format!("key {nth}"), [nth as u8; 32])
@@ -102,22 +102,22 @@ impl Clients {
         {
             Ok(KeyState::Acquired(turn)) => turn,
             Ok(KeyState::Replay(RecordedResponse::Body { status, body })) => {
-                told(world, nth, status, &body);
+                check_response(world, nth, status, &body);
                 return true;
             }
             Ok(KeyState::InProgress) | Err(_) => return false,
             Ok(other) => {
-                world.object("key.unknown", format!("key {nth}: {other:?}"));
+                world.report_violation("key.unknown", format!("key {nth}: {other:?}"));
                 return true;
             }
         };
         let tries = {
-            let mut notes = world.notes.lock();
-            let tries = notes.withdrawals_tried.entry(nth).or_default();
+            let mut notes = world.client_log.lock();
+            let tries = notes.withdrawal_attempts.entry(nth).or_default();
             *tries += 1;
-            *tries % ANEW
+            *tries % SOLANA_SIGNATURES
         };
-        let id = WithdrawalId(world.random() << 32 | u128::from(OUT + nth * EACH + tries));
+        let id = WithdrawalId(world.random() << 32 | u128::from(FIRST_OUTGOING + nth * NUMBERS_PER_REQUEST + tries));
         let memo = IdempotencyRecorder::<Account>::new(turn.slot().clone(), move |told: CommandResult<'_, Account>| {
             Some(RecordedResponse::Body {
                 status: if told.is_ok() { 202 } else { 409 },
@@ -127,12 +127,12 @@ impl Clients {
         let asked = (id, recipient(from, nth), amount(nth));
         let answer = self.engine.withdraw(owner, asked, Some(memo)).await;
         drop(turn);
-        if world.is_dead() {
+        if world.is_crashed() {
             return true;
         }
         match answer {
-            Ok(()) => told(world, nth, 202, &id.to_string()),
-            Err(OperationError::Rejected(_)) => told(world, nth, 409, ""),
+            Ok(()) => check_response(world, nth, 202, &id.to_string()),
+            Err(OperationError::Rejected(_)) => check_response(world, nth, 409, ""),
             Err(_) => return false,
         }
         true
@@ -140,10 +140,10 @@ impl Clients {
 }
 
 /// The same key is answered the same way for ever, and a withdrawal that somebody was told of is there.
-fn told(world: &Environment, nth: u32, status: u16, id: &str) {
+fn check_response(world: &Environment, nth: u32, status: u16, id: &str) {
     let answer = (status, id.to_owned());
     let first = world
-        .notes
+        .client_log
         .lock()
         .withdrawn
         .entry(nth)
@@ -151,16 +151,16 @@ fn told(world: &Environment, nth: u32, status: u16, id: &str) {
         .clone();
     world.trace(|| format!("client is told of withdrawal {nth}: {answer:?}"));
     if first != answer && !outlives_keys(&world.plan) {
-        world.object("key.answers", format!("key {nth} was told {first:?} and {answer:?}"));
+        world.report_violation("key.answers", format!("key {nth} was told {first:?} and {answer:?}"));
     }
     if status == 202 && !all(world).iter().any(|(known, _)| known.to_string() == id) {
-        world.object("answer.early", format!("{id} was taken on and is not durable"));
+        world.report_violation("answer.early", format!("{id} was taken on and is not durable"));
     }
 }
 
 /// Every durable withdrawal.
 fn all(world: &Environment) -> Vec<(WithdrawalId, Withdrawal)> {
-    let shadow = world.shadow.lock();
+    let shadow = world.reference.lock();
     let prefix = table::entity(EntityKind::Withdrawal, &[]);
     let rows = shadow.rows.iter().filter(|(key, _)| key.starts_with(&prefix));
     rows.map(|(key, row)| {
@@ -176,17 +176,17 @@ pub(crate) fn sign(world: &Environment, transfer: &OutgoingTransferRequest) -> A
     let (mut mark, id) = ([0; 32], WithdrawalId(transfer.key));
     mark[16..].copy_from_slice(&transfer.key.to_be_bytes());
     if let Some((_, withdrawal)) = all(world).iter().find(|(known, _)| *known == id) {
-        judge_signing(world, &withdrawal.owner, &id);
+        check_signing(world, &withdrawal.owner, &id);
     }
     if matches!(transfer.to, Wallet::Solana(_)) {
         let own = transfer.key as u32;
-        let base = own - (own - OUT) % EACH;
+        let base = own - (own - FIRST_OUTGOING) % NUMBERS_PER_REQUEST;
         let mut ledger = world.chain.lock();
         // What was signed and never sent is nobody's: the next signature is as good.
-        let unsent = |n: &u32| ledger.outs.get(n).is_none_or(|of| *of == id && !ledger.was_sent(*n));
+        let unsent = |n: &u32| ledger.withdrawals.get(n).is_none_or(|of| *of == id && !ledger.was_sent(*n));
         let free = |n: &u32| unsent(n) && !ledger.transfers.contains_key(n);
-        let n = (base + ANEW..base + EACH).find(free).expect("nobody sends so often");
-        ledger.outs.insert(n, id);
+        let n = (base + SOLANA_SIGNATURES..base + NUMBERS_PER_REQUEST).find(free).expect("nobody sends so often");
+        ledger.withdrawals.insert(n, id);
         mark[28..].copy_from_slice(&n.to_be_bytes());
     }
     match transfer.to {
@@ -215,19 +215,19 @@ pub(crate) fn sign(world: &Environment, transfer: &OutgoingTransferRequest) -> A
 
 /// What was not signed when a backup was made leaves when nothing of the lost history can any more, unless it is on its chain by
 /// exactly this signature: then it is only looked up.
-pub(crate) fn judge_sent(world: &Environment, authorization: &Authorization) {
+pub(crate) fn check_sent(world: &Environment, authorization: &Authorization) {
     let n = number_of(authorization);
     let landed = world.chain.lock().transfers.contains_key(&n);
     if landed || world.archive.lock().had_signed(authorization) {
         return;
     }
-    judge_leaving(world, &format!("withdrawal {n}"));
+    check_outgoing(world, &format!("withdrawal {n}"));
 }
 
 /// Whether exactly this was durable before it is sent.
 pub(crate) fn is_durable(world: &Environment, authorization: &Authorization, prepared: &PreparedTransaction) -> bool {
     let n = number_of(authorization);
-    let anew = world.chain.lock().outs.get(&n).copied();
+    let anew = world.chain.lock().withdrawals.get(&n).copied();
     all(world).iter().any(|(id, withdrawal)| {
         let own = anew.map_or(id.0 as u32 == n, |anew| anew == *id);
         own && match &withdrawal.status {
@@ -245,7 +245,7 @@ pub(crate) fn at_rest(world: &Environment, left: &[ChainTransfer]) -> Result<(),
     let mut transfers: BTreeMap<&str, &ChainTransfer> = left.iter().map(|t| (t.transaction.as_str(), t)).collect();
     let mut keys: BTreeMap<u32, WithdrawalId> = BTreeMap::new();
     for (id, withdrawal) in &withdrawals {
-        let nth = (id.0 as u32 - OUT) / EACH;
+        let nth = (id.0 as u32 - FIRST_OUTGOING) / NUMBERS_PER_REQUEST;
         if let Some(other) = keys.insert(nth, *id)
             && !outlives_keys(&world.plan)
         {
@@ -269,12 +269,12 @@ pub(crate) fn at_rest(world: &Environment, left: &[ChainTransfer]) -> Result<(),
         }
     }
     // What the lost history sent is booked where an operator says.
-    let booked = crate::restores::booked(world);
+    let booked = crate::restores::attributed_transfers(world);
     transfers.retain(|transaction, _| !booked.contains(*transaction));
     if let Some(transfer) = transfers.values().next() {
         return Err(("withdrawal.lost", format!("{transfer:?} left for nothing")));
     }
-    for (nth, (status, id)) in &world.notes.lock().withdrawn {
+    for (nth, (status, id)) in &world.client_log.lock().withdrawn {
         let known = keys.get(nth).map(ToString::to_string).unwrap_or_default();
         if *id != known && !outlives_keys(&world.plan) {
             return Err((

@@ -54,7 +54,7 @@ pub(crate) fn gaps() -> BTreeSet<String> {
 
 /// Answers of operations, as `GET /get-card 503`, each with a test that the contract names for it: of an operation's own line,
 /// or of the table of what every operation may answer.
-pub(crate) fn named() -> Vec<(String, String)> {
+pub(crate) fn documented_responses() -> Vec<(String, String)> {
     let document = read("docs/contract.md");
     let (every, own) = (table(&document, "Every operation"), table(&document, "Operations"));
     let every: BTreeMap<&str, &str> = every

@@ -35,8 +35,8 @@ fn every_setting_has_a_comment() {
 }
 
 /// The code of each refusal: the first word in quotes behind each constructor, if it is written there.
-fn refusal_codes(text: &str) -> Vec<String> {
-    const MAKERS: [&str; 6] = [
+fn error_codes(text: &str) -> Vec<String> {
+    const ERROR_CONSTRUCTORS: [&str; 6] = [
         "new(",
         "parameter(",
         "unauthorized(",
@@ -46,7 +46,7 @@ fn refusal_codes(text: &str) -> Vec<String> {
     ];
     let mut codes = Vec::new();
     for kind in ["ApiError::", "Self::"] {
-        for maker in MAKERS {
+        for maker in ERROR_CONSTRUCTORS {
             for (at, found) in text.match_indices(&format!("{kind}{maker}")) {
                 let rest: String = text[at + found.len()..].chars().take(160).collect();
                 let literal = rest.split_once('"').filter(|(before, _)| !before.contains([';', '{']));
@@ -77,7 +77,7 @@ fn every_error_code_is_documented() {
         .collect();
     let mut found = Vec::new();
     for file in &edge {
-        for code in refusal_codes(file.code()) {
+        for code in error_codes(file.code()) {
             if !documented.contains(code.as_str()) {
                 found.push(format!("{}: `{code}` is not in docs/errors.md", file.name));
             }

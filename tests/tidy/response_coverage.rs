@@ -4,13 +4,13 @@
 use std::collections::BTreeSet;
 use std::io::Write as _;
 
-use crate::contract::{gaps, named, operations};
+use crate::contract::{gaps, documented_responses, operations};
 use crate::source_files::none;
 
 /// What the tests of the running service wrote down of its answers (`PURSER_ANSWERED`, see `.ci/run`): each as
 /// `GET /get-card 503`, with the test that it was given to, or `-` where that asked from a task of its own. Programs of tests run
 /// one after the other, by name: this one comes after those that ask.
-fn given(test: &str) -> Option<BTreeSet<(String, String)>> {
+fn recorded_responses(test: &str) -> Option<BTreeSet<(String, String)>> {
     let Some(file) = std::env::var_os("PURSER_ANSWERED") else {
         let in_ci = std::env::var("CI").is_ok_and(|value| !matches!(value.as_str(), "" | "0" | "false"));
         assert!(!in_ci, "PURSER_ANSWERED is not set");
@@ -31,7 +31,7 @@ fn given(test: &str) -> Option<BTreeSet<(String, String)>> {
 // Aim: each status of each operation was answered, but those that the contract's table calls gaps.
 #[test]
 fn every_documented_answer_was_given() {
-    let Some(given) = given("every_documented_answer_was_given") else {
+    let Some(given) = recorded_responses("every_documented_answer_was_given") else {
         return;
     };
     let given: BTreeSet<&str> = given.iter().map(|(answer, _)| answer.as_str()).collect();
@@ -48,10 +48,10 @@ fn every_documented_answer_was_given() {
 // names no tests fails for every line.
 #[test]
 fn every_answer_was_given_to_the_test_that_the_contract_names() {
-    let Some(given) = given("every_answer_was_given_to_the_test_that_the_contract_names") else {
+    let Some(given) = recorded_responses("every_answer_was_given_to_the_test_that_the_contract_names") else {
         return;
     };
-    let named = named();
+    let named = documented_responses();
     let answers: BTreeSet<&str> = named.iter().map(|(answer, _)| answer.as_str()).collect();
     let gaps = gaps();
     let mut nameless = Vec::new();

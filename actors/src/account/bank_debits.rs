@@ -107,7 +107,7 @@ fn debit_payout(account: &Account, payout: BalancePayout, context: &Context) -> 
         )
         .post(LedgerAccount::Customer(owner), LedgerAccount::FeeRevenue, charge.fee());
     let decision = Decision::answer(())
-        .requires_present(table::destination(&owner, destination))
+        .requires_present(table::payable_destination(&owner, destination))
         .event(Event::CapReserved(share))
         .open(opening)
         .index_for_owner(&owner, EntityKind::Payout, id.0, context)
@@ -149,13 +149,13 @@ pub(super) fn debit(
         return Err(Rejection::Insufficient { available });
     }
     let balance = account.balance.checked_sub(amount).map_err(|_| Rejection::Overflow)?;
-    let noted = (StatementLineType::PaidOut, amount, paid_for.name());
-    let decision = decision.event(Event::PaidOut(amount, paid_for));
+    let noted = (StatementLineType::Debited, amount, paid_for.name());
+    let decision = decision.event(Event::Debited(amount, paid_for));
     Ok(append_line(
         decision,
         &account.wallet,
         noted,
-        (balance, account.held, account.lines),
+        (balance, account.held, account.statement_line_count),
         context,
     ))
 }

@@ -31,7 +31,7 @@ impl OwnerCaps {
     }
 
     /// What is allowed of a line's budget.
-    pub fn of(&self, line: ProductLine) -> OwnerCap {
+    pub fn for_line(&self, line: ProductLine) -> OwnerCap {
         let budget = line.cap_group();
         let own = self.0.iter().find(|(of, _)| *of == budget);
         own.map(|(_, cap)| *cap).unwrap_or_default()
@@ -43,8 +43,8 @@ impl OwnerCaps {
     }
 
     /// What holds of a line's budget: of each number the smaller one.
-    pub fn within(&self, line: ProductLine, service: Option<DailyCap>) -> OwnerCap {
-        let own = self.of(line);
+    pub fn effective(&self, line: ProductLine, service: Option<DailyCap>) -> OwnerCap {
+        let own = self.for_line(line);
         let smaller = |count: Option<u32>, sum: Option<Cents>| OwnerCap {
             count: own.count.into_iter().chain(count).min(),
             sum: own.sum.into_iter().chain(sum).min(),

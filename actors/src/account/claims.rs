@@ -7,7 +7,7 @@ use super::machine::open;
 use super::{Account, CapUsage, ClaimRequest, Command, Event, OwnerCaps, Rejection};
 use crate::id::{JobId, PaymentId, Wallet};
 use crate::kernel::entity::EntityId as _;
-use crate::kernel::job::{CapReservation, Counted, Job};
+use crate::kernel::job::{CapReservation, UnclaimedCapUsage, Job};
 use crate::kernel::{Context, Decision, EntityKind, table};
 use crate::money::Cents;
 use crate::payment::{Claim, Payment};
@@ -21,13 +21,13 @@ pub(crate) fn day_of(at: Timestamp) -> u32 {
 }
 
 /// A clock that was wrong by no more than this is believed to have stepped back; what is further ahead was never a day.
-const STEPS_BACK_DAYS: u32 = 7;
+const MAX_CLOCK_STEP_BACK_DAYS: u32 = 7;
 
 /// The day whose cap counts now, where the last one that was counted is `known`. A clock that steps back must not open a
 /// cap again that was used up; one that ran far ahead must not close all days up to there.
 pub(crate) fn counted_day(now: Timestamp, known: u32) -> u32 {
     let today = day_of(now);
-    let stepped_back = known > today && known - today <= STEPS_BACK_DAYS;
+    let stepped_back = known > today && known - today <= MAX_CLOCK_STEP_BACK_DAYS;
     if stepped_back { known } else { today }
 }
 
@@ -47,8 +47,8 @@ pub(super) fn admit(
     let (count, sum) = this.map_or((0, Cents::ZERO), |a| a.used(day, budget));
     let sum = sum.checked_add(worth).map_err(|_| Rejection::Overflow)?;
     let cap = match this {
-        Some(account) => account.own_caps.within(line, cap),
-        None => OwnerCaps::default().within(line, cap),
+        Some(account) => account.owner_caps.effective(line, cap),
+        None => OwnerCaps::default().effective(line, cap),
     };
     match cap.count {
         Some(cap) if count >= cap => return Err(Rejection::DailyCountCap { cap }),
@@ -59,7 +59,7 @@ pub(super) fn admit(
         _ => {}
     }
     let cents = worth;
-    Ok(CapReservation { day, budget, cents })
+    Ok(CapReservation { day, cap_group: budget, cents })
 }
 
 /// Checks a freeze and the daily caps as the claim of a purchase does. `this` is `None` for an account that does not exist yet.
@@ -91,10 +91,10 @@ pub(super) fn claim(
         authorization,
         purchase,
         worth,
-        found,
+        resolved: found,
         request,
         session,
-        once,
+        challenge: once,
         ..
     } = admission;
     let claim = Claim {
@@ -102,10 +102,10 @@ pub(super) fn claim(
         authorization,
         purchase,
         worth,
-        found,
+        resolved: found,
         request,
         session,
-        share,
+        cap_reservation: share,
         at: context.now,
     };
     let opening = Payment::claim(payment, claim, context).map_err(|_| Rejection::NotFound)?;
@@ -117,7 +117,7 @@ pub(super) fn claim(
     let decision = rows.fold(decision, Decision::requires_present);
     Ok(decision
         .open(opening)
-        .put(Payment::listed(wallet, context.now, payment), Vec::new())
+        .put(Payment::list_key(wallet, context.now, payment), Vec::new())
         .enqueue(Job::SettlePayment(payment), context))
 }
 
@@ -149,7 +149,7 @@ pub(super) fn readmit(
     let decision = rows.fold(decision, Decision::requires_present);
     let work = Job::ReadmitPayment {
         payment,
-        share,
+        reservation: share,
         session,
     };
     Ok(decision.enqueue(work, context))
@@ -159,18 +159,18 @@ impl Account {
     /// Used of a budget on a day.
     pub(super) fn used(&self, day: u32, budget: ProductLine) -> (u32, Cents) {
         let today = self.used.iter().filter(|_| self.day == day);
-        let used = today.into_iter().find(|used| used.budget == budget);
+        let used = today.into_iter().find(|used| used.cap_group == budget);
         used.map_or((0, Cents::ZERO), |used| (used.count, used.sum))
     }
 
     /// The same account with so much used of a budget on a day; what was used on earlier days is forgotten.
-    pub(super) fn using(mut self, day: u32, budget: ProductLine, (count, sum): (u32, Cents)) -> Self {
+    pub(super) fn with_usage(mut self, day: u32, budget: ProductLine, (count, sum): (u32, Cents)) -> Self {
         if self.day != day {
             self.used.clear();
             self.day = day;
         }
-        let used = CapUsage { budget, count, sum };
-        match self.used.iter_mut().find(|used| used.budget == budget) {
+        let used = CapUsage { cap_group: budget, count, sum };
+        match self.used.iter_mut().find(|used| used.cap_group == budget) {
             Some(slot) => *slot = used,
             None => self.used.push(used),
         }
@@ -178,13 +178,13 @@ impl Account {
     }
 
     /// The same account with a share given back. One of a day that is over needs no giving back.
-    pub(super) fn freeing(self, share: CapReservation) -> Self {
+    pub(super) fn with_released(self, share: CapReservation) -> Self {
         if share.day != self.day {
             return self;
         }
-        let (count, sum) = self.used(share.day, share.budget);
+        let (count, sum) = self.used(share.day, share.cap_group);
         let sum = Cents::new(sum.get().saturating_sub(share.cents.get()));
-        self.using(share.day, share.budget, (count.saturating_sub(1), sum))
+        self.with_usage(share.day, share.cap_group, (count.saturating_sub(1), sum))
     }
 }
 
@@ -206,29 +206,29 @@ fn reserve(
     if !lines.contains(&line) {
         return Err(Rejection::MayHaveBought);
     }
-    let decision = decision.requires_present(table::counted(payment));
-    Ok((decision, CapReservation::counted_before(line.cap_group(), worth)))
+    let decision = decision.requires_present(table::unclaimed_cap_usage(payment));
+    Ok((decision, CapReservation::for_unclaimed(line.cap_group(), worth)))
 }
 
 /// What counts without having been admitted.
-pub(super) fn counted(
+pub(super) fn count_unadmitted(
     this: Option<&Account>,
     wallet: &Wallet,
     command: Command,
     context: &Context,
 ) -> Result<Decision<Account>, Rejection> {
     match command {
-        Command::CountShare { effect, share } => {
+        Command::CountCapReservation { job: effect, reservation: share } => {
             count(this, wallet, (effect, &[share]), context).map(|(decision, _)| decision)
         }
         Command::CountUnclaimed {
-            effect,
+            job: effect,
             payment,
             revision,
             counted,
         } => count_unclaimed(this, wallet, (effect, payment, revision), counted, context),
         Command::CountClaimed {
-            effect,
+            job: effect,
             payment,
             counted,
         } => count_claimed(this, wallet, (effect, payment), counted, context),
@@ -252,7 +252,7 @@ fn count(
     }
     // Checked here so that `apply` cannot fail.
     for share in &still {
-        let (count, sum) = this.map_or((0, Cents::ZERO), |a| a.used(day, share.budget));
+        let (count, sum) = this.map_or((0, Cents::ZERO), |a| a.used(day, share.cap_group));
         count.checked_add(1).ok_or(Rejection::Overflow)?;
         sum.checked_add(share.cents).map_err(|_| Rejection::Overflow)?;
     }
@@ -266,17 +266,17 @@ fn count_unclaimed(
     this: Option<&Account>,
     wallet: &Wallet,
     (effect, payment, revision): (JobId, PaymentId, u64),
-    counted: Option<Counted>,
+    counted: Option<UnclaimedCapUsage>,
     context: &Context,
 ) -> Result<Decision<Account>, Rejection> {
     let Some(counted) = counted else {
         return Ok(Decision::answer(()).completes_job(effect));
     };
-    let (decision, shares) = count(this, wallet, (effect, &counted.shares), context)?;
+    let (decision, shares) = count(this, wallet, (effect, &counted.reservations), context)?;
     // Presented meanwhile, it has a share of its own.
     let unclaimed = decision.requires_unchanged(table::entity(EntityKind::Payment, &payment.key()), revision);
-    let counted = Counted { shares, ..counted };
-    Ok(unclaimed.put_new(table::counted(payment), codec::encode(&counted)))
+    let counted = UnclaimedCapUsage { reservations: shares, ..counted };
+    Ok(unclaimed.put_new(table::unclaimed_cap_usage(payment), codec::encode(&counted)))
 }
 
 /// Counts what it has bought in the place of what it may have bought.
@@ -284,24 +284,24 @@ fn count_claimed(
     this: Option<&Account>,
     wallet: &Wallet,
     (effect, payment): (JobId, PaymentId),
-    counted: Option<(Counted, Option<CapReservation>)>,
+    counted: Option<(UnclaimedCapUsage, Option<CapReservation>)>,
     context: &Context,
 ) -> Result<Decision<Account>, Rejection> {
     let Some((counted, share)) = counted else {
         return Ok(Decision::answer(()).completes_job(effect));
     };
-    let freed = counted.shares.iter().fold(this.cloned(), |account, share| {
-        account.map(|account| account.freeing(*share))
+    let freed = counted.reservations.iter().fold(this.cloned(), |account, share| {
+        account.map(|account| account.with_released(*share))
     });
     let (decision, _) = count(freed.as_ref(), wallet, (effect, share.as_slice()), context)?;
     let mut events = counted
-        .shares
+        .reservations
         .iter()
         .map(|share| Event::CapReleased(*share))
         .collect::<Vec<_>>();
     events.extend(decision.events().iter().cloned());
     let done = Decision::answer(())
         .completes_job(effect)
-        .delete(table::counted(payment));
+        .delete(table::unclaimed_cap_usage(payment));
     Ok(events.into_iter().fold(done, Decision::event))
 }

@@ -19,13 +19,13 @@ pub(super) fn decide(account: &Account, command: Command, context: &Context) -> 
     match command {
         Command::Withdraw { id, to, amount } => withdraw(account, id, to, amount, context),
         Command::SettleHold {
-            effect,
+            job: effect,
             withdrawal,
             amount,
             paid,
         } => settle_hold(account, effect, (withdrawal, amount), paid, context),
         Command::AttributeTransfer {
-            departure,
+            transfer: departure,
             act,
             evidence,
         } => attribute_transfer(account, departure, &act, evidence, context),
@@ -70,7 +70,7 @@ fn withdraw(
         decision,
         &owner,
         noted,
-        (account.balance, held, account.lines),
+        (account.balance, held, account.statement_line_count),
         context,
     ))
 }
@@ -84,7 +84,7 @@ pub(super) fn send_back(
     context: &Context,
 ) -> Result<Decision<Account>, Rejection> {
     let Command::SendBack {
-        effect,
+        job: effect,
         deposit,
         to,
         amount,
@@ -94,9 +94,9 @@ pub(super) fn send_back(
     };
     let most = this.map_or(Usdc::ZERO, |account| account.total_deposits.max(account.balance));
     most.checked_add(amount).map_err(|_| Rejection::Overflow)?;
-    let (id, cause) = (deposit.sent_back(), CreditCause::Deposit(deposit));
+    let (id, cause) = (deposit.return_withdrawal(), CreditCause::Deposit(deposit));
     let opening = Withdrawal::request(id, *owner, to, amount, context).map_err(|_| Rejection::NotFound)?;
-    let (before, held, lines) = this.map_or((Usdc::ZERO, Usdc::ZERO, 0), |a| (a.balance, a.held, a.lines));
+    let (before, held, lines) = this.map_or((Usdc::ZERO, Usdc::ZERO, 0), |a| (a.balance, a.held, a.statement_line_count));
     let balance = before.checked_add(amount).map_err(|_| Rejection::Overflow)?;
     let reserved = held.checked_add(amount).map_err(|_| Rejection::Overflow)?;
     let credited = LedgerTransaction::new(context.now, deposit).post(
@@ -173,7 +173,7 @@ fn settle_hold(
         decision,
         &owner,
         (change, amount, id.to_string()),
-        (balance, held, account.lines),
+        (balance, held, account.statement_line_count),
         context,
     ))
 }
@@ -204,9 +204,9 @@ fn attribute_transfer(
         .event(Event::TransferAttributed(amount, id))
         .post_ledger(&booked, context);
     let noted = (StatementLineType::Withdrawn, amount, id.to_string());
-    let after = (balance, account.held, account.lines);
+    let after = (balance, account.held, account.statement_line_count);
     let row = AttributedTransfer {
-        departure,
+        transfer: departure,
         account: Some(owner),
         outlay: None,
     };

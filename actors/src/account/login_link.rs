@@ -24,7 +24,7 @@ pub struct LoginGrant {
     /// Worthless from this second on.
     pub expires_s: u64,
     /// The session that made it: the link dies with it.
-    pub maker: SessionId,
+    pub created_by: SessionId,
 }
 
 impl Stored for LoginGrant {

@@ -10,7 +10,7 @@ use super::{Account, Command, DebitPurpose, Event, Rejection};
 use crate::id::Wallet;
 use crate::kernel::job::{CapReservation, CreditCause};
 use crate::kernel::{Context, Decision, table};
-use crate::lost_order::{BookedOrder, Direction};
+use crate::lost_order::{AttributedOrder, Direction};
 use crate::money::Usdc;
 use crate::product::ProductLine;
 use crate::reconciliation::ReconciliationSource;
@@ -22,9 +22,9 @@ pub(super) fn decide(
     command: Command,
     context: &Context,
 ) -> Result<Decision<Account>, Rejection> {
-    let Command::BookOrder {
-        booked,
-        again,
+    let Command::AttributeOrder {
+        attributed: booked,
+        is_repeat: again,
         act,
         evidence,
     } = command
@@ -32,7 +32,7 @@ pub(super) fn decide(
         return Err(Rejection::NotFound);
     };
     let order = &booked.order;
-    let (amount, side) = match (&booked.back, order.direction()) {
+    let (amount, side) = match (&booked.returned, order.direction()) {
         (Some(back), _) => (back.amount, "back to"),
         (None, Direction::In) => (booked.owed, "to"),
         (None, Direction::Out) => (booked.charged, "from"),
@@ -45,30 +45,30 @@ pub(super) fn decide(
     );
     let decision = Decision::answer(()).audit(&act, "order.book", subject, Some(evidence), context);
     let (key, row) = (table::lost_order(order.key), codec::encode(&*booked));
-    if let Some(back) = &booked.back {
+    if let Some(back) = &booked.returned {
         let decision = open(this, wallet, decision, context).put(key, row);
-        let decision = decision.post_ledger(&booked.undone(back, context.now), context);
-        return given(this, wallet, decision, (&booked, amount), context);
+        let decision = decision.post_ledger(&booked.return_transaction(back, context.now), context);
+        return credit_order(this, wallet, decision, (&booked, amount), context);
     }
     let decision = match again {
         true => decision.put(key, row),
         false => decision.put_new(key, row),
     };
-    let decision = decision.post_ledger(&booked.paid(context.now), context);
+    let decision = decision.post_ledger(&booked.payment_transaction(context.now), context);
     let account = this.ok_or(Rejection::NotFound)?;
     match order.direction() {
-        Direction::In => given(this, wallet, decision, (&booked, amount), context),
+        Direction::In => credit_order(this, wallet, decision, (&booked, amount), context),
         Direction::Out => {
-            let decision = counted(account, &booked, decision, context);
+            let decision = count_against_cap(account, &booked, decision, context);
             debit(account, decision, amount, DebitPurpose::LostOrder(order.id()), context)
         }
     }
 }
 
 /// A bank payment of today counts against today's cap.
-fn counted(
+fn count_against_cap(
     account: &Account,
-    booked: &BookedOrder,
+    booked: &AttributedOrder,
     decision: Decision<Account>,
     context: &Context,
 ) -> Decision<Account> {
@@ -79,23 +79,23 @@ fn counted(
     match order.source == ReconciliationSource::Payouts && day == counted_day(context.now, account.day) && fits {
         true => decision.event(Event::CapReserved(CapReservation {
             day,
-            budget,
+            cap_group: budget,
             cents: order.amount,
         })),
         false => decision,
     }
 }
 
-fn given(
+fn credit_order(
     this: Option<&Account>,
     wallet: &Wallet,
     decision: Decision<Account>,
-    (booked, amount): (&BookedOrder, Usdc),
+    (booked, amount): (&AttributedOrder, Usdc),
     context: &Context,
 ) -> Result<Decision<Account>, Rejection> {
     let most = this.map_or(Usdc::ZERO, |account| account.total_deposits.max(account.balance));
     most.checked_add(amount).map_err(|_| Rejection::Overflow)?;
-    let (before, held, lines) = this.map_or((Usdc::ZERO, Usdc::ZERO, 0), |a| (a.balance, a.held, a.lines));
+    let (before, held, lines) = this.map_or((Usdc::ZERO, Usdc::ZERO, 0), |a| (a.balance, a.held, a.statement_line_count));
     let balance = before.checked_add(amount).map_err(|_| Rejection::Overflow)?;
     let cause = CreditCause::LostOrder(booked.order.id());
     let noted = (StatementLineType::Credited, amount, cause.name());

@@ -4,7 +4,7 @@ use purser_storage::codec;
 use purser_storage::mutants::{self, Mutant};
 
 use super::statement::{StatementLineType, append_line};
-use super::{Account, Command, Event, LoginGrant, Rejection, bank_debits, claims, holds, lost_orders, unfinal};
+use super::{Account, Command, Event, LoginGrant, Rejection, bank_debits, claims, holds, lost_orders, provisional_credits};
 use crate::id::{JobId, Wallet};
 use crate::kernel::entity::Transition;
 use crate::kernel::job::{CreditCause, Job};
@@ -33,7 +33,7 @@ pub(super) fn open(
     }
 }
 
-fn opened(
+fn open_session(
     decision: Decision<Account>,
     wallet: &Wallet,
     amr: AuthMethod,
@@ -70,7 +70,7 @@ pub(super) fn credit(
     let decision = done
         .event(Event::Credited { amount, cause })
         .post_ledger(&booked, context);
-    let (before, held, lines) = this.map_or((Usdc::ZERO, Usdc::ZERO, 0), |a| (a.balance, a.held, a.lines));
+    let (before, held, lines) = this.map_or((Usdc::ZERO, Usdc::ZERO, 0), |a| (a.balance, a.held, a.statement_line_count));
     let after = (
         before.checked_add(amount).map_err(|_| Rejection::Overflow)?,
         held,
@@ -88,7 +88,7 @@ pub(super) fn credit(
 }
 
 /// What stood in suspense for a credit that is not given.
-fn kept(effect: JobId, amount: Usdc, cause: CreditCause, context: &Context) -> Decision<Account> {
+fn retain_credit(effect: JobId, amount: Usdc, cause: CreditCause, context: &Context) -> Decision<Account> {
     let kept = LedgerTransaction::new(context.now, cause.name()).post(
         LedgerAccount::Suspense,
         LedgerAccount::OperatingCosts,
@@ -170,7 +170,7 @@ impl Entity for Account {
                 },
             ) => {
                 let used = done.put_new(table::nonce(expires_s, &nonce), Vec::new());
-                opened(
+                open_session(
                     open(this, wallet, used, context),
                     wallet,
                     AuthMethod::Wallet,
@@ -180,21 +180,21 @@ impl Entity for Account {
             }
             (this, Command::Claim(admission)) => claims::claim(this, wallet, *admission, context),
             (this, command @ Command::Readmit { .. }) => claims::readmit(this, wallet, command, context),
-            (Some(_), Command::ReleaseCapReservation { effect, share }) => {
+            (Some(_), Command::ReleaseCapReservation { job: effect, reservation: share }) => {
                 Ok(done.completes_job(effect).event(Event::CapReleased(share)))
             }
             (
                 this,
-                command @ (Command::CountShare { .. } | Command::CountUnclaimed { .. } | Command::CountClaimed { .. }),
-            ) => claims::counted(this, wallet, command, context),
-            (Some(_), Command::Keep { effect, amount, cause }) => Ok(kept(effect, amount, cause, context)),
-            (this, Command::Credit { effect, amount, cause }) => credit(this, wallet, (effect, amount), cause, context),
-            (this, command @ (Command::CreditUnfinal { .. } | Command::EndUnfinal { .. })) => {
-                unfinal::decide(this, wallet, command, context)
+                command @ (Command::CountCapReservation { .. } | Command::CountUnclaimed { .. } | Command::CountClaimed { .. }),
+            ) => claims::count_unadmitted(this, wallet, command, context),
+            (Some(_), Command::RetainCredit { job: effect, amount, cause }) => Ok(retain_credit(effect, amount, cause, context)),
+            (this, Command::Credit { job: effect, amount, cause }) => credit(this, wallet, (effect, amount), cause, context),
+            (this, command @ (Command::CreditProvisionally { .. } | Command::EndProvisionalHold { .. })) => {
+                provisional_credits::decide(this, wallet, command, context)
             }
             (this, command @ Command::SendBack { .. }) => holds::send_back(this, wallet, command, context),
             (Some(account), Command::DebitForBank(outgoing)) => bank_debits::decide(account, outgoing, context),
-            (this, command @ Command::BookOrder { .. }) => lost_orders::decide(this, wallet, command, context),
+            (this, command @ Command::AttributeOrder { .. }) => lost_orders::decide(this, wallet, command, context),
             (
                 Some(account),
                 command @ (Command::Withdraw { .. } | Command::SettleHold { .. } | Command::AttributeTransfer { .. }),
@@ -219,14 +219,14 @@ impl Entity for Account {
                     wallet: *wallet,
                     amr,
                     expires_s: code.expires_s,
-                    maker,
+                    created_by: maker,
                 };
                 Ok(done.put_new(table::login_code(&code.hash), codec::encode(&grant)))
             }
             (Some(_), Command::RedeemLoginCode { code, amr, session }) => {
-                opened(done.delete(table::login_code(&code)), wallet, amr, session, context)
+                open_session(done.delete(table::login_code(&code)), wallet, amr, session, context)
             }
-            (Some(account), Command::SetCaps(caps)) if account.own_caps == caps => Ok(done),
+            (Some(account), Command::SetCaps(caps)) if account.owner_caps == caps => Ok(done),
             (Some(_), Command::SetCaps(caps)) => Ok(done.event(Event::CapsChanged(caps))),
             (this, Command::Freeze { message, act }) => Ok(freeze(this, wallet, Some(message), act.as_ref(), context)),
             (this, Command::Unfreeze { act }) => Ok(freeze(this, wallet, None, act.as_ref(), context)),
@@ -240,42 +240,42 @@ impl Entity for Account {
         match (this, event) {
             (None, Event::Opened(at)) => Ok(Self::new(*wallet, *at)),
             (Some(a), Event::CapReserved(share)) => {
-                let (count, sum) = a.used(share.day, share.budget);
+                let (count, sum) = a.used(share.day, share.cap_group);
                 let sum = sum.checked_add(share.cents).map_err(|_| broken())?;
                 let count = count.checked_add(1).ok_or_else(broken)?;
-                Ok(a.using(share.day, share.budget, (count, sum)))
+                Ok(a.with_usage(share.day, share.cap_group, (count, sum)))
             }
-            (Some(a), Event::CapReleased(share)) => Ok(a.freeing(*share)),
+            (Some(a), Event::CapReleased(share)) => Ok(a.with_released(*share)),
             (Some(a), Event::Credited { amount, .. }) => Ok(Self {
                 balance: a.balance.checked_add(*amount).map_err(|_| broken())?,
                 total_deposits: a.total_deposits.checked_add(*amount).map_err(|_| broken())?,
-                lines: a.lines.saturating_add(1),
+                statement_line_count: a.statement_line_count.saturating_add(1),
                 ..a
             }),
-            (Some(a), Event::Held(amount, _) | Event::HeldUnfinal(amount, _)) => Ok(Self {
+            (Some(a), Event::Held(amount, _) | Event::HeldUntilFinal(amount, _)) => Ok(Self {
                 held: a.held.checked_add(*amount).map_err(|_| broken())?,
-                lines: a.lines.saturating_add(1),
+                statement_line_count: a.statement_line_count.saturating_add(1),
                 ..a
             }),
             (Some(a), Event::Withdrawn(amount, _) | Event::Reversed(amount, _)) => Ok(Self {
                 balance: a.balance.checked_sub(*amount).map_err(|_| broken())?,
                 held: a.held.checked_sub(*amount).map_err(|_| broken())?,
-                lines: a.lines.saturating_add(1),
+                statement_line_count: a.statement_line_count.saturating_add(1),
                 ..a
             }),
             (Some(a), Event::Released(amount, _) | Event::Finalized(amount, _)) => Ok(Self {
                 held: a.held.checked_sub(*amount).map_err(|_| broken())?,
-                lines: a.lines.saturating_add(1),
+                statement_line_count: a.statement_line_count.saturating_add(1),
                 ..a
             }),
             (Some(a), Event::TransferAttributed(amount, _)) => Ok(Self {
                 balance: a.balance.checked_sub(*amount).map_err(|_| broken())?,
-                lines: a.lines.saturating_add(1),
+                statement_line_count: a.statement_line_count.saturating_add(1),
                 ..a
             }),
-            (Some(a), Event::PaidOut(amount, _)) => Ok(Self {
+            (Some(a), Event::Debited(amount, _)) => Ok(Self {
                 balance: a.balance.checked_sub(*amount).map_err(|_| broken())?,
-                lines: a.lines.saturating_add(1),
+                statement_line_count: a.statement_line_count.saturating_add(1),
                 ..a
             }),
             (Some(a), Event::Frozen(message)) => Ok(Self {
@@ -284,7 +284,7 @@ impl Entity for Account {
             }),
             (Some(a), Event::Unfrozen) => Ok(Self { frozen: None, ..a }),
             (Some(a), Event::CapsChanged(caps)) => Ok(Self {
-                own_caps: caps.clone(),
+                owner_caps: caps.clone(),
                 ..a
             }),
             (_, _) => Err(broken()),
@@ -307,11 +307,11 @@ impl Entity for Account {
             Event::Frozen(_) => Some("frozen"),
             Event::Unfrozen => Some("unfrozen"),
             Event::CapsChanged(_) => Some("caps_changed"),
-            Event::Held(..) | Event::HeldUnfinal(..) => Some("balance.held"),
+            Event::Held(..) | Event::HeldUntilFinal(..) => Some("balance.held"),
             Event::Withdrawn(..) | Event::TransferAttributed(..) => Some("balance.withdrawn"),
             Event::Released(..) | Event::Finalized(..) => Some("balance.released"),
             Event::Reversed(..) => Some("balance.reversed"),
-            Event::PaidOut(..) => Some("balance.paid_out"),
+            Event::Debited(..) => Some("balance.paid_out"),
         }
     }
 
@@ -324,10 +324,10 @@ impl Entity for Account {
             .number("held", self.held.decimal())
             .number("total_deposits", self.total_deposits.decimal())
             .time("created_at", self.created_at);
-        if self.own_caps.is_empty() {
+        if self.owner_caps.is_empty() {
             return view;
         }
-        view.object("own_caps", &self.own_caps.view())
+        view.object("own_caps", &self.owner_caps.view())
     }
 
     fn outcome(&self) -> Option<()> {

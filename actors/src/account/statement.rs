@@ -20,9 +20,9 @@ pub enum StatementLineType {
     /// A reserved part is free again.
     Released,
     /// Part of the balance paid for something.
-    PaidOut,
+    Debited,
     /// A credit is reserved as long as the payment that it rests on is not final.
-    HeldUnfinal,
+    HeldUntilFinal,
     /// A reserved credit is gone with the payment that it rested on.
     Reversed,
 }
@@ -35,8 +35,8 @@ impl StatementLineType {
             Self::Held => "held",
             Self::Withdrawn => "withdrawn",
             Self::Released => "released",
-            Self::PaidOut => "paid_out",
-            Self::HeldUnfinal => "held_unfinal",
+            Self::Debited => "paid_out",
+            Self::HeldUntilFinal => "held_unfinal",
             Self::Reversed => "reversed",
         }
     }
@@ -96,5 +96,5 @@ pub(super) fn append_line(
         held,
     };
     let id = StatementLineId::at_index(number, context.id());
-    decision.put_new(table::entry(wallet, id), codec::encode(&entry))
+    decision.put_new(table::statement_line(wallet, id), codec::encode(&entry))
 }

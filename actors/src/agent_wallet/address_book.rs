@@ -28,36 +28,36 @@ impl SavedAddress {
 
 impl AgentWallet {
     /// The address under an id.
-    pub fn saved(&self, id: AddressId) -> Option<&SavedAddress> {
-        self.book.iter().find(|saved| saved.id == id)
+    pub fn saved_address(&self, id: AddressId) -> Option<&SavedAddress> {
+        self.address_book.iter().find(|saved| saved.id == id)
     }
 
     /// Another id is another entry, also for an address that is kept already.
-    pub(super) fn save(&self, saved: SavedAddress) -> Result<Decision<Self>, Rejection> {
+    pub(super) fn save_address(&self, saved: SavedAddress) -> Result<Decision<Self>, Rejection> {
         let done = Decision::answer(());
-        match self.saved(saved.id) {
+        match self.saved_address(saved.id) {
             Some(known) if *known == saved => Ok(done),
-            None if self.book.len() >= Self::MAX_ADDRESSES => Err(Rejection::AddressBookFull),
+            None if self.address_book.len() >= Self::MAX_ADDRESSES => Err(Rejection::AddressBookFull),
             _ => Ok(done.event(Event::AddressSaved(saved))),
         }
     }
 
-    pub(super) fn forget(&self, id: AddressId) -> Result<Decision<Self>, Rejection> {
-        self.saved(id).ok_or(Rejection::AddressNotFound)?;
+    pub(super) fn delete_address(&self, id: AddressId) -> Result<Decision<Self>, Rejection> {
+        self.saved_address(id).ok_or(Rejection::AddressNotFound)?;
         Ok(Decision::answer(()).event(Event::AddressDeleted(id)))
     }
 
-    pub(super) fn saving(mut self, saved: SavedAddress) -> Self {
-        match self.book.iter_mut().find(|known| known.id == saved.id) {
+    pub(super) fn with_saved_address(mut self, saved: SavedAddress) -> Self {
+        match self.address_book.iter_mut().find(|known| known.id == saved.id) {
             Some(known) => *known = saved,
-            None => self.book.push(saved),
+            None => self.address_book.push(saved),
         }
         self
     }
 
-    pub(super) fn forgetting(mut self, id: AddressId) -> Option<Self> {
-        let at = self.book.iter().position(|saved| saved.id == id)?;
-        self.book.remove(at);
+    pub(super) fn without_address(mut self, id: AddressId) -> Option<Self> {
+        let at = self.address_book.iter().position(|saved| saved.id == id)?;
+        self.address_book.remove(at);
         Some(self)
     }
 }

@@ -11,7 +11,7 @@ use crate::money::Usdc;
 use crate::wallet_payment::{HttpRecordPart, WalletPayment, WalletPaymentOrder};
 
 impl AgentWallet {
-    fn reserve(
+    fn hold(
         &self,
         spend: WalletPaymentId,
         (order, call): (WalletPaymentOrder, Vec<u8>),
@@ -19,16 +19,16 @@ impl AgentWallet {
         context: &Context,
     ) -> Result<Decision<Self>, Rejection> {
         let (amount, network) = (order.amount, order.to.network());
-        if amount > in_usdc(self.limits.per_call) {
-            let cap = self.limits.per_call;
+        if amount > in_usdc(self.caps.per_call) {
+            let cap = self.caps.per_call;
             return Err(Rejection::PerCallCap { cap });
         }
-        if let (Some(left), Some(cap)) = (self.remaining_on(context.now, before), self.limits.per_day)
+        if let (Some(left), Some(cap)) = (self.remaining_on(context.now, before), self.caps.per_day)
             && amount > left
         {
             return Err(Rejection::DailyCap { cap, left });
         }
-        if self.open.len() >= Self::MAX_PENDING {
+        if self.holds.len() >= Self::MAX_PENDING {
             return Err(Rejection::TooManyPending);
         }
         let available = holds.checked_sub(self.held(network)).unwrap_or(Usdc::ZERO);
@@ -36,14 +36,14 @@ impl AgentWallet {
             return Err(Rejection::Insufficient { available });
         }
         let open = WalletHold {
-            spend,
+            payment: spend,
             network,
             amount,
             day: counted_day(context.now, self.day),
         };
         let from = self.addresses.on(network);
         let opening =
-            WalletPayment::reserve(spend, self.owner, from, order, context).map_err(|_| Rejection::NotFound)?;
+            WalletPayment::create(spend, self.owner, from, order, context).map_err(|_| Rejection::NotFound)?;
         Ok(HttpRecordPart::Request
             .put(spend, &call, Decision::answer(()))
             .event(Event::Held(open))
@@ -52,28 +52,28 @@ impl AgentWallet {
             .enqueue(Job::SendWalletPayment(spend), context))
     }
 
-    fn end(&self, effect: JobId, spend: WalletPaymentId, paid: bool) -> Decision<Self> {
+    fn settle_hold(&self, effect: JobId, spend: WalletPaymentId, paid: bool) -> Decision<Self> {
         let done = Decision::answer(()).completes_job(effect);
-        if self.open.iter().any(|open| open.spend == spend) {
+        if self.holds.iter().any(|open| open.payment == spend) {
             return done.event(Event::HoldSettled(spend, paid));
         }
         done
     }
 
     /// After a reservation, or after one that did not leave is given back.
-    fn reserving(mut self, open: WalletHold) -> Option<Self> {
+    fn with_hold(mut self, open: WalletHold) -> Option<Self> {
         if self.day != open.day {
             self.day = open.day;
             self.used = Usdc::ZERO;
         }
         self.used = self.used.checked_add(open.amount).ok()?;
-        self.open.push(open);
+        self.holds.push(open);
         Some(self)
     }
 
-    fn ending(mut self, spend: WalletPaymentId, paid: bool) -> Option<Self> {
-        let at = self.open.iter().position(|open| open.spend == spend)?;
-        let open = self.open.remove(at);
+    fn without_hold(mut self, spend: WalletPaymentId, paid: bool) -> Option<Self> {
+        let at = self.holds.iter().position(|open| open.payment == spend)?;
+        let open = self.holds.remove(at);
         // A share of a day that is over needs no giving back.
         if (!paid || mutants::is_enabled(Mutant::WalletCapRefunded)) && open.day == self.day {
             self.used = self.used.checked_sub(open.amount).ok()?;
@@ -108,7 +108,7 @@ impl Entity for AgentWallet {
                 Command::Create {
                     addresses,
                     sealed,
-                    limits,
+                    caps: limits,
                 },
             ) => Ok(Network::ALL
                 .into_iter()
@@ -117,26 +117,26 @@ impl Entity for AgentWallet {
                 .put_new(table::vault(Self::keys(owner)), sealed)
                 .event(Event::Created {
                     addresses,
-                    limits,
+                    caps: limits,
                     at: context.now,
                 })),
             // Another call was first; what both derived is the same.
             (Some(_), Command::Create { .. }) => Ok(done),
-            (Some(wallet), Command::SetCaps(limits)) if wallet.limits == limits => Ok(done),
+            (Some(wallet), Command::SetCaps(limits)) if wallet.caps == limits => Ok(done),
             (Some(_), Command::SetCaps(limits)) => Ok(done.event(Event::CapsChanged(limits))),
             (
                 Some(wallet),
                 Command::Hold {
-                    spend,
+                    payment: spend,
                     order,
                     call,
-                    holds,
-                    before,
+                    chain_balance: holds,
+                    spent_before: before,
                 },
-            ) => wallet.reserve(spend, (*order, call), (holds, before), context),
-            (Some(wallet), Command::SettleHold { effect, spend, paid }) => Ok(wallet.end(effect, spend, paid)),
-            (Some(wallet), Command::SaveAddress(saved)) => wallet.save(saved),
-            (Some(wallet), Command::DeleteAddress(id)) => wallet.forget(id),
+            ) => wallet.hold(spend, (*order, call), (holds, before), context),
+            (Some(wallet), Command::SettleHold { job: effect, payment: spend, paid }) => Ok(wallet.settle_hold(effect, spend, paid)),
+            (Some(wallet), Command::SaveAddress(saved)) => wallet.save_address(saved),
+            (Some(wallet), Command::DeleteAddress(id)) => wallet.delete_address(id),
             (None, _) => Err(Rejection::NotFound),
         }
     }
@@ -145,24 +145,24 @@ impl Entity for AgentWallet {
         let status = this.as_ref().map_or("-", Self::status);
         let broken = || InvalidTransition::new(status, event);
         match (this, event) {
-            (None, Event::Created { addresses, limits, at }) => Ok(Self {
+            (None, Event::Created { addresses, caps: limits, at }) => Ok(Self {
                 owner: *owner,
                 addresses: *addresses,
-                limits: *limits,
+                caps: *limits,
                 created_at: *at,
-                open: Vec::new(),
-                book: Vec::new(),
+                holds: Vec::new(),
+                address_book: Vec::new(),
                 day: 0,
                 used: Usdc::ZERO,
             }),
             (Some(wallet), Event::CapsChanged(limits)) => Ok(Self {
-                limits: *limits,
+                caps: *limits,
                 ..wallet
             }),
-            (Some(wallet), Event::Held(open)) => wallet.reserving(*open).ok_or_else(broken),
-            (Some(wallet), Event::HoldSettled(spend, paid)) => wallet.ending(*spend, *paid).ok_or_else(broken),
-            (Some(wallet), Event::AddressSaved(saved)) => Ok(wallet.saving(saved.clone())),
-            (Some(wallet), Event::AddressDeleted(id)) => wallet.forgetting(*id).ok_or_else(broken),
+            (Some(wallet), Event::Held(open)) => wallet.with_hold(*open).ok_or_else(broken),
+            (Some(wallet), Event::HoldSettled(spend, paid)) => wallet.without_hold(*spend, *paid).ok_or_else(broken),
+            (Some(wallet), Event::AddressSaved(saved)) => Ok(wallet.with_saved_address(saved.clone())),
+            (Some(wallet), Event::AddressDeleted(id)) => wallet.without_address(*id).ok_or_else(broken),
             (_, _) => Err(broken()),
         }
     }
@@ -190,8 +190,8 @@ impl Entity for AgentWallet {
         let addresses = JsonObject::new()
             .text("base", self.addresses.on(Network::Base).address())
             .text("solana", self.addresses.on(Network::Solana).address());
-        let limits = JsonObject::new().number("per_call_usd", self.limits.per_call.decimal());
-        let limits = match self.limits.per_day {
+        let limits = JsonObject::new().number("per_call_usd", self.caps.per_call.decimal());
+        let limits = match self.caps.per_day {
             Some(cap) => limits.number("per_day_usd", cap.decimal()),
             None => limits.optional_text("per_day_usd", None::<&str>),
         };
@@ -200,7 +200,7 @@ impl Entity for AgentWallet {
             .text("state", self.status())
             .object("addresses", &addresses)
             .object("limits", &limits)
-            .integer("saved_addresses", self.book.len() as u64)
+            .integer("saved_addresses", self.address_book.len() as u64)
             .time("created_at", self.created_at)
     }
 

@@ -23,7 +23,7 @@ pub struct BankAccount {
     /// The bank's name of the customer, from the approved application.
     pub customer: String,
     /// What it is for.
-    pub ramp: AccountType,
+    pub account_type: AccountType,
     /// What its holder calls it.
     pub label: Option<String>,
     /// When it was asked for.
@@ -55,16 +55,16 @@ pub enum Command {
         /// The bank's name of the customer.
         customer: String,
         /// What for.
-        ramp: AccountType,
+        account_type: AccountType,
         /// What its holder calls it.
         label: Option<String>,
     },
     /// The bank's word.
     RecordResult {
         /// The effect that asked.
-        effect: JobId,
+        job: JobId,
         /// It.
-        opening: OpenAccountResult,
+        result: OpenAccountResult,
     },
 }
 
@@ -121,7 +121,7 @@ impl Entity for BankAccount {
                 Command::Request {
                     owner,
                     customer,
-                    ramp,
+                    account_type: ramp,
                     label,
                 },
             ) => {
@@ -129,7 +129,7 @@ impl Entity for BankAccount {
                 let account = Self {
                     owner,
                     customer,
-                    ramp,
+                    account_type: ramp,
                     label,
                     created_at: context.now,
                     updated_at: context.now,
@@ -140,8 +140,8 @@ impl Entity for BankAccount {
                     .event(Event::Requested(Box::new(account)))
                     .enqueue_as(key, Job::OpenBankAccount(*id), context))
             }
-            (Some(Status::Pending(key)), Command::RecordResult { effect, opening }) if *key == effect => {
-                Ok(done.completes_job(effect).event(match opening.shortened() {
+            (Some(Status::Pending(key)), Command::RecordResult { job: effect, result: opening }) if *key == effect => {
+                Ok(done.completes_job(effect).event(match opening.truncated() {
                     OpenAccountResult::Open(at) => Event::Opened(at, context.now),
                     OpenAccountResult::Rejected { reason } => Event::Rejected(reason, context.now),
                 }))
@@ -199,7 +199,7 @@ impl Entity for BankAccount {
         let last4 = at.map(|at| last4(&at.account_number));
         JsonObject::new()
             .text("account_id", id)
-            .text("type", self.ramp.name())
+            .text("type", self.account_type.name())
             .text("status", self.status())
             .optional_text("label", self.label.as_ref())
             .text("currency", "USD")

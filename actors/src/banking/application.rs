@@ -116,7 +116,7 @@ pub struct Document {
     /// Its id, also of its key in the vault.
     pub id: DocumentId,
     /// What it shows.
-    pub shows: DocumentType,
+    pub document_type: DocumentType,
     /// What kind of file.
     pub media: MediaType,
     /// How long it is.
@@ -191,7 +191,7 @@ pub enum Command {
     /// The bank's word.
     RecordReview {
         /// The effect that asked.
-        effect: JobId,
+        job: JobId,
         /// It.
         review: ReviewDecision,
     },
@@ -236,7 +236,7 @@ impl Stored for Event {
 }
 
 /// Documents of one application, at most.
-pub const DOCUMENTS_MAX: usize = 10;
+pub const MAX_DOCUMENTS: usize = 10;
 
 impl BankingApplication {
     /// The first snapshot, for the batch of the profile.
@@ -264,7 +264,7 @@ impl BankingApplication {
             updated_at: context.now,
             status: Status::Incomplete,
         };
-        NewEntity::of::<Self>(&owner, &Event::Opened(Box::new(application)), context)
+        NewEntity::from_event::<Self>(&owner, &Event::Opened(Box::new(application)), context)
     }
 
     /// Whether this kind of holder must answer it.
@@ -302,7 +302,7 @@ impl BankingApplication {
         ];
         let papers = papers
             .into_iter()
-            .filter(|(shows, needed)| *needed && !self.documents.iter().any(|paper| paper.shows == *shows))
+            .filter(|(shows, needed)| *needed && !self.documents.iter().any(|paper| paper.document_type == *shows))
             .map(|(shows, _)| shows.name());
         answers.chain(tax).chain(papers).collect()
     }

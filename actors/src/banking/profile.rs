@@ -40,7 +40,7 @@ pub struct BankingProfile {
     /// Whose.
     pub owner: Wallet,
     /// Who banks.
-    pub holder: CustomerType,
+    pub customer_type: CustomerType,
     /// The person's.
     pub first_name: String,
     /// The person's.
@@ -110,7 +110,7 @@ impl Entity for BankingProfile {
                     created_at: context.now,
                     ..*profile
                 };
-                let business = matches!(profile.holder, CustomerType::Business(_));
+                let business = matches!(profile.customer_type, CustomerType::Business(_));
                 let american = profile.country.as_str() == "US";
                 let opening = BankingApplication::open(*wallet, business, american, application, context);
                 Ok(Decision::answer(())
@@ -141,14 +141,14 @@ impl Entity for BankingProfile {
     }
 
     fn view(&self, wallet: &Wallet) -> JsonObject {
-        let business = match &self.holder {
+        let business = match &self.customer_type {
             CustomerType::Business(name) => Some(name),
             CustomerType::Individual => None,
         };
         JsonObject::new()
             .text("user_id", wallet.user_id())
             .text("status", self.status())
-            .text("type", self.holder.name())
+            .text("type", self.customer_type.name())
             .text("first_name", &self.first_name)
             .text("last_name", &self.last_name)
             .optional_text("business_name", business)

@@ -54,7 +54,7 @@ pub struct BankTransfer {
     /// The account at the bank.
     pub account: BankAccountId,
     /// Which way.
-    pub way: TransferDirection,
+    pub direction: TransferDirection,
     /// US dollars.
     pub cents: Cents,
     /// The same in USDC, as the books have it.
@@ -107,11 +107,11 @@ pub struct TransferRequest {
 }
 
 impl TransferRequest {
-    fn begun(self, way: TransferDirection, status: Status, at: Timestamp) -> BankTransfer {
+    fn into_transfer(self, way: TransferDirection, status: Status, at: Timestamp) -> BankTransfer {
         BankTransfer {
             owner: self.owner,
             account: self.account,
-            way,
+            direction: way,
             cents: self.cents,
             amount: self.amount,
             note: self.note,
@@ -134,9 +134,9 @@ pub enum Command {
     /// The bank's word.
     RecordResult {
         /// The effect that asked.
-        effect: JobId,
+        job: JobId,
         /// It.
-        moved: BankTransferResult,
+        result: BankTransferResult,
     },
 }
 
@@ -179,16 +179,16 @@ impl BankTransfer {
         key: JobId,
         context: &Context,
     ) -> Result<NewEntity, InvalidTransition> {
-        let begun = wanted.begun(TransferDirection::ToAccount, Status::Pending(key), context.now);
-        NewEntity::of::<Self>(&id, &Event::Started(Box::new(begun)), context)
+        let begun = wanted.into_transfer(TransferDirection::ToAccount, Status::Pending(key), context.now);
+        NewEntity::from_event::<Self>(&id, &Event::Started(Box::new(begun)), context)
     }
 
     /// Books the amount into suspense and has it credited.
-    fn credited(&self, id: BankTransferId, decision: Decision<Self>, context: &Context) -> Decision<Self> {
-        self.credited_with(self.amount, id, decision, context)
+    fn credit(&self, id: BankTransferId, decision: Decision<Self>, context: &Context) -> Decision<Self> {
+        self.credit_amount(self.amount, id, decision, context)
     }
 
-    fn credited_with(
+    fn credit_amount(
         &self,
         amount: Usdc,
         id: BankTransferId,
@@ -205,31 +205,31 @@ impl BankTransfer {
     }
 
     fn can_return(&self, account: BankAccountId, back: &ReturnDetails) -> bool {
-        self.way == TransferDirection::ToAccount
+        self.direction == TransferDirection::ToAccount
             && self.account == account
             && back.amount > Usdc::ZERO
             && back.amount <= self.amount
     }
 
-    fn moved(
+    fn apply_result(
         &self,
         id: BankTransferId,
         moved: BankTransferResult,
         decision: Decision<Self>,
         context: &Context,
     ) -> Decision<Self> {
-        match moved.shortened() {
+        match moved.truncated() {
             BankTransferResult::Complete { reference } => {
                 let decision = decision.event(Event::Completed(reference, context.now));
-                match self.way {
-                    TransferDirection::ToBalance => self.credited(id, decision, context),
+                match self.direction {
+                    TransferDirection::ToBalance => self.credit(id, decision, context),
                     TransferDirection::Incoming | TransferDirection::ToAccount => decision,
                 }
             }
             BankTransferResult::Failed { reason } => {
                 let decision = decision.event(Event::Failed(reason, context.now));
-                match self.way {
-                    TransferDirection::ToAccount => self.credited(id, decision, context),
+                match self.direction {
+                    TransferDirection::ToAccount => self.credit(id, decision, context),
                     TransferDirection::Incoming | TransferDirection::ToBalance => decision,
                 }
             }
@@ -270,14 +270,14 @@ impl Entity for BankTransfer {
         match (this.map(|this| (this, &this.status)), command) {
             (None, Command::RecordDeposit(wanted, reference)) => {
                 let owner = wanted.owner;
-                let arrived = wanted.begun(TransferDirection::Incoming, Status::Complete(reference), context.now);
+                let arrived = wanted.into_transfer(TransferDirection::Incoming, Status::Complete(reference), context.now);
                 let decision = done.index_for_owner(&owner, EntityKind::BankTransfer, id.0, context);
-                let decision = arrived.credited(*id, decision, context);
+                let decision = arrived.credit(*id, decision, context);
                 Ok(decision.event(Event::Started(Box::new(arrived))))
             }
             // The bank told of it again. The same name with other money is no repetition.
             (Some((known, _)), Command::RecordDeposit(wanted, _))
-                if known.way == TransferDirection::Incoming
+                if known.direction == TransferDirection::Incoming
                     && known.account == wanted.account
                     && known.amount == wanted.amount =>
             {
@@ -285,26 +285,26 @@ impl Entity for BankTransfer {
             }
             (None, Command::Request(wanted)) => {
                 let (owner, key) = (wanted.owner, JobId(id.0));
-                let begun = wanted.begun(TransferDirection::ToBalance, Status::Pending(key), context.now);
+                let begun = wanted.into_transfer(TransferDirection::ToBalance, Status::Pending(key), context.now);
                 Ok(done
                     .index_for_owner(&owner, EntityKind::BankTransfer, id.0, context)
                     .event(Event::Started(Box::new(begun)))
                     .enqueue_as(key, Job::ExecuteBankTransfer(*id), context))
             }
-            (Some((transfer, Status::Pending(key))), Command::RecordResult { effect, moved }) if *key == effect => {
-                Ok(transfer.moved(*id, moved, done.completes_job(effect), context))
+            (Some((transfer, Status::Pending(key))), Command::RecordResult { job: effect, result: moved }) if *key == effect => {
+                Ok(transfer.apply_result(*id, moved, done.completes_job(effect), context))
             }
             (Some((transfer, Status::Complete(_))), Command::RecordReturn(account, back))
                 if transfer.can_return(account, &back) =>
             {
-                let decision = transfer.credited_with(back.amount, *id, done, context);
+                let decision = transfer.credit_amount(back.amount, *id, done, context);
                 Ok(decision.event(Event::Returned(back, context.now)))
             }
             // What came back was moved, though the bank's yes has not reached us: nobody asks for it any more.
             (Some((transfer, Status::Pending(key))), Command::RecordReturn(account, back))
                 if transfer.can_return(account, &back) =>
             {
-                let decision = transfer.credited_with(back.amount, *id, done.completes_job(*key), context);
+                let decision = transfer.credit_amount(back.amount, *id, done.completes_job(*key), context);
                 let completed = Event::Completed(back.reference.clone(), context.now);
                 Ok(decision.event(completed).event(Event::Returned(back, context.now)))
             }
@@ -366,7 +366,7 @@ impl Entity for BankTransfer {
         let view = JsonObject::new()
             .text("transaction_id", id)
             .text("type", "transfer")
-            .text("direction", self.way.name())
+            .text("direction", self.direction.name())
             .text("status", self.status())
             .number("amount", self.amount.decimal())
             .text("currency", "USD")

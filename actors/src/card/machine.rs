@@ -2,7 +2,7 @@
 
 use purser_storage::mutants::{self, Mutant};
 
-use super::life::{Change, Life, News, Wished};
+use super::lifecycle::{LifecycleChange, CardLifecycle, CardUpdate, ActionDecision};
 use super::{Card, CardDetails, Command, Event, Rejection, Status};
 use crate::id::{CardId, Wallet};
 use crate::kernel::entity::Transition;
@@ -24,44 +24,44 @@ impl Card {
     }
 
     /// Asks the issuer for what the holder wants, unless it is so already.
-    fn steer(&self, id: CardId, wish: CardAction, context: &Context) -> Result<Decision<Self>, Rejection> {
-        let Some(stand) = self.stand().filter(|_| self.is_alive()) else {
+    fn request_action(&self, id: CardId, wish: CardAction, context: &Context) -> Result<Decision<Self>, Rejection> {
+        let Some(stand) = self.lifecycle_state().filter(|_| self.is_usable()) else {
             return Err(Rejection::InvalidState(self.status()));
         };
-        match self.life.wished(stand, wish) {
-            Wished::IsSo => Ok(Decision::answer(false)),
-            Wished::UnderWay => Ok(Decision::answer(true)),
-            Wished::Other(under_way) => Err(Rejection::Busy(under_way)),
-            Wished::Ask => Ok(Decision::answer(true)
-                .event(Event::Wished(wish, context.now))
-                .enqueue(Job::SteerPrepaid(id), context)),
+        match self.lifecycle.decide_action(stand, wish) {
+            ActionDecision::AlreadyInEffect => Ok(Decision::answer(false)),
+            ActionDecision::InProgress => Ok(Decision::answer(true)),
+            ActionDecision::OtherInProgress(under_way) => Err(Rejection::ActionInProgress(under_way)),
+            ActionDecision::Request => Ok(Decision::answer(true)
+                .event(Event::ActionRequested(wish, context.now))
+                .enqueue(Job::ChangePrepaidCardState(id), context)),
         }
     }
 
     /// What a word of the issuer's brings about; nothing for a card that it has not made.
-    fn hear(
+    fn apply_snapshot(
         &self,
         id: CardId,
         decided: Decision<Self>,
         (standing, refunded): (CardSnapshot, Refunded),
         context: &Context,
     ) -> Decision<Self> {
-        let Some(stand) = self.stand() else { return decided };
-        let news = self.life.told(stand, standing, self.amount);
-        let releases = self.life.releases(&news);
+        let Some(stand) = self.lifecycle_state() else { return decided };
+        let news = self.lifecycle.updates_from(stand, standing, self.amount);
+        let releases = self.lifecycle.released_totals(&news);
         let (by, given) = (LedgerProvider::CardIssuer, refunded.amount);
-        let back = self.charge.given_back(context.now, id, by, releases, given);
-        let decided = match back.kept > Usdc::ZERO {
-            true => decided.event(Event::Kept(back.kept, context.now)),
+        let back = self.charge.return_remainder(context.now, id, by, releases, given);
+        let decided = match back.retained > Usdc::ZERO {
+            true => decided.event(Event::RemainderRetained(back.retained, context.now)),
             false => decided,
         };
         let decided = news
             .into_iter()
-            .fold(decided, |decided, one| decided.event(Event::Told(one, context.now)));
-        back.booked(decided, (self.owner, id), (&self.charge, refunded), context)
+            .fold(decided, |decided, one| decided.event(Event::Updated(one, context.now)));
+        back.post_and_credit(decided, (self.owner, id), (&self.charge, refunded), context)
     }
 
-    fn issued(&self, id: CardId, card: IssuedCard, decided: Decision<Self>, context: &Context) -> Decision<Self> {
+    fn record_issuance(&self, id: CardId, card: IssuedCard, decided: Decision<Self>, context: &Context) -> Decision<Self> {
         let details = CardDetails {
             issuer_ref: card.issuer_ref,
             last4: card.last4,
@@ -75,9 +75,9 @@ impl Card {
             .event(Event::Issued(details, context.now))
     }
 
-    fn wishing(self, wish: Option<CardAction>) -> Self {
-        let life = Life { wish, ..self.life };
-        Self { life, ..self }
+    fn with_pending_action(self, wish: Option<CardAction>) -> Self {
+        let life = CardLifecycle { pending_action: wish, ..self.lifecycle };
+        Self { lifecycle: life, ..self }
     }
 
     fn at(self, status: Status, updated_at: Timestamp) -> Self {
@@ -89,19 +89,19 @@ impl Card {
     }
 
     /// After a word of the issuer's.
-    fn after(self, news: &News, at: Timestamp) -> Result<Self, InvalidTransition> {
+    fn apply_update(self, news: &CardUpdate, at: Timestamp) -> Result<Self, InvalidTransition> {
         let status = match (&self.status, news) {
-            (Status::Ready(d), News::Paused(_)) => Status::Paused(d.clone()),
-            (Status::Paused(d), News::Resumed(_)) => Status::Ready(d.clone()),
-            (Status::Ready(d) | Status::Paused(d), News::Closed(_)) => Status::Closed(d.clone()),
-            (Status::Ready(_) | Status::Paused(_), News::Charged(..))
-            | (Status::Closed(_) | Status::Expired(_), News::Charged(..) | News::Released(_)) => self.status.clone(),
+            (Status::Ready(d), CardUpdate::Paused(_)) => Status::Paused(d.clone()),
+            (Status::Paused(d), CardUpdate::Resumed(_)) => Status::Ready(d.clone()),
+            (Status::Ready(d) | Status::Paused(d), CardUpdate::Closed(_)) => Status::Closed(d.clone()),
+            (Status::Ready(_) | Status::Paused(_), CardUpdate::Charged(..))
+            | (Status::Closed(_) | Status::Expired(_), CardUpdate::Charged(..) | CardUpdate::Released(_)) => self.status.clone(),
             _ => return Err(InvalidTransition::new(self.status(), news)),
         };
-        let life = self.life.after(news, at);
+        let life = self.lifecycle.apply_update(news, at);
         Ok(Self {
             status,
-            life,
+            lifecycle: life,
             updated_at: at,
             ..self
         })
@@ -161,10 +161,10 @@ impl Entity for Card {
         };
         let (decided, at) = (Decision::answer(false), context.now);
         match (&card.status, command) {
-            (Status::Pending, Command::RecordIssuance { effect, card: issued }) => {
-                Ok(card.issued(*id, issued, decided.completes_job(effect), context))
+            (Status::Pending, Command::RecordIssuance { job: effect, card: issued }) => {
+                Ok(card.record_issuance(*id, issued, decided.completes_job(effect), context))
             }
-            (Status::Pending, Command::RecordDecline { effect, reason }) => Ok(decided
+            (Status::Pending, Command::RecordDecline { job: effect, reason }) => Ok(decided
                 .completes_job(effect)
                 .event(Event::Declined(reason, at))
                 .post_ledger(&card.reversal(id, at), context)
@@ -187,33 +187,33 @@ impl Entity for Card {
             (
                 _,
                 Command::RecordRefresh {
-                    effect,
-                    standing,
+                    job: effect,
+                    snapshot: standing,
                     refunded,
                 },
             ) if card.refreshing => {
-                let heard = card.hear(*id, decided.completes_job(effect), (standing, refunded), context);
+                let heard = card.apply_snapshot(*id, decided.completes_job(effect), (standing, refunded), context);
                 Ok(heard.event(Event::Refreshed(at)))
             }
-            (_, Command::Steer(wish)) => card.steer(*id, wish, context),
+            (_, Command::RequestAction(wish)) => card.request_action(*id, wish, context),
             (
                 _,
-                Command::Steered {
-                    effect,
-                    standing,
+                Command::RecordActionResult {
+                    job: effect,
+                    snapshot: standing,
                     refunded,
                 },
-            ) if card.life.wish.is_some() => {
-                let heard = card.hear(*id, decided.completes_job(effect), (standing, refunded), context);
-                Ok(heard.event(Event::Answered(at)))
+            ) if card.lifecycle.pending_action.is_some() => {
+                let heard = card.apply_snapshot(*id, decided.completes_job(effect), (standing, refunded), context);
+                Ok(heard.event(Event::ActionCompleted(at)))
             }
-            (_, Command::Told(standing, refunded)) if card.stand().is_some() => {
-                Ok(card.hear(*id, decided, (standing, refunded), context))
+            (_, Command::RecordCardEvent(standing, refunded)) if card.lifecycle_state().is_some() => {
+                Ok(card.apply_snapshot(*id, decided, (standing, refunded), context))
             }
-            (Status::Ready(_) | Status::Paused(_), Command::Expire { effect }) => {
+            (Status::Ready(_) | Status::Paused(_), Command::Expire { job: effect }) => {
                 Ok(decided.completes_job(effect).event(Event::Expired(at)))
             }
-            (_, Command::Expire { effect }) => Ok(decided.completes_job(effect)),
+            (_, Command::Expire { job: effect }) => Ok(decided.completes_job(effect)),
             (_, _) => Err(Rejection::InvalidState(card.status())),
         }
     }
@@ -238,38 +238,38 @@ impl Entity for Card {
                 status: Status::Pending,
                 refreshes: Vec::new(),
                 refreshing: false,
-                life: Life::default(),
+                lifecycle: CardLifecycle::default(),
             }),
             (Some(card), Event::Issued(details, at)) if card.status == Status::Pending => {
-                let life = Life::begun(card.amount, *at);
-                Ok(Self { life, ..card }.at(Status::Ready(details.clone()), *at))
+                let life = CardLifecycle::activated(card.amount, *at);
+                Ok(Self { lifecycle: life, ..card }.at(Status::Ready(details.clone()), *at))
             }
             (Some(card), Event::Declined(reason, at)) if card.status == Status::Pending => {
-                let life = card.life.clone().noted(Change::Failed, *at);
-                Ok(Self { life, ..card }.at(Status::Failed { reason: reason.clone() }, *at))
+                let life = card.lifecycle.clone().with_history_entry(LifecycleChange::Failed, *at);
+                Ok(Self { lifecycle: life, ..card }.at(Status::Failed { reason: reason.clone() }, *at))
             }
-            (Some(card), Event::Told(news, at)) => card.after(news, *at),
-            (Some(card), Event::Kept(amount, at)) if card.stand().is_some() => {
-                let (status, life) = (card.status.clone(), card.life.clone().keeping(*amount));
-                Ok(Self { life, ..card }.at(status, *at))
+            (Some(card), Event::Updated(news, at)) => card.apply_update(news, *at),
+            (Some(card), Event::RemainderRetained(amount, at)) if card.lifecycle_state().is_some() => {
+                let (status, life) = (card.status.clone(), card.lifecycle.clone().with_retained(*amount));
+                Ok(Self { lifecycle: life, ..card }.at(status, *at))
             }
             (Some(card), event) => match (card.status.clone(), event) {
                 (Status::Ready(_) | Status::Paused(_), Event::Revealed(_)) => Ok(card),
-                (Status::Ready(_) | Status::Paused(_), Event::RefreshRequested(at)) => Ok(card.asked(*at)),
+                (Status::Ready(_) | Status::Paused(_), Event::RefreshRequested(at)) => Ok(card.with_refresh_requested(*at)),
                 (status, Event::Refreshed(at)) if card.refreshing => Ok(Self {
                     refreshing: false,
                     ..card
                 }
                 .at(status, *at)),
-                (status @ (Status::Ready(_) | Status::Paused(_)), Event::Wished(wish, at))
-                    if card.life.wish.is_none() =>
+                (status @ (Status::Ready(_) | Status::Paused(_)), Event::ActionRequested(wish, at))
+                    if card.lifecycle.pending_action.is_none() =>
                 {
-                    Ok(card.wishing(Some(*wish)).at(status, *at))
+                    Ok(card.with_pending_action(Some(*wish)).at(status, *at))
                 }
-                (status, Event::Answered(at)) if card.life.wish.is_some() => Ok(card.wishing(None).at(status, *at)),
+                (status, Event::ActionCompleted(at)) if card.lifecycle.pending_action.is_some() => Ok(card.with_pending_action(None).at(status, *at)),
                 (Status::Ready(d) | Status::Paused(d), Event::Expired(at)) => {
-                    let life = card.life.clone().noted(Change::Expired, *at);
-                    Ok(Self { life, ..card }.at(Status::Expired(d), *at))
+                    let life = card.lifecycle.clone().with_history_entry(LifecycleChange::Expired, *at);
+                    Ok(Self { lifecycle: life, ..card }.at(Status::Expired(d), *at))
                 }
                 (_, event) => Err(InvalidTransition::new(status, event)),
             },
@@ -300,10 +300,10 @@ impl Entity for Card {
             Event::Revealed(_) => "details_viewed",
             Event::RefreshRequested(_) => "refresh_requested",
             Event::Refreshed(_) => "refreshed",
-            Event::Wished(wish, _) => wish.requested(),
+            Event::ActionRequested(wish, _) => wish.requested(),
             // What the answer changed is told by itself.
-            Event::Answered(_) | Event::Kept(..) => return None,
-            Event::Told(news, _) => return news.announced(),
+            Event::ActionCompleted(_) | Event::RemainderRetained(..) => return None,
+            Event::Updated(news, _) => return news.event_suffix(),
             Event::Expired(_) => "expired",
         })
     }
@@ -321,11 +321,11 @@ impl Entity for Card {
             .number("usd_amount", self.amount.decimal())
             .number("charged_usd_amount", self.charge.charged.decimal())
             .number("fees_paid", self.charge.fee().decimal())
-            .number("available_usd_amount", self.life.activity.available.decimal())
+            .number("available_usd_amount", self.lifecycle.activity.available.decimal())
             .number("credited_usd_amount", self.credited().decimal())
             .text("country", "US")
             .optional_text("last4", self.details().map(|d| d.last4.as_str()))
-            .optional_text("requested", self.life.wish.map(CardAction::name))
+            .optional_text("requested", self.lifecycle.pending_action.map(CardAction::name))
             .optional_text("failure_reason", reason)
             .text("payment_id", self.charge.payment)
             .boolean("refreshing", self.refreshing)

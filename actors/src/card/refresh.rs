@@ -29,7 +29,7 @@ impl Card {
     }
 
     /// The same card with the question under way.
-    pub(super) fn asked(mut self, at: Timestamp) -> Self {
+    pub(super) fn with_refresh_requested(mut self, at: Timestamp) -> Self {
         let over = (self.refreshes.len() + 1).saturating_sub(MAX_REFRESHES_PER_DAY);
         self.refreshes.drain(..over);
         self.refreshes.push(at);

@@ -2,7 +2,7 @@
 
 use purser_storage::mutants::{self, Mutant};
 
-use super::{CardWithdrawal, Command, Event, RELEASED, Rejection, Status};
+use super::{CardWithdrawal, Command, Event, HOLD_RELEASED_REASON, Rejection, Status};
 use crate::id::{JobId, Wallet, WithdrawalId};
 use crate::kernel::entity::Transition;
 use crate::kernel::job::Job;
@@ -13,7 +13,7 @@ use crate::port::Timestamp;
 
 type DecisionResult = Result<Decision<CardWithdrawal>, Rejection>;
 
-fn ask(id: WithdrawalId, command: Command, context: &Context) -> DecisionResult {
+fn request(id: WithdrawalId, command: Command, context: &Context) -> DecisionResult {
     let Command::Request {
         owner,
         account,
@@ -32,7 +32,7 @@ fn ask(id: WithdrawalId, command: Command, context: &Context) -> DecisionResult 
         at,
     };
     Ok(Decision::answer(None)
-        .requires_present(table::linked(&owner))
+        .requires_present(table::issuer_linked(&owner))
         // Among the other withdrawals, so that they are one list.
         .index_for_owner(&owner, EntityKind::Withdrawal, id.0, context)
         .event(asked)
@@ -41,15 +41,15 @@ fn ask(id: WithdrawalId, command: Command, context: &Context) -> DecisionResult 
 
 impl CardWithdrawal {
     /// Nobody has to decide any more, and the issuer is told how the reservation ends.
-    fn over(&self, id: WithdrawalId, decided: Decision<Self>, context: &Context) -> Decision<Self> {
+    fn close_at_issuer(&self, id: WithdrawalId, decided: Decision<Self>, context: &Context) -> Decision<Self> {
         decided
             .delete(table::card_withdrawal_queue(self.created_at, id))
             .enqueue(Job::SettleCardHold(id), context)
     }
 
     /// It is decided already, in a history that was lost: nobody is to pay it, and the issuer has nothing to be told.
-    fn found_over(&self, id: WithdrawalId, act: &AuditedAction, paid: bool, context: &Context) -> DecisionResult {
-        let key = self.reservation.ok_or(Rejection::HoldMissing)?;
+    fn record_closed_on_review(&self, id: WithdrawalId, act: &AuditedAction, paid: bool, context: &Context) -> DecisionResult {
+        let key = self.hold_key.ok_or(Rejection::HoldMissing)?;
         let words = if paid { "paid" } else { "put back" };
         let at = context.now;
         Ok(Decision::answer(None)
@@ -67,7 +67,7 @@ impl CardWithdrawal {
     }
 
     /// What an operator asks for.
-    fn operate(&self, id: WithdrawalId, command: Command, context: &Context) -> DecisionResult {
+    fn decide_operator_command(&self, id: WithdrawalId, command: Command, context: &Context) -> DecisionResult {
         let (decided, now) = (Decision::answer(None), context.now);
         match (&self.status, command) {
             (Status::Queued | Status::Claimed(_), Command::Claim { act, life_ms }) => {
@@ -90,7 +90,7 @@ impl CardWithdrawal {
                     .audit(&act, "card_withdrawal.fulfil", id, words, context)
                     .put_new(table::withdrawal_transaction(&transaction), id.0.to_be_bytes().to_vec())
                     .event(Event::Fulfilled(transaction, now));
-                Ok(self.over(id, decided, context))
+                Ok(self.close_at_issuer(id, decided, context))
             }
             (Status::Queued, Command::Fulfil { .. }) => Err(LeaseError::Stale(self.lease).into()),
             (Status::Queued | Status::Claimed(_), Command::Reject { act, lease, reason }) => {
@@ -105,10 +105,10 @@ impl CardWithdrawal {
                 let decided = decided
                     .audit(&act, "card_withdrawal.reject", id, Some(reason.clone()), context)
                     .event(Event::Rejected(reason, now));
-                Ok(self.over(id, decided, context))
+                Ok(self.close_at_issuer(id, decided, context))
             }
             (Status::Queued | Status::Claimed(_), Command::RecordClosedOnReview { act, paid }) => {
-                self.found_over(id, &act, paid, context)
+                self.record_closed_on_review(id, &act, paid, context)
             }
             (Status::ClosedAtIssuer { paid }, _) => Err(Rejection::ClosedAtIssuer { paid: *paid }),
             (_, _) => Err(Rejection::InvalidState(self.status())),
@@ -117,7 +117,7 @@ impl CardWithdrawal {
 }
 
 impl Leasable for CardWithdrawal {
-    fn answered(lease: Option<Lease>) -> Option<Lease> {
+    fn lease_reply(lease: Option<Lease>) -> Option<Lease> {
         lease
     }
 
@@ -128,7 +128,7 @@ impl Leasable for CardWithdrawal {
         }
     }
 
-    fn holder_notice(change: LeaseEvent) -> Event {
+    fn lease_event(change: LeaseEvent) -> Event {
         match change {
             LeaseEvent::Claimed(holder, at) => Event::Claimed(holder, at),
             LeaseEvent::Expired(at) => Event::LeaseExpired(at),
@@ -136,7 +136,7 @@ impl Leasable for CardWithdrawal {
         }
     }
 
-    fn end_of(id: WithdrawalId, lease: u64) -> Job {
+    fn expiry_job(id: WithdrawalId, lease: u64) -> Job {
         Job::ExpireWithdrawalLease { withdrawal: id, lease }
     }
 }
@@ -193,36 +193,36 @@ impl Entity for CardWithdrawal {
 
     fn decide(this: Option<&Self>, id: &WithdrawalId, command: Command, context: &Context) -> DecisionResult {
         let Some(asked) = this else {
-            return ask(*id, command, context);
+            return request(*id, command, context);
         };
         let (decided, now) = (Decision::answer(None), context.now);
         match (&asked.status, command) {
-            (Status::Pending, Command::RecordHold { effect }) => Ok(decided
+            (Status::Pending, Command::RecordHold { job: effect }) => Ok(decided
                 .completes_job(effect)
                 .put_new(table::card_withdrawal_queue(asked.created_at, *id), Vec::new())
                 .event(Event::Held(effect, now))),
-            (Status::Pending, Command::RecordDecline { effect, reason }) => {
+            (Status::Pending, Command::RecordDecline { job: effect, reason }) => {
                 Ok(decided.completes_job(effect).event(Event::Declined(reason, now)))
             }
-            (Status::Pending, Command::RecordClosedAtIssuer { effect, paid }) => {
+            (Status::Pending, Command::RecordClosedAtIssuer { job: effect, paid }) => {
                 let (key, at) = (effect, now);
                 Ok(decided
                     .completes_job(effect)
                     .event(Event::ClosedAtIssuer { key, paid, at }))
             }
-            (Status::Claimed(Some(_)), Command::ExpireLease { effect, lease }) if lease == asked.lease => {
+            (Status::Claimed(Some(_)), Command::ExpireLease { job: effect, lease }) if lease == asked.lease => {
                 Ok(decided.completes_job(effect).event(Event::LeaseExpired(now)))
             }
             // Timers are never called off: one that comes too late just ends.
-            (_, Command::ExpireLease { effect, .. }) => Ok(decided.completes_job(effect)),
-            (_, Command::RecordHoldSettled { effect }) if !asked.settled => match asked.is_paid() {
+            (_, Command::ExpireLease { job: effect, .. }) => Ok(decided.completes_job(effect)),
+            (_, Command::RecordHoldSettled { job: effect }) if !asked.settled => match asked.is_paid() {
                 Some(paid) => {
-                    let settled = Event::HoldSettled { back: !paid, at: now };
+                    let settled = Event::HoldSettled { released: !paid, at: now };
                     Ok(decided.completes_job(effect).event(settled))
                 }
                 None => Err(Rejection::InvalidState(asked.status())),
             },
-            (_, command) => asked.operate(*id, command, context),
+            (_, command) => asked.decide_operator_command(*id, command, context),
         }
     }
 
@@ -242,7 +242,7 @@ impl Entity for CardWithdrawal {
                     amount: *amount,
                     created_at: *at,
                     updated_at: *at,
-                    reservation: None,
+                    hold_key: None,
                     lease: 0,
                     settled: false,
                     status: Status::Pending,
@@ -253,17 +253,17 @@ impl Entity for CardWithdrawal {
         match (asked.status.clone(), event) {
             (Status::Pending, Event::Held(key, at)) => {
                 let reservation = Some(*key);
-                Ok(Self { reservation, ..asked }.at(Status::Queued, *at))
+                Ok(Self { hold_key: reservation, ..asked }.at(Status::Queued, *at))
             }
             (Status::Pending, Event::Declined(reason, at)) => {
                 let reason = reason.clone();
                 Ok(asked.at(Status::Failed { reason }, *at))
             }
-            (Status::Pending, Event::ClosedAtIssuer { key, paid, at }) => Ok(over(asked, *key, *paid, *at)),
+            (Status::Pending, Event::ClosedAtIssuer { key, paid, at }) => Ok(closed_at_issuer(asked, *key, *paid, *at)),
             (Status::Queued | Status::Claimed(_), Event::ClosedAtIssuer { key, paid, at })
-                if asked.reservation == Some(*key) =>
+                if asked.hold_key == Some(*key) =>
             {
-                Ok(over(asked, *key, *paid, *at))
+                Ok(closed_at_issuer(asked, *key, *paid, *at))
             }
             (Status::Queued | Status::Claimed(None), Event::Claimed(holder, at)) => {
                 let lease = asked.lease.saturating_add(1);
@@ -279,8 +279,8 @@ impl Entity for CardWithdrawal {
                 let reason = reason.clone();
                 Ok(asked.at(Status::Rejected { reason }, *at))
             }
-            (status @ Status::Complete { .. }, Event::HoldSettled { back: false, at })
-            | (status @ Status::Rejected { .. }, Event::HoldSettled { back: true, at })
+            (status @ Status::Complete { .. }, Event::HoldSettled { released: false, at })
+            | (status @ Status::Rejected { .. }, Event::HoldSettled { released: true, at })
                 if !asked.settled =>
             {
                 let settled = true;
@@ -312,10 +312,10 @@ impl Entity for CardWithdrawal {
             Event::Declined(..) => "failed",
             Event::Claimed(..) => "claimed",
             // To the holder nothing has changed; what was paid is off the balance since it was asked for.
-            Event::LeaseExpired(_) | Event::HoldSettled { back: false, .. } => return None,
+            Event::LeaseExpired(_) | Event::HoldSettled { released: false, .. } => return None,
             Event::Fulfilled(..) | Event::ClosedAtIssuer { paid: true, .. } => "complete",
             Event::Rejected(..) | Event::ClosedAtIssuer { paid: false, .. } => "rejected",
-            Event::HoldSettled { back: true, .. } => "put_back",
+            Event::HoldSettled { released: true, .. } => "put_back",
         })
     }
 
@@ -324,7 +324,7 @@ impl Entity for CardWithdrawal {
             Status::Complete { transaction } => (Some(transaction.as_str()), None),
             Status::Rejected { reason } => (None, Some(reason.as_str())),
             Status::Failed { reason } => (None, Some(reason.as_str())),
-            Status::ClosedAtIssuer { paid: false } => (None, Some(RELEASED)),
+            Status::ClosedAtIssuer { paid: false } => (None, Some(HOLD_RELEASED_REASON)),
             _ => (None, None),
         };
         JsonObject::new()
@@ -348,11 +348,11 @@ impl Entity for CardWithdrawal {
 }
 
 /// Ended by the issuer in a history that was lost: nothing of it is left to be done.
-fn over(asked: CardWithdrawal, key: JobId, paid: bool, at: Timestamp) -> CardWithdrawal {
+fn closed_at_issuer(asked: CardWithdrawal, key: JobId, paid: bool, at: Timestamp) -> CardWithdrawal {
     let (reservation, settled) = (Some(key), true);
     let asked = asked.at(Status::ClosedAtIssuer { paid }, at);
     CardWithdrawal {
-        reservation,
+        hold_key: reservation,
         settled,
         ..asked
     }

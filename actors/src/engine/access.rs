@@ -23,7 +23,7 @@ pub enum OperationError<R, O = Infallible> {
     /// Used before, or not there.
     AlreadyUsed,
     /// A reason that only this operation has; most have none.
-    Own(O),
+    Specific(O),
     /// Ask again later.
     Unavailable,
 }
@@ -34,11 +34,11 @@ pub struct UserIdCollision;
 
 /// It is too much for one operator, and waits for another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Waits(pub ApprovalId);
+pub struct ApprovalPending(pub ApprovalId);
 
 /// It is too much for one operator, and cannot be left to another as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TooMuch;
+pub struct ExceedsOperatorLimit;
 
 impl<R, O> From<AskError<R>> for OperationError<R, O> {
     fn from(refusal: AskError<R>) -> Self {
@@ -52,7 +52,7 @@ impl<R, O> From<AskError<R>> for OperationError<R, O> {
 
 impl<R> OperationError<R> {
     /// The same among the reasons of an operation that has some of its own.
-    pub fn among<O>(self) -> OperationError<R, O> {
+    pub fn widen<O>(self) -> OperationError<R, O> {
         match self {
             Self::Rejected(r) => OperationError::Rejected(r),
             Self::AlreadyUsed => OperationError::AlreadyUsed,
@@ -79,7 +79,7 @@ impl Engine {
                 .await
                 .map_err(|_| OperationError::Unavailable)?
             {
-                return Err(OperationError::Own(UserIdCollision));
+                return Err(OperationError::Specific(UserIdCollision));
             }
             let row = self
                 .0
@@ -91,7 +91,7 @@ impl Engine {
                 return Err(OperationError::AlreadyUsed);
             }
             let command = account::Command::SignIn { nonce, session };
-            match self.0.families.accounts.ask(wallet, command).await {
+            match self.0.registries.accounts.ask(wallet, command).await {
                 Err(AskError::Conflict) => {}
                 told => return Ok(told?),
             }
@@ -106,7 +106,7 @@ impl Engine {
         command: account::Command,
     ) -> Result<(), OperationError<account::Rejection>> {
         for _ in 0..MAX_CONFLICT_RETRIES {
-            match self.0.families.accounts.ask(wallet, command.clone()).await {
+            match self.0.registries.accounts.ask(wallet, command.clone()).await {
                 Err(AskError::Conflict) => {}
                 told => return Ok(told?),
             }
@@ -156,7 +156,7 @@ impl Engine {
             }
             // A link made by a thief ends with the session it was made by.
             let maker = self
-                .session(&grant.maker)
+                .session(&grant.created_by)
                 .await
                 .map_err(|_| OperationError::Unavailable)?;
             let ended = match maker {
@@ -174,7 +174,7 @@ impl Engine {
                 amr: grant.amr,
                 session,
             };
-            match self.0.families.accounts.ask(grant.wallet, command).await {
+            match self.0.registries.accounts.ask(grant.wallet, command).await {
                 Err(AskError::Conflict) => {}
                 told => return Ok(told.map(|()| grant)?),
             }
@@ -191,7 +191,7 @@ impl Engine {
         session: SessionId,
         command: session::Command,
     ) -> Result<session::Reply, OperationError<session::Rejection>> {
-        Ok(self.0.families.sessions.ask(session, command).await?)
+        Ok(self.0.registries.sessions.ask(session, command).await?)
     }
 
     /// Sessions whose id_tokens must no longer count, though some could still be alive.
@@ -218,7 +218,7 @@ impl Engine {
             Some(message) => account::Command::Freeze { message, act },
             None => account::Command::Unfreeze { act },
         };
-        let account = (&self.0.families.accounts, wallet);
+        let account = (&self.0.registries.accounts, wallet);
         self.ask_as_operator_or_owner(account, (act.as_ref(), None), command)
             .await
     }
@@ -228,7 +228,7 @@ impl Engine {
     /// # Errors
     /// When the card is neither ready nor paused.
     pub async fn reveal_card(&self, card: CardId) -> Result<(), OperationError<card::Rejection>> {
-        self.0.families.cards.ask(card, card::Command::Reveal).await?;
+        self.0.registries.cards.ask(card, card::Command::Reveal).await?;
         Ok(())
     }
 
@@ -242,7 +242,7 @@ impl Engine {
         card: CardId,
         memo: Option<IdempotencyRecorder<Card>>,
     ) -> Result<(), OperationError<card::Rejection>> {
-        let cards = &self.0.families.cards;
+        let cards = &self.0.registries.cards;
         self.ask_idempotent(cards, card, card::Command::RequestRefresh, memo)
             .await
             .map(drop)
@@ -253,14 +253,14 @@ impl Engine {
     ///
     /// # Errors
     /// When the card is neither ready nor paused, or another wish is not answered yet; [`Denied::Used`] as above.
-    pub async fn steer_card(
+    pub async fn request_prepaid_card_action(
         &self,
         card: CardId,
         wish: CardAction,
         memo: Option<IdempotencyRecorder<Card>>,
     ) -> Result<bool, OperationError<card::Rejection>> {
-        let cards = &self.0.families.cards;
-        self.ask_idempotent(cards, card, card::Command::Steer(wish), memo).await
+        let cards = &self.0.registries.cards;
+        self.ask_idempotent(cards, card, card::Command::RequestAction(wish), memo).await
     }
 
     /// Writes down that the owner is shown how to redeem a gift card.
@@ -268,7 +268,7 @@ impl Engine {
     /// # Errors
     /// When it is not completed.
     pub async fn reveal_gift_card(&self, gift: CardId) -> Result<(), OperationError<gift_card::Rejection>> {
-        let gifts = &self.0.families.gift_cards;
+        let gifts = &self.0.registries.gift_cards;
         Ok(gifts.ask(gift, gift_card::Command::Reveal).await?)
     }
 }

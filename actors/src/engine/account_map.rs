@@ -40,20 +40,20 @@ impl AccountMap {
             }
         }
         if let Some(custody) = custody {
-            map.foresee(store, custody).await?;
+            map.add_derived_addresses(store, custody).await?;
         }
         Ok(map)
     }
 
     /// After a restore: also the addresses of wallets that the lost history may have opened, for every account that there is.
-    async fn foresee(&self, store: &dyn Store, custody: &dyn WalletSigner) -> Result<(), StartError> {
+    async fn add_derived_addresses(&self, store: &dyn Store, custody: &dyn WalletSigner) -> Result<(), StartError> {
         const PAGE: usize = 1_000;
         let (accounts, mut after) = (table::entity(EntityKind::Account, &[]), None);
         loop {
             let page = store.scan(&accounts, after.as_deref(), PAGE).await?;
             for owner in page.iter().filter_map(|(key, _)| Wallet::from_key(key.get(2..)?)) {
                 if let Some(addresses) = custody.addresses(&owner) {
-                    self.take(&owner, &addresses);
+                    self.insert(&owner, &addresses);
                 }
             }
             match page.into_iter().last() {
@@ -63,14 +63,14 @@ impl AccountMap {
         }
     }
 
-    fn take(&self, owner: &Wallet, addresses: &WalletAddresses) {
+    fn insert(&self, owner: &Wallet, addresses: &WalletAddresses) {
         for network in Network::ALL {
             self.0.insert(addresses.on(network), *owner);
         }
     }
 
     /// Whose account an address is an address of.
-    pub(super) fn of(&self, address: &Wallet) -> Wallet {
+    pub(super) fn owner_of(&self, address: &Wallet) -> Wallet {
         if mutants::is_enabled(Mutant::OwnRouteShadowed) {
             return *address;
         }
@@ -81,11 +81,11 @@ impl AccountMap {
 impl Engine {
     /// Whose account an address is an address of: of a managed wallet its owner's, of any other its own.
     pub fn account_of(&self, address: &Wallet) -> Wallet {
-        self.0.account_map.of(address)
+        self.0.account_map.owner_of(address)
     }
 
     /// Takes these addresses for the owner's, before they are rows: only this service has their keys.
-    pub(super) fn take_for(&self, owner: &Wallet, addresses: &WalletAddresses) {
-        self.0.account_map.take(owner, addresses);
+    pub(super) fn claim_addresses(&self, owner: &Wallet, addresses: &WalletAddresses) {
+        self.0.account_map.insert(owner, addresses);
     }
 }

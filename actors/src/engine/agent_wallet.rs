@@ -18,7 +18,7 @@ impl Engine {
     /// # Errors
     /// When storage fails.
     pub async fn agent_wallet(&self, owner: &Wallet) -> Result<Option<AgentWallet>, LoadError> {
-        let read = self.0.families.agent_wallets.read(owner).await?;
+        let read = self.0.registries.agent_wallets.read(owner).await?;
         Ok(read.map(|(wallet, _)| wallet))
     }
 
@@ -34,11 +34,11 @@ impl Engine {
         memo: Option<IdempotencyRecorder<AgentWallet>>,
     ) -> Result<(), WalletError> {
         // Before anybody can know of the wallet.
-        self.take_for(&owner, &addresses);
+        self.claim_addresses(&owner, &addresses);
         let command = agent_wallet::Command::Create {
             addresses,
             sealed,
-            limits,
+            caps: limits,
         };
         self.ask_agent_wallet(owner, command, memo).await?;
         self.send_back(&addresses).await;
@@ -93,11 +93,11 @@ impl Engine {
         let before = before.ok_or(OperationError::Unavailable)?;
         let order = Box::new(order);
         let command = agent_wallet::Command::Hold {
-            spend,
+            payment: spend,
             order,
             call,
-            holds,
-            before,
+            chain_balance: holds,
+            spent_before: before,
         };
         self.ask_agent_wallet(owner, command, memo).await
     }
@@ -142,7 +142,7 @@ impl Engine {
     /// # Errors
     /// When storage fails.
     pub async fn wallet_payment(&self, id: &WalletPaymentId) -> Result<Option<WalletPayment>, LoadError> {
-        Ok(self.0.families.spends.read(id).await?.map(|(spend, _)| spend))
+        Ok(self.0.registries.wallet_payments.read(id).await?.map(|(spend, _)| spend))
     }
 
     /// One part of what was said for a spend, sealed; empty where nothing was.
@@ -150,12 +150,12 @@ impl Engine {
     /// # Errors
     /// When storage fails.
     pub async fn http_record(&self, id: WalletPaymentId, part: HttpRecordPart) -> Result<Vec<u8>, StoreError> {
-        spoken(&*self.0.store, id, part).await
+        read_http_record(&*self.0.store, id, part).await
     }
 
     /// Waits until it is known what has become of a spend's call and money. The caller bounds it.
     pub async fn await_wallet_payment(&self, id: WalletPaymentId) -> Option<WalletPayment> {
-        self.0.families.spends.outcome(id, 0).await.ok()
+        self.0.registries.wallet_payments.outcome(id, 0).await.ok()
     }
 
     async fn ask_agent_wallet(
@@ -164,19 +164,19 @@ impl Engine {
         command: agent_wallet::Command,
         memo: Option<IdempotencyRecorder<AgentWallet>>,
     ) -> Result<(), WalletError> {
-        self.ask_idempotent(&self.0.families.agent_wallets, owner, command, memo)
+        self.ask_idempotent(&self.0.registries.agent_wallets, owner, command, memo)
             .await
     }
 }
 
 /// The pieces of a part, in their order.
-pub(super) async fn spoken(
+pub(super) async fn read_http_record(
     store: &dyn Store,
     id: WalletPaymentId,
     part: HttpRecordPart,
 ) -> Result<Vec<u8>, StoreError> {
     /// An answer of the largest size that settings allow has fewer pieces.
-    const MOST: usize = 1_000;
-    let rows = store.scan(&table::http_record(id, part as u8), None, MOST).await?;
+    const MAX_CHUNKS: usize = 1_000;
+    let rows = store.scan(&table::http_record(id, part as u8), None, MAX_CHUNKS).await?;
     Ok(rows.into_iter().flat_map(|(_, row)| row.value.to_vec()).collect())
 }

@@ -16,7 +16,7 @@ impl Engine {
     /// # Errors
     /// When storage fails.
     pub async fn api_key(&self, id: &ApiKeyId) -> Result<Option<ApiKey>, LoadError> {
-        Ok(self.0.families.api_keys.read(id).await?.map(|(key, _)| key))
+        Ok(self.0.registries.api_keys.read(id).await?.map(|(key, _)| key))
     }
 
     /// A wallet's living API keys, oldest first.
@@ -36,8 +36,8 @@ impl Engine {
 
     /// The places that a wallet's keys take, with who takes them.
     async fn api_key_slots(&self, owner: &Wallet) -> Result<Vec<(u8, ApiKeyId)>, StoreError> {
-        const EVERY: usize = 256;
-        let rows = self.0.store.scan(&table::api_keys(owner), None, EVERY).await?;
+        const MAX_SLOTS: usize = 256;
+        let rows = self.0.store.scan(&table::api_keys(owner), None, MAX_SLOTS).await?;
         let read = |(key, row): (purser_storage::RowKey, purser_storage::Row)| {
             let id = row
                 .value
@@ -81,9 +81,9 @@ impl Engine {
             let name = name.to_owned();
             match self
                 .0
-                .families
+                .registries
                 .api_keys
-                .ask(id, Command::Issue { owner, name, place })
+                .ask(id, Command::Issue { owner, name, slot: place })
                 .await
             {
                 Err(AskError::Conflict) => {}
@@ -100,7 +100,7 @@ impl Engine {
     pub async fn exchange_api_key(&self, id: ApiKeyId, session: SessionSeed) -> Result<(), OperationError<Rejection>> {
         if self.suspended_since().is_some()
             && let Some(key) = self.api_key(&id).await.map_err(|_| OperationError::Unavailable)?
-            && key.is_alive()
+            && key.is_active()
         {
             let suspended = self.is_key_suspended(id, key.created_at).await;
             if suspended.map_err(|_| OperationError::Unavailable)? {
@@ -120,7 +120,7 @@ impl Engine {
 
     async fn ask_api_key(&self, id: ApiKeyId, command: &Command) -> Result<(), OperationError<Rejection>> {
         for _ in 0..MAX_CONFLICT_RETRIES {
-            match self.0.families.api_keys.ask(id, command.clone()).await {
+            match self.0.registries.api_keys.ask(id, command.clone()).await {
                 Err(AskError::Conflict) => {}
                 told => return Ok(told?),
             }
@@ -136,7 +136,7 @@ impl Engine {
         match session.amr.key() {
             _ if !session.is_active() || self.is_suspended(session.created_at.seconds()) => Ok(true),
             None => Ok(false),
-            Some(key) => Ok(self.api_key(&key).await?.is_none_or(|key| !key.is_alive())),
+            Some(key) => Ok(self.api_key(&key).await?.is_none_or(|key| !key.is_active())),
         }
     }
 
@@ -150,6 +150,6 @@ impl Engine {
         agent: AgentInfo,
     ) -> Result<session::Reply, OperationError<session::Rejection>> {
         let command = session::Command::AnnounceAgent(agent);
-        Ok(self.0.families.sessions.ask(session, command).await?)
+        Ok(self.0.registries.sessions.ask(session, command).await?)
     }
 }

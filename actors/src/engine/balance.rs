@@ -22,7 +22,7 @@ impl Engine {
         memo: Option<IdempotencyRecorder<Account>>,
     ) -> Result<(), OperationError<account::Rejection>> {
         let command = account::Command::Withdraw { id, to, amount };
-        self.ask_idempotent(&self.0.families.accounts, from, command, memo)
+        self.ask_idempotent(&self.0.registries.accounts, from, command, memo)
             .await
     }
 
@@ -33,7 +33,7 @@ impl Engine {
     pub async fn withdrawal(&self, id: &WithdrawalId) -> Result<Option<Withdrawal>, LoadError> {
         Ok(self
             .0
-            .families
+            .registries
             .withdrawals
             .read(id)
             .await?
@@ -50,16 +50,16 @@ impl Engine {
         after: Option<StatementLineId>,
         limit: usize,
     ) -> Result<(Vec<(StatementLineId, StatementLine)>, bool), StoreError> {
-        let start = after.map(|id| table::entry(owner, id));
+        let start = after.map(|id| table::statement_line(owner, id));
         let rows = self
             .0
             .store
-            .scan(&table::entries(owner), start.as_deref(), limit + 1)
+            .scan(&table::statement_lines(owner), start.as_deref(), limit + 1)
             .await?;
         let more = rows.len() > limit;
         let read = |key: &[u8], value: &[u8]| {
             let id = key.last_chunk().map_or(0, |b| u128::from_be_bytes(*b));
-            let entry = codec::decode(value).map_err(|e| StoreError::Damaged(e.to_string()))?;
+            let entry = codec::decode(value).map_err(|e| StoreError::Corrupt(e.to_string()))?;
             Ok((StatementLineId(id), entry))
         };
         let lines: Result<Vec<_>, StoreError> = rows

@@ -38,7 +38,7 @@ impl Engine {
             profile: Box::new(profile),
             application: BankingApplicationId(self.0.entropy.random()),
         };
-        self.ask_idempotent(&self.0.families.profiles, owner, command, memo)
+        self.ask_idempotent(&self.0.registries.profiles, owner, command, memo)
             .await
     }
 
@@ -47,7 +47,7 @@ impl Engine {
     /// # Errors
     /// When storage fails.
     pub async fn banking_profile(&self, owner: &Wallet) -> Result<Option<BankingProfile>, LoadError> {
-        Ok(self.0.families.profiles.read(owner).await?.map(|(profile, _)| profile))
+        Ok(self.0.registries.profiles.read(owner).await?.map(|(profile, _)| profile))
     }
 
     /// A holder's application to bank.
@@ -55,7 +55,7 @@ impl Engine {
     /// # Errors
     /// When storage fails.
     pub async fn banking_application(&self, owner: &Wallet) -> Result<Option<BankingApplication>, LoadError> {
-        let read = self.0.families.applications.read(owner).await?;
+        let read = self.0.registries.applications.read(owner).await?;
         Ok(read.map(|(application, _)| application))
     }
 
@@ -71,7 +71,7 @@ impl Engine {
         memo: Option<IdempotencyRecorder<BankingApplication>>,
     ) -> Result<(), OperationError<application::Rejection>> {
         let command = application::Command::Update { answers, tax };
-        self.ask_idempotent(&self.0.families.applications, owner, command, memo)
+        self.ask_idempotent(&self.0.registries.applications, owner, command, memo)
             .await
     }
 
@@ -87,7 +87,7 @@ impl Engine {
         memo: Option<IdempotencyRecorder<BankingApplication>>,
     ) -> Result<(), OperationError<application::Rejection>> {
         let command = application::Command::AddDocument { document, sealed_key };
-        self.ask_idempotent(&self.0.families.applications, owner, command, memo)
+        self.ask_idempotent(&self.0.registries.applications, owner, command, memo)
             .await
     }
 
@@ -101,7 +101,7 @@ impl Engine {
         memo: Option<IdempotencyRecorder<BankingApplication>>,
     ) -> Result<(), OperationError<application::Rejection>> {
         let command = application::Command::Submit;
-        self.ask_idempotent(&self.0.families.applications, owner, command, memo)
+        self.ask_idempotent(&self.0.registries.applications, owner, command, memo)
             .await
     }
 
@@ -120,10 +120,10 @@ impl Engine {
         let command = AccountCommand::Request {
             owner,
             customer,
-            ramp,
+            account_type: ramp,
             label,
         };
-        self.ask_idempotent(&self.0.families.bank_accounts, id, command, memo)
+        self.ask_idempotent(&self.0.registries.bank_accounts, id, command, memo)
             .await
     }
 
@@ -134,7 +134,7 @@ impl Engine {
     pub async fn bank_account(&self, id: &BankAccountId) -> Result<Option<BankAccount>, LoadError> {
         Ok(self
             .0
-            .families
+            .registries
             .bank_accounts
             .read(id)
             .await?
@@ -155,8 +155,8 @@ impl Engine {
             None => None,
             Some(id) => self.bank_account(&id).await?.map(|kept| (kept.created_at, id.0)),
         };
-        let family = &self.0.families.bank_accounts;
-        self.owned(family, owner, BankAccountId, after, limit).await
+        let family = &self.0.registries.bank_accounts;
+        self.list_owned(family, owner, BankAccountId, after, limit).await
     }
 
     /// What stands on an account at the bank now, in US dollars, as the bank says.
@@ -179,7 +179,7 @@ impl Engine {
         memo: Option<IdempotencyRecorder<BankTransfer>>,
     ) -> Result<(), OperationError<TransferRejection>> {
         let command = TransferCommand::Request(wanted);
-        self.ask_idempotent(&self.0.families.bank_transfers, id, command, memo)
+        self.ask_idempotent(&self.0.registries.bank_transfers, id, command, memo)
             .await
     }
 
@@ -195,12 +195,12 @@ impl Engine {
     ) -> Result<(), OperationError<account::Rejection>> {
         let command = account::Command::DebitForBank(match outgoing {
             BankDebit::Payout(payout) => BankDebit::Payout(Box::new(BalancePayout {
-                cap: self.0.settings.caps.of(crate::product::ProductLine::BankPayment),
+                cap: self.0.settings.caps.for_line(crate::product::ProductLine::BankPayment),
                 ..*payout
             })),
             transfer @ BankDebit::Transfer(..) => transfer,
         });
-        self.ask_idempotent(&self.0.families.accounts, owner, command, memo)
+        self.ask_idempotent(&self.0.registries.accounts, owner, command, memo)
             .await
     }
 
@@ -216,7 +216,7 @@ impl Engine {
     pub async fn bank_transfer(&self, id: &BankTransferId) -> Result<Option<BankTransfer>, LoadError> {
         Ok(self
             .0
-            .families
+            .registries
             .bank_transfers
             .read(id)
             .await?
@@ -233,8 +233,8 @@ impl Engine {
         after: Option<(crate::port::Timestamp, u128)>,
         limit: usize,
     ) -> Result<(Vec<(BankTransferId, BankTransfer)>, bool), LoadError> {
-        let family = &self.0.families.bank_transfers;
-        self.owned(family, owner, BankTransferId, after, limit).await
+        let family = &self.0.registries.bank_transfers;
+        self.list_owned(family, owner, BankTransferId, after, limit).await
     }
 
     /// A wallet's payouts, oldest first, after the given place, at most `limit`; and whether there are more.
@@ -247,15 +247,15 @@ impl Engine {
         after: Option<(crate::port::Timestamp, u128)>,
         limit: usize,
     ) -> Result<(Vec<(crate::id::PayoutId, crate::payout::Payout)>, bool), LoadError> {
-        let family = &self.0.families.payouts;
-        self.owned(family, owner, crate::id::PayoutId, after, limit).await
+        let family = &self.0.registries.payouts;
+        self.list_owned(family, owner, crate::id::PayoutId, after, limit).await
     }
 }
 
 /// What the bank tells of money that came in.
 pub(super) struct BankEventSource {
     bank: Arc<dyn Bank>,
-    families: Registries,
+    registries: Registries,
 }
 
 impl ProviderEventSource for BankEventSource {
@@ -264,8 +264,8 @@ impl ProviderEventSource for BankEventSource {
     const PROVIDER: &'static str = "bank";
 
     fn from_engine(inner: &Inner) -> Self {
-        let (bank, families) = (inner.ports.bank.clone(), inner.families.clone());
-        Self { bank, families }
+        let (bank, families) = (inner.ports.bank.clone(), inner.registries.clone());
+        Self { bank, registries: families }
     }
 
     fn wake(inner: &Inner) -> Arc<Notify> {
@@ -273,7 +273,7 @@ impl ProviderEventSource for BankEventSource {
     }
 
     fn position(word: &IncomingTransfer) -> u64 {
-        word.number
+        word.position
     }
 
     fn events_after(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<IncomingTransfer>, PortError>> {
@@ -281,7 +281,7 @@ impl ProviderEventSource for BankEventSource {
     }
 
     fn apply<'a>(&'a self, word: &'a IncomingTransfer) -> BoxFuture<'a, Result<(), String>> {
-        Box::pin(record_deposit(&self.families, word.clone().shortened()))
+        Box::pin(record_deposit(&self.registries, word.clone().truncated()))
     }
 }
 
@@ -312,8 +312,8 @@ async fn record_deposit(families: &Registries, incoming: IncomingTransfer) -> Re
         account,
         amount,
         sender,
-        returns,
-        number,
+        returned_transfer: returns,
+        position: number,
     } = incoming;
     if let Some(id) = returns {
         return record_return(families, id, account, (reference, amount)).await;
@@ -324,15 +324,15 @@ async fn record_deposit(families: &Registries, incoming: IncomingTransfer) -> Re
         tracing::error!(%account, reference, %amount, "money came in for an account that is not known");
         return Ok(());
     };
-    if kept.ramp != AccountType::OnRamp {
+    if kept.account_type != AccountType::OnRamp {
         // What stands on an account of the holder's own is not the balance's too.
         tracing::error!(%account, reference, %amount, "money came in for an account that no deposit is credited from");
         return Ok(());
     }
     let id = if mutants::is_enabled(Mutant::DepositKeyedByPosition) {
-        BankTransferId::of(&format!("{reference} {number}"))
+        BankTransferId::for_reference(&format!("{reference} {number}"))
     } else {
-        BankTransferId::of(&reference)
+        BankTransferId::for_reference(&reference)
     };
     let wanted = TransferRequest {
         owner: kept.owner,

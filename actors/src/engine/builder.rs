@@ -5,9 +5,9 @@ use std::sync::Arc;
 use purser_storage::Store;
 
 use super::webhooks::WebhookSettings;
-use super::{Lost, PayoutSettings, ReconcilerDeps, RestoreWindow};
+use super::{LostHistory, PayoutSettings, ReconcilerDeps, RestoreWindow};
 use crate::approval;
-use crate::breaker::Rules;
+use crate::breaker::BreakerSettings;
 use crate::kernel::outbox::RetryPolicy;
 use crate::kernel::registry::ActivationLimits;
 use crate::port::banking::Bank;
@@ -29,11 +29,11 @@ pub struct EngineDeps {
     /// Everything outside.
     pub ports: Ports,
     /// The time of which a restore has lost the history, if one has: what came in then may have bought something.
-    pub lost: Option<Lost>,
+    pub lost_history: Option<LostHistory>,
     /// When the store was restored from a backup, if it was: until what left since is explained, nothing new leaves.
     pub restored: Option<RestoreWindow>,
     /// Whose lists the books are held against, if they are.
-    pub reconciling: Option<ReconcilerDeps>,
+    pub reconciler: Option<ReconcilerDeps>,
     /// Limits and pauses.
     pub settings: EngineSettings,
 }
@@ -52,19 +52,19 @@ pub struct Ports {
     /// Knows who holders are.
     pub identity_check: Arc<dyn IdentityCheck>,
     /// Keeps holders' own accounts at the card issuer.
-    pub card_accounts: Arc<dyn IssuerAccounts>,
+    pub issuer_accounts: Arc<dyn IssuerAccounts>,
     /// Pays out.
-    pub rails: Arc<dyn PayoutRails>,
+    pub payout_rails: Arc<dyn PayoutRails>,
     /// Keeps the balances of those accounts.
     pub card_balances: Arc<dyn CardBalances>,
     /// Keeps reloadable cards, and takes from those balances.
-    pub program: Arc<dyn ReloadableCardProvider>,
+    pub reloadable_cards: Arc<dyn ReloadableCardProvider>,
     /// Carries USDC from Solana to Base.
     pub bridge: Arc<dyn Bridge>,
     /// Signs with the keys of managed wallets.
-    pub custody: Arc<dyn WalletSigner>,
+    pub wallet_signer: Arc<dyn WalletSigner>,
     /// Makes the calls that managed wallets pay for.
-    pub calls: Arc<dyn PaidHttpClient>,
+    pub paid_http: Arc<dyn PaidHttpClient>,
     /// Keeps holders' accounts.
     pub bank: Arc<dyn Bank>,
     /// Posts events to endpoints.
@@ -79,9 +79,9 @@ pub struct EngineSettings {
     /// Of every delivery.
     pub retry: RetryPolicy,
     /// Paid calls in flight, at most.
-    pub in_flight_max: usize,
+    pub max_in_flight: usize,
     /// Of one payer.
-    pub in_flight_per_payer_max: usize,
+    pub max_in_flight_per_payer: usize,
     /// Daily caps of one account.
     pub caps: DailyCaps,
     /// What international orders cost: after a restore, a transfer of such an amount may have paid for a card that was made by hand.
@@ -101,11 +101,11 @@ pub struct EngineSettings {
     /// How events are posted.
     pub webhooks: WebhookSettings,
     /// How long the issuer may take to credit what was delivered to it before somebody must look, in milliseconds.
-    pub card_credit_patience_ms: u64,
+    pub card_credit_timeout_ms: u64,
     /// What an operator may give alone.
-    pub giving: approval::Limits,
+    pub approvals: approval::ApprovalLimits,
     /// When a line whose provider is down is closed, and how it is tried.
-    pub lines: Rules,
+    pub breaker: BreakerSettings,
     /// Lines that are not sold, in the order of [`Line::ALL`]: what was sold of them before is delivered.
     pub not_offered: [bool; ProductLine::ALL.len()],
     /// Work that fails and is not done after this is late, and an operator sees it; in milliseconds, 0 for never.

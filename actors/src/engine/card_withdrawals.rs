@@ -5,17 +5,17 @@ use std::time::Duration;
 
 use purser_storage::StoreError;
 
-use super::giving::Leave;
+use super::approvals::Authority;
 use super::jobs::with_timeout_ms;
-use super::{Engine, OperationError, Waits};
-use crate::approval::Gift;
+use super::{Engine, OperationError, ApprovalPending};
+use crate::approval::ApprovableAction;
 use crate::card_withdrawal::{CardWithdrawal, Command, Rejection};
 use crate::id::{Wallet, WithdrawalId};
 use crate::kernel::registry::LoadError;
 use crate::kernel::{AskError, IdempotencyRecorder, table};
 use crate::lease::Lease;
 use crate::money::{Cents, Usdc};
-use crate::operator::{AuditedAction, Beside, OperatorAction};
+use crate::operator::{AuditedAction, AuditExtras, OperatorAction};
 use crate::port::HoldStatus;
 
 type WithdrawalResult<T, O = Infallible> = Result<T, OperationError<Rejection, O>>;
@@ -38,13 +38,13 @@ impl Engine {
             to,
             amount,
         };
-        let asked = self.ask_idempotent(&self.0.families.card_withdrawals, id, command, memo);
+        let asked = self.ask_idempotent(&self.0.registries.card_withdrawals, id, command, memo);
         asked.await.map(drop)
     }
 
     /// Waits until the issuer has set the amount aside or refused. The caller bounds it.
     pub async fn await_card_withdrawal(&self, id: WithdrawalId) -> Option<CardWithdrawal> {
-        self.0.families.card_withdrawals.outcome(id, 0).await.ok()
+        self.0.registries.card_withdrawals.outcome(id, 0).await.ok()
     }
 
     /// A withdrawal from a card balance.
@@ -52,7 +52,7 @@ impl Engine {
     /// # Errors
     /// When storage fails.
     pub async fn card_withdrawal(&self, id: &WithdrawalId) -> Result<Option<CardWithdrawal>, LoadError> {
-        let read = self.0.families.card_withdrawals.read(id).await?;
+        let read = self.0.registries.card_withdrawals.read(id).await?;
         Ok(read.map(|(withdrawal, _)| withdrawal))
     }
 
@@ -63,7 +63,7 @@ impl Engine {
         command: impl Fn(AuditedAction) -> Command + Send + Sync,
     ) -> WithdrawalResult<Option<Lease>> {
         let one = self.lock_operator().await;
-        let withdrawals = (&self.0.families.card_withdrawals, id);
+        let withdrawals = (&self.0.registries.card_withdrawals, id);
         match self.ask_as_operator(&one, withdrawals, act, command).await {
             Err(AskError::Conflict) => Err(OperationError::Unavailable),
             told => Ok(told?),
@@ -78,10 +78,10 @@ impl Engine {
             .card_withdrawal(&id)
             .await
             .map_err(|_| OperationError::Unavailable)?;
-        let reserved = read.filter(CardWithdrawal::is_open).and_then(|asked| asked.reservation);
+        let reserved = read.filter(CardWithdrawal::is_open).and_then(|asked| asked.hold_key);
         let Some(key) = reserved else { return Ok(true) };
         let patience = Duration::from_millis(self.0.settings.issuer_timeout_ms);
-        let stands = with_timeout_ms(patience, self.0.ports.program.hold_status(key), "reservation").await;
+        let stands = with_timeout_ms(patience, self.0.ports.reloadable_cards.hold_status(key), "reservation").await;
         let paid = match stands {
             Ok(HoldStatus::Held) => return Ok(true),
             Ok(HoldStatus::Settled { paid }) => paid,
@@ -155,8 +155,8 @@ impl Engine {
         act: OperatorAction,
         lease: u64,
         transaction: String,
-    ) -> WithdrawalResult<(), Waits> {
-        self.fulfil_card_withdrawal_by(id, Leave::Own(&act), lease, transaction)
+    ) -> WithdrawalResult<(), ApprovalPending> {
+        self.fulfil_card_withdrawal_by(id, Authority::Requester(&act), lease, transaction)
             .await
     }
 
@@ -164,19 +164,19 @@ impl Engine {
     pub(super) async fn fulfil_card_withdrawal_by(
         &self,
         id: WithdrawalId,
-        leave: Leave<'_>,
+        leave: Authority<'_>,
         lease: u64,
         transaction: String,
-    ) -> WithdrawalResult<(), Waits> {
+    ) -> WithdrawalResult<(), ApprovalPending> {
         self.is_hold_open(id, leave.act())
             .await
-            .map_err(OperationError::among)?;
+            .map_err(OperationError::widen)?;
         let fulfil = |act| Command::Fulfil {
             act,
             lease,
             transaction: transaction.clone(),
         };
-        let gift = || Gift::PayCardWithdrawal {
+        let gift = || ApprovableAction::PayCardWithdrawal {
             withdrawal: id,
             lease,
             transaction: transaction.clone(),
@@ -188,11 +188,11 @@ impl Engine {
             .map_err(|_| OperationError::Unavailable)?;
         let amount = asked.as_ref().and_then(|asked| Usdc::from_cents(asked.amount).ok());
         let beside = match amount.filter(|_| self.would_change(asked.as_ref(), &id, leave, &fulfil)) {
-            Some(amount) => self.may_give(&one, leave, amount, gift).await?,
-            None => Beside::default(),
+            Some(amount) => self.authorize_action(&one, leave, amount, gift).await?,
+            None => AuditExtras::default(),
         };
-        let withdrawals = (&self.0.families.card_withdrawals, id);
-        match self.act_beside(&one, withdrawals, (leave.act(), &beside), fulfil).await {
+        let withdrawals = (&self.0.registries.card_withdrawals, id);
+        match self.ask_as_operator_with_extras(&one, withdrawals, (leave.act(), &beside), fulfil).await {
             Err(AskError::Conflict) => {
                 let row = self.0.store.read(&table::withdrawal_transaction(&transaction)).await;
                 match row.map_err(|_| OperationError::Unavailable)? {
@@ -235,7 +235,7 @@ impl Engine {
         after: Option<WithdrawalId>,
         limit: usize,
     ) -> Result<(Vec<(WithdrawalId, CardWithdrawal)>, bool), StoreError> {
-        let damaged = |e: LoadError| StoreError::Damaged(e.to_string());
+        let damaged = |e: LoadError| StoreError::Corrupt(e.to_string());
         let after = match after {
             None => None,
             Some(id) => self

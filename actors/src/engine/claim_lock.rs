@@ -14,8 +14,8 @@ pub(super) type ClaimLocks = Arc<DashMap<u128, Arc<Mutex<()>>>>;
 
 /// The right to claim; the next in line has it when this is dropped.
 pub(super) struct ClaimLock {
-    turns: ClaimLocks,
-    of: u128,
+    locks: ClaimLocks,
+    key: u128,
     guard: Option<OwnedMutexGuard<()>>,
     /// Whether somebody else had it before: then the payment may be known by now.
     pub(super) waited: bool,
@@ -26,8 +26,8 @@ impl ClaimLock {
         let line = turns.entry(of).or_default().clone();
         // From here on the entry is removed by the drop, even if the caller goes away while it waits.
         let mut turn = Self {
-            turns: turns.clone(),
-            of,
+            locks: turns.clone(),
+            key: of,
             guard: None,
             waited: false,
         };
@@ -46,6 +46,6 @@ impl Drop for ClaimLock {
     fn drop(&mut self) {
         self.guard = None;
         // Whoever waits holds the line too; the last one out removes it.
-        self.turns.remove_if(&self.of, |_, line| Arc::strong_count(line) == 1);
+        self.locks.remove_if(&self.key, |_, line| Arc::strong_count(line) == 1);
     }
 }

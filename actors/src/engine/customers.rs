@@ -32,7 +32,7 @@ pub struct CustomerResource {
     /// Its id as text.
     pub id: String,
     /// Where it stands.
-    pub state: &'static str,
+    pub status: &'static str,
     /// Whose.
     pub owner: Wallet,
     /// The rest.
@@ -40,11 +40,11 @@ pub struct CustomerResource {
 }
 
 impl CustomerResource {
-    pub(super) fn of<E: Entity>(id: &E::Id, entity: &E) -> Self {
+    pub(super) fn from_entity<E: Entity>(id: &E::Id, entity: &E) -> Self {
         Self {
             kind: E::KIND.name(),
             id: id.to_string(),
-            state: entity.status(),
+            status: entity.status(),
             owner: entity.owner(),
             view: entity.view(id),
         }
@@ -68,9 +68,9 @@ pub struct Customer {
     /// Balance, and whether it is frozen.
     pub account: Account,
     /// By kind, without the account itself.
-    pub owns: Vec<ResourceGroup>,
+    pub resources: Vec<ResourceGroup>,
     /// What is still to be done for it, stuck or not, the oldest first.
-    pub open_work: Vec<OutboxJob>,
+    pub open_jobs: Vec<OutboxJob>,
 }
 
 /// A place among all cards: a row's key.
@@ -104,13 +104,13 @@ impl Engine {
             let owner = text
                 .parse::<Wallet>()
                 .map(|address| self.account_of(&address).address());
-            return self.0.families.find_by_id(owner.as_deref().unwrap_or(text)).await;
+            return self.0.registries.find_by_id(owner.as_deref().unwrap_or(text)).await;
         };
-        let Some(row) = self.0.store.read(&table::effect(effect)).await? else {
+        let Some(row) = self.0.store.read(&table::outbox_job(effect)).await? else {
             return Ok(Vec::new());
         };
         let effect: OutboxJob = codec::decode(&row.value).map_err(|e| LoadError::Corrupt(text.to_owned(), e))?;
-        self.0.families.find_by_id(&effect.job.subject()).await
+        self.0.registries.find_by_id(&effect.job.subject()).await
     }
 
     /// What a request opened. `None` for one that opened nothing, as reads and refusals, and for one of a store older than
@@ -123,7 +123,7 @@ impl Engine {
         let Some((kind, id)) = row.as_ref().and_then(|row| kind_and_id(&row.value)) else {
             return Ok(None);
         };
-        self.0.families.list_after(kind, id).await
+        self.0.registries.list_after(kind, id).await
     }
 
     /// Cards whose number ends in these digits, from a place on. It looks at so many thousand cards, kind by kind, and says
@@ -181,7 +181,7 @@ impl Engine {
                 found.extend(
                     self.account(&wallet)
                         .await?
-                        .map(|account| CustomerResource::of(&wallet, &account)),
+                        .map(|account| CustomerResource::from_entity(&wallet, &account)),
                 );
             }
             looked += page.len();
@@ -218,8 +218,8 @@ impl Engine {
         let open_work = self.open_jobs_of(wallet).await?;
         Ok(Some(Customer {
             account,
-            owns,
-            open_work,
+            resources: owns,
+            open_jobs: open_work,
         }))
     }
 
@@ -251,7 +251,7 @@ impl Engine {
         let mut newest = Vec::with_capacity(kept.len());
         for key in kept {
             let id = key.last_chunk::<16>().map_or(&[][..], |id| id);
-            newest.extend(self.listed(kind, id).await?);
+            newest.extend(self.listed_resource(kind, id).await?);
         }
         if !table::newest_first(kind) {
             newest.reverse();
@@ -261,8 +261,8 @@ impl Engine {
     }
 
     /// Withdrawals from a card balance stand on the list of the others.
-    async fn listed(&self, kind: EntityKind, id: &[u8]) -> Result<Option<CustomerResource>, LoadError> {
-        let families = &self.0.families;
+    async fn listed_resource(&self, kind: EntityKind, id: &[u8]) -> Result<Option<CustomerResource>, LoadError> {
+        let families = &self.0.registries;
         match families.list_after(kind as u8, id).await? {
             None if kind == EntityKind::Withdrawal => families.list_after(EntityKind::CardWithdrawal as u8, id).await,
             found => Ok(found),
@@ -272,7 +272,7 @@ impl Engine {
     /// Open effects for a wallet: those about it, about a payment of it, or about something that it owns.
     async fn open_jobs_of(&self, wallet: &Wallet) -> Result<Vec<OutboxJob>, LoadError> {
         let mut found = Vec::new();
-        for effect in self.open_effects(usize::MAX).await? {
+        for effect in self.open_jobs(usize::MAX).await? {
             if self.is_for(&effect.job, wallet).await? {
                 found.push(effect);
             }
@@ -287,7 +287,7 @@ impl Engine {
             let read = self.payment(&payment).await?;
             return Ok(read.is_some_and(|payment| payment.account() == *wallet));
         }
-        let named = self.0.families.find_by_id(&subject).await?;
+        let named = self.0.registries.find_by_id(&subject).await?;
         Ok(named.iter().any(|thing| thing.owner == *wallet))
     }
 }
@@ -304,20 +304,20 @@ fn ends_in(kind: EntityKind, key: &[u8], row: &[u8], last4: &str) -> Result<Opti
         return Ok(None);
     };
     match kind {
-        EntityKind::Card => ending(id, row, last4, |card: &Card| card.details().map(|d| &*d.last4)),
-        EntityKind::IntlOrder => ending(id, row, last4, |order: &IntlOrder| order.details().map(|d| &*d.last4)),
-        _ => ending(id, row, last4, |card: &ReloadableCard| {
+        EntityKind::Card => matches_last4(id, row, last4, |card: &Card| card.details().map(|d| &*d.last4)),
+        EntityKind::IntlOrder => matches_last4(id, row, last4, |order: &IntlOrder| order.details().map(|d| &*d.last4)),
+        _ => matches_last4(id, row, last4, |card: &ReloadableCard| {
             card.details().map(|d| &*d.last4)
         }),
     }
 }
 
-fn ending<E: Entity<Id = CardId>>(
+fn matches_last4<E: Entity<Id = CardId>>(
     id: CardId,
     row: &[u8],
     last4: &str,
     digits: impl Fn(&E) -> Option<&str>,
 ) -> Result<Option<CustomerResource>, LoadError> {
     let card: E = codec::decode(row).map_err(|e| LoadError::Corrupt(id.to_string(), e))?;
-    Ok((digits(&card) == Some(last4)).then(|| CustomerResource::of(&id, &card)))
+    Ok((digits(&card) == Some(last4)).then(|| CustomerResource::from_entity(&id, &card)))
 }

@@ -32,25 +32,25 @@ pub struct UnknownPayment {
     /// Since when its outcome is unknown.
     pub since: Timestamp,
     /// The effect that reads the chain for it.
-    pub effect: OutboxJob,
+    pub job: OutboxJob,
 }
 
 /// What waits for a person.
 #[derive(Clone, Debug, Default)]
 pub struct DeadLetters {
     /// Effects that were tried often enough, the oldest first.
-    pub effects: Vec<OutboxJob>,
+    pub jobs: Vec<OutboxJob>,
     /// Effects that are tried again by themselves, have failed so far, and are older than the settings allow; the oldest first.
-    pub late: Vec<Late>,
+    pub late: Vec<LateJob>,
     /// Payments whose outcome is not known, the oldest first.
-    pub unknown: Vec<UnknownPayment>,
+    pub unknown_payments: Vec<UnknownPayment>,
 }
 
 /// Work that is late.
 #[derive(Clone, Debug)]
-pub struct Late {
+pub struct LateJob {
     /// As it is kept.
-    pub effect: OutboxJob,
+    pub job: OutboxJob,
     /// What its newest try came to.
     pub error: Option<String>,
     /// When it is tried next.
@@ -90,46 +90,46 @@ impl Engine {
     /// When storage fails.
     pub async fn dead_letters(&self) -> Result<DeadLetters, StoreError> {
         let mut stuck = DeadLetters::default();
-        for effect in self.open_effects(usize::MAX).await? {
+        for effect in self.open_jobs(usize::MAX).await? {
             if effect.dead_lettered {
-                stuck.effects.push(effect);
+                stuck.jobs.push(effect);
             } else if let Job::WatchPayment(id) = effect.job
                 && let Some(payment) = self.payment(&id).await.map_err(corrupt)?
                 && matches!(payment.status, Status::Unknown(_))
             {
-                stuck.unknown.push(UnknownPayment {
+                stuck.unknown_payments.push(UnknownPayment {
                     payment: id,
                     since: payment.updated_at,
-                    effect,
+                    job: effect,
                 });
-            } else if let Some(late) = self.late(effect) {
+            } else if let Some(late) = self.late_job(effect) {
                 stuck.late.push(late);
             }
         }
-        stuck.late.sort_by_key(|late| (late.effect.created_at, late.effect.id));
-        stuck.effects.sort_by_key(|effect| (effect.created_at, effect.id));
-        stuck.unknown.sort_by_key(|doubt| (doubt.since, doubt.payment));
+        stuck.late.sort_by_key(|late| (late.job.created_at, late.job.id));
+        stuck.jobs.sort_by_key(|effect| (effect.created_at, effect.id));
+        stuck.unknown_payments.sort_by_key(|doubt| (doubt.since, doubt.payment));
         Ok(stuck)
     }
 
     /// Whether work is late: something is wrong with it, and it is old. What only has to wait is not.
-    pub(super) fn late(&self, effect: OutboxJob) -> Option<Late> {
+    pub(super) fn late_job(&self, effect: OutboxJob) -> Option<LateJob> {
         let (now, after_ms) = (self.0.clock.now(), self.0.settings.late_after_ms);
         if after_ms == 0 || effect.dead_lettered || effect.created_at.plus_ms(after_ms) > now {
             return None;
         }
-        if let Some(trouble) = self.0.tries.troubled(effect.id) {
-            return Some(Late {
+        if let Some(trouble) = self.0.attempts.record_last_failure(effect.id) {
+            return Some(LateJob {
                 error: Some(trouble.error),
                 next_at: trouble.next_at,
-                effect,
+                job: effect,
             });
         }
         // Written down by a process that has ended, and not tried since.
-        (effect.attempts > 0 && effect.next_attempt_at > now).then(|| Late {
+        (effect.attempts > 0 && effect.next_attempt_at > now).then(|| LateJob {
             error: effect.last_error.clone(),
             next_at: effect.next_attempt_at,
-            effect,
+            job: effect,
         })
     }
 
@@ -138,7 +138,7 @@ impl Engine {
     /// # Errors
     /// When storage fails.
     pub async fn job(&self, id: JobId) -> Result<Option<OutboxJob>, StoreError> {
-        let row = self.0.store.read(&table::effect(id)).await?;
+        let row = self.0.store.read(&table::outbox_job(id)).await?;
         row.map(|row| codec::decode(&row.value).map_err(corrupt)).transpose()
     }
 
@@ -157,10 +157,10 @@ impl Engine {
         effect.dead_lettered = false;
         effect.next_attempt_at = self.0.clock.now();
         let words = AuditEntry::for_job(act, "effect.retry", &effect, None);
-        let there = vec![Condition::Present(table::effect(id))];
+        let there = vec![Condition::Present(table::outbox_job(id))];
         match self.commit_with_audit(&one, &words, there, vec![effect.put()]).await {
             Ok(()) => {
-                self.0.deliveries.start(effect);
+                self.0.outbox.start(effect);
                 Ok(())
             }
             Err(CommitError::Condition(_)) => Err(OperationError::AlreadyUsed),
@@ -173,26 +173,26 @@ impl Engine {
     /// # Errors
     /// When storage fails.
     pub async fn job_summary(&self, work: &Job) -> Result<Option<JobSummary>, StoreError> {
-        let all = &self.0.families;
+        let all = &self.0.registries;
         match work {
             Job::SettlePayment(id)
             | Job::WatchPayment(id)
             | Job::AwaitFinal(id)
             | Job::ConfirmPaymentCredit(id)
             | Job::ReadmitPayment { payment: id, .. } => {
-                of(&all.payments, id, |payment| Some(EntryAmount::Usdc(payment.price()))).await
+                summarize(&all.payments, id, |payment| Some(EntryAmount::Usdc(payment.price()))).await
             }
-            Job::IssueCard(id) | Job::ExpireCard(id) | Job::RefreshCard(id) | Job::SteerPrepaid(id) => {
-                of(&all.cards, id, |card| Some(EntryAmount::Usdc(card.charge.charged))).await
+            Job::IssueCard(id) | Job::ExpireCard(id) | Job::RefreshCard(id) | Job::ChangePrepaidCardState(id) => {
+                summarize(&all.cards, id, |card| Some(EntryAmount::Usdc(card.charge.charged))).await
             }
             Job::OrderGiftCard(id) => {
-                of(&all.gift_cards, id, |gift| Some(EntryAmount::Usdc(gift.charge.charged))).await
+                summarize(&all.gift_cards, id, |gift| Some(EntryAmount::Usdc(gift.charge.charged))).await
             }
             Job::ExpireOrderLease { order: id, .. }
             | Job::MarkOrderOverdue(id)
             | Job::ExpireIntlCard(id)
             | Job::ShredCvv(id) => {
-                of(&all.intl_orders, id, |order| {
+                summarize(&all.intl_orders, id, |order| {
                     Some(EntryAmount::Usdc(order.charge.charged))
                 })
                 .await
@@ -203,57 +203,57 @@ impl Engine {
             | Job::CloseReturnWindow(id)
             | Job::SaveRecipient(id)
             | Job::ReverseRecipientTotals(id) => {
-                of(&all.payouts, id, |payout| {
+                summarize(&all.payouts, id, |payout| {
                     Some(EntryAmount::Usdc(payout.charge.charged))
                 })
                 .await
             }
             Job::ConfirmLateReturnCredit(id) => {
-                of(&all.late_returns, id, |late| Some(EntryAmount::Usdc(late.amount))).await
+                summarize(&all.late_returns, id, |late| Some(EntryAmount::Usdc(late.amount))).await
             }
             Job::SendTopUp(id) | Job::BridgeTopUp(id) | Job::AwaitIssuerCredit(id) => {
-                of(&all.top_ups, id, |top_up| {
+                summarize(&all.top_ups, id, |top_up| {
                     Some(EntryAmount::Usdc(top_up.charge.charged))
                 })
                 .await
             }
-            Job::SendWithdrawal(id) => of(&all.withdrawals, id, |asked| Some(EntryAmount::Usdc(asked.amount))).await,
+            Job::SendWithdrawal(id) => summarize(&all.withdrawals, id, |asked| Some(EntryAmount::Usdc(asked.amount))).await,
             Job::HoldCardBalance(id) | Job::SettleCardHold(id) | Job::ExpireWithdrawalLease { withdrawal: id, .. } => {
-                of(&all.card_withdrawals, id, |asked| Some(usd(asked.amount))).await
+                summarize(&all.card_withdrawals, id, |asked| Some(usd(asked.amount))).await
             }
             Job::OpenReloadableCard(id) | Job::ChangeCardState(id) => {
-                of(&all.reloadables, id, |card| Some(usd(card.amount))).await
+                summarize(&all.reloadable_cards, id, |card| Some(usd(card.amount))).await
             }
             Job::ExecuteBankTransfer(id) => {
-                of(&all.bank_transfers, id, |moved| Some(EntryAmount::Usdc(moved.amount))).await
+                summarize(&all.bank_transfers, id, |moved| Some(EntryAmount::Usdc(moved.amount))).await
             }
-            Job::OpenBankAccount(id) => of(&all.bank_accounts, id, |_| None).await,
-            Job::SubmitBankApplication(wallet) => of(&all.applications, wallet, |_| None).await,
-            Job::CheckIdentity(wallet) => of(&all.identities, wallet, |_| None).await,
-            Job::OpenIssuerAccount(wallet) => of(&all.links, wallet, |_| None).await,
-            Job::SendWalletPayment(id) | Job::SettleWalletHold { spend: id, .. } | Job::PurgeHttpRecord(id) => {
-                of(&all.spends, id, |spend| Some(EntryAmount::Usdc(spend.order.amount))).await
+            Job::OpenBankAccount(id) => summarize(&all.bank_accounts, id, |_| None).await,
+            Job::SubmitBankApplication(wallet) => summarize(&all.applications, wallet, |_| None).await,
+            Job::CheckIdentity(wallet) => summarize(&all.identities, wallet, |_| None).await,
+            Job::OpenIssuerAccount(wallet) => summarize(&all.issuer_links, wallet, |_| None).await,
+            Job::SendWalletPayment(id) | Job::SettleWalletHold { payment: id, .. } | Job::PurgeHttpRecord(id) => {
+                summarize(&all.wallet_payments, id, |spend| Some(EntryAmount::Usdc(spend.order.amount))).await
             }
             Job::CreditAccount { account, amount, .. }
             | Job::SettleHold { account, amount, .. }
             | Job::ReleaseCredit { account, amount, .. } => {
-                of(&all.accounts, account, |_| Some(EntryAmount::Usdc(*amount))).await
+                summarize(&all.accounts, account, |_| Some(EntryAmount::Usdc(*amount))).await
             }
-            Job::ReleaseCapReservation { account, share } | Job::CountShare { account, share } => {
-                of(&all.accounts, account, |_| Some(usd(share.cents))).await
+            Job::ReleaseCapReservation { account, reservation: share } | Job::CountCapReservation { account, reservation: share } => {
+                summarize(&all.accounts, account, |_| Some(usd(share.cents))).await
             }
             Job::CountUnclaimed { account, .. } | Job::CountClaimed { account, .. } => {
-                of(&all.accounts, account, |_| None).await
+                summarize(&all.accounts, account, |_| None).await
             }
-            Job::ShredAccountNumber(id) => of(&all.destinations, id, |_| None).await,
-            Job::DeliverWebhook { delivery, .. } => of(&all.webhook_deliveries, delivery, |_| None).await,
-            Job::RedeliverWebhooks { endpoint, .. } => of(&all.webhooks, endpoint, |_| None).await,
+            Job::ShredAccountNumber(id) => summarize(&all.destinations, id, |_| None).await,
+            Job::DeliverWebhook { delivery, .. } => summarize(&all.webhook_deliveries, delivery, |_| None).await,
+            Job::RedeliverWebhooks { endpoint, .. } => summarize(&all.webhooks, endpoint, |_| None).await,
             Job::ConfirmRefund(id) | Job::ExpireRefund { refund: id, .. } => {
-                of(&all.refunds, id, |refund| Some(EntryAmount::Usdc(refund.asked.amount))).await
+                summarize(&all.refunds, id, |refund| Some(EntryAmount::Usdc(refund.request.amount))).await
             }
-            Job::ConfirmReorg(id) => of(&all.differences, id, |_| None).await,
-            Job::PlaceIncoming(id) | Job::SendBack { deposit: id, .. } | Job::ConfirmIncoming(id) => {
-                of(&all.incoming, id, |incoming| {
+            Job::ConfirmReorg(id) => summarize(&all.discrepancies, id, |_| None).await,
+            Job::ClassifyIncoming(id) | Job::SendBack { deposit: id, .. } | Job::ConfirmIncoming(id) => {
+                summarize(&all.incoming, id, |incoming| {
                     Some(EntryAmount::Usdc(incoming.transfer.amount))
                 })
                 .await
@@ -266,15 +266,15 @@ impl Engine {
     /// # Errors
     /// When storage fails.
     pub async fn query_provider(&self, effect: &OutboxJob) -> Result<ProviderReport, StoreError> {
-        let all = &self.0.families;
+        let all = &self.0.registries;
         let told = match effect.job.resolvable() {
-            Resolvable::Card(_) => self.order_at(ReconciliationSource::Cards, effect.id).await,
-            Resolvable::GiftCard(_) => self.order_at(ReconciliationSource::GiftCards, effect.id).await,
-            Resolvable::BankMove(_) => self.order_at(ReconciliationSource::BankTransfers, effect.id).await,
-            Resolvable::Reloadable(_) => self.order_at(ReconciliationSource::ReloadableCards, effect.id).await,
-            Resolvable::Payout(_) => Some(self.sent(effect.id).await),
+            Resolvable::Card(_) => self.provider_order_status(ReconciliationSource::Cards, effect.id).await,
+            Resolvable::GiftCard(_) => self.provider_order_status(ReconciliationSource::GiftCards, effect.id).await,
+            Resolvable::BankTransfer(_) => self.provider_order_status(ReconciliationSource::BankTransfers, effect.id).await,
+            Resolvable::ReloadableCard(_) => self.provider_order_status(ReconciliationSource::ReloadableCards, effect.id).await,
+            Resolvable::Payout(_) => Some(self.payout_order_status(effect.id).await),
             Resolvable::Recall(id) => match all.payouts.read(&id).await.map_err(corrupt)? {
-                Some((payout, _)) => Some(self.sent(payout.key).await.map(recalled)),
+                Some((payout, _)) => Some(self.payout_order_status(payout.key).await.map(recall_status)),
                 None => None,
             },
             Resolvable::Payment(id) => match all.payments.read(&id).await.map_err(corrupt)? {
@@ -284,16 +284,16 @@ impl Engine {
                     Some(
                         with_timeout_ms(self.query_timeout(), lookup, "lookup")
                             .await
-                            .map(|lookup| shown(&lookup)),
+                            .map(|lookup| chain_entry_status(&lookup)),
                     )
                 }
                 None => None,
             },
-            Resolvable::CardCredit(id) => self.counted(&id).await?,
-            Resolvable::Reservation(_) => Some(self.set_aside(effect.id).await),
-            Resolvable::ReservationEnd(id) => match all.card_withdrawals.read(&id).await.map_err(corrupt)? {
-                Some((asked, _)) => match asked.reservation.zip(asked.is_paid()) {
-                    Some((key, paid)) => Some(self.ended(key, paid).await),
+            Resolvable::IssuerCredit(id) => self.issuer_credit_status(&id).await?,
+            Resolvable::CardHold(_) => Some(self.card_hold_status(effect.id).await),
+            Resolvable::CardHoldSettlement(id) => match all.card_withdrawals.read(&id).await.map_err(corrupt)? {
+                Some((asked, _)) => match asked.hold_key.zip(asked.is_paid()) {
+                    Some((key, paid)) => Some(self.settled_hold_status(key, paid).await),
                     None => None,
                 },
                 None => None,
@@ -302,7 +302,7 @@ impl Engine {
             Resolvable::Credit(..)
             | Resolvable::BankAccount(_)
             | Resolvable::IssuerAccount(_)
-            | Resolvable::Nobodys => None,
+            | Resolvable::NotResolvable => None,
         };
         Ok(match told {
             None => ProviderReport::NotQueryable,
@@ -317,15 +317,15 @@ impl Engine {
     }
 
     /// What a provider's own list says of an order, if there is a list.
-    async fn order_at(&self, source: ReconciliationSource, key: JobId) -> Option<Result<EntryStatus, PortError>> {
+    async fn provider_order_status(&self, source: ReconciliationSource, key: JobId) -> Option<Result<EntryStatus, PortError>> {
         let list = self.0.lists.providers.get(&source)?;
-        let entry = with_timeout_ms(self.query_timeout(), list.entry(&EntryKey::of(key)), "entry").await;
-        Some(entry.map(|entry| entry.map_or(EntryStatus::NotSubmitted, |entry| entry.standing)))
+        let entry = with_timeout_ms(self.query_timeout(), list.entry(&EntryKey::for_order(key)), "entry").await;
+        Some(entry.map(|entry| entry.map_or(EntryStatus::NotSubmitted, |entry| entry.status)))
     }
 
-    async fn sent(&self, key: JobId) -> Result<EntryStatus, PortError> {
-        let word = with_timeout_ms(self.query_timeout(), self.0.ports.rails.find(key), "ask after").await?;
-        Ok(word.map_or(EntryStatus::NotSubmitted, |word| match word.state {
+    async fn payout_order_status(&self, key: JobId) -> Result<EntryStatus, PortError> {
+        let word = with_timeout_ms(self.query_timeout(), self.0.ports.payout_rails.find(key), "ask after").await?;
+        Ok(word.map_or(EntryStatus::NotSubmitted, |word| match word.status {
             PayoutRailStatus::InProcess { .. } => EntryStatus::Pending,
             PayoutRailStatus::Complete { .. } => EntryStatus::Completed,
             PayoutRailStatus::Failed { .. } | PayoutRailStatus::Cancelled { .. } => EntryStatus::Declined,
@@ -333,10 +333,10 @@ impl Engine {
         }))
     }
 
-    async fn set_aside(&self, key: JobId) -> Result<EntryStatus, PortError> {
+    async fn card_hold_status(&self, key: JobId) -> Result<EntryStatus, PortError> {
         let stands = with_timeout_ms(
             self.query_timeout(),
-            self.0.ports.program.hold_status(key),
+            self.0.ports.reloadable_cards.hold_status(key),
             "reservation",
         )
         .await?;
@@ -348,10 +348,10 @@ impl Engine {
     }
 
     /// Whether what was set aside has ended as it was to.
-    async fn ended(&self, key: JobId, wanted: bool) -> Result<EntryStatus, PortError> {
+    async fn settled_hold_status(&self, key: JobId, wanted: bool) -> Result<EntryStatus, PortError> {
         let stands = with_timeout_ms(
             self.query_timeout(),
-            self.0.ports.program.hold_status(key),
+            self.0.ports.reloadable_cards.hold_status(key),
             "reservation",
         )
         .await?;
@@ -364,7 +364,7 @@ impl Engine {
     }
 
     /// Whether the issuer counts what was delivered to it.
-    async fn counted(&self, id: &TopUpId) -> Result<Option<Result<EntryStatus, PortError>>, StoreError> {
+    async fn issuer_credit_status(&self, id: &TopUpId) -> Result<Option<Result<EntryStatus, PortError>>, StoreError> {
         let Some(top_up) = self.top_up(id).await.map_err(corrupt)? else {
             return Ok(None);
         };
@@ -383,7 +383,7 @@ impl Engine {
     }
 }
 
-async fn of<E: Entity>(
+async fn summarize<E: Entity>(
     family: &EntityRegistry<E>,
     id: &E::Id,
     money: impl FnOnce(&E) -> Option<EntryAmount>,
@@ -397,7 +397,7 @@ async fn of<E: Entity>(
 }
 
 /// What is paid has not come back yet.
-const fn recalled(standing: EntryStatus) -> EntryStatus {
+const fn recall_status(standing: EntryStatus) -> EntryStatus {
     match standing {
         EntryStatus::Returned | EntryStatus::Declined => EntryStatus::Completed,
         EntryStatus::Completed => EntryStatus::Pending,
@@ -405,9 +405,9 @@ const fn recalled(standing: EntryStatus) -> EntryStatus {
     }
 }
 
-const fn shown(lookup: &ChainStatus) -> EntryStatus {
+const fn chain_entry_status(lookup: &ChainStatus) -> EntryStatus {
     match lookup {
-        ChainStatus::Landed { .. } => EntryStatus::Completed,
+        ChainStatus::Confirmed { .. } => EntryStatus::Completed,
         ChainStatus::Pending => EntryStatus::Pending,
         ChainStatus::Impossible => EntryStatus::Declined,
     }

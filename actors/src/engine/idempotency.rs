@@ -33,26 +33,26 @@ pub enum KeyState {
 /// The right to use a key; the next may come when this is dropped.
 pub struct KeyGuard {
     engine: Engine,
-    place: IdempotencySlot,
+    slot: IdempotencySlot,
 }
 
 impl std::fmt::Debug for KeyGuard {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Turn").field(&self.place).finish()
+        f.debug_tuple("Turn").field(&self.slot).finish()
     }
 }
 
 impl KeyGuard {
     /// Where the command's answer is to be remembered.
     pub const fn slot(&self) -> &IdempotencySlot {
-        &self.place
+        &self.slot
     }
 }
 
 impl Drop for KeyGuard {
     fn drop(&mut self) {
-        let IdempotencySlot { wallet, key, .. } = &self.place;
-        self.engine.0.running.remove(&(wallet.digest(), *key));
+        let IdempotencySlot { wallet, key, .. } = &self.slot;
+        self.engine.0.keys_in_progress.remove(&(wallet.digest(), *key));
     }
 }
 
@@ -99,7 +99,7 @@ impl Engine {
         let row = self.0.store.read(&table::idempotency(&place.wallet, place.key)).await?;
         row.map(|row| codec::decode(&row.value))
             .transpose()
-            .map_err(|e| StoreError::Damaged(e.to_string()))
+            .map_err(|e| StoreError::Corrupt(e.to_string()))
     }
 
     /// What an account's idempotency key was used with, or is being used with.
@@ -108,7 +108,7 @@ impl Engine {
     /// When storage fails.
     pub async fn key_used(&self, wallet: Wallet, key: &str) -> Result<Option<[u8; 32]>, StoreError> {
         let key = digest(key);
-        if let Some(running) = self.0.running.get(&(wallet.digest(), key)) {
+        if let Some(running) = self.0.keys_in_progress.get(&(wallet.digest(), key)) {
             return Ok(Some(*running));
         }
         let place = IdempotencySlot {
@@ -127,13 +127,13 @@ impl Engine {
     ///
     /// # Errors
     /// When the store refuses: the record goes on following.
-    pub async fn answered(&self, place: &IdempotencySlot, kept: RecordedResponse) -> Result<(), StoreError> {
+    pub async fn record_response(&self, place: &IdempotencySlot, kept: RecordedResponse) -> Result<(), StoreError> {
         let known = self.idempotency_record(place).await?;
         let is_its_own = |known: &IdempotencyRecord| {
             known.fingerprint == place.fingerprint && place.replaces != Some(known.expires_s)
         };
         let Some(known) =
-            known.filter(|known| is_its_own(known) && matches!(known.kept, RecordedResponse::EntityRef { .. }))
+            known.filter(|known| is_its_own(known) && matches!(known.response, RecordedResponse::EntityRef { .. }))
         else {
             return Ok(());
         };
@@ -143,7 +143,7 @@ impl Engine {
             writes: vec![Write::Put {
                 key,
                 revision: 0,
-                value: codec::encode(&IdempotencyRecord { kept, ..known }),
+                value: codec::encode(&IdempotencyRecord { response, ..known }),
             }],
             ..Batch::default()
         };
@@ -158,14 +158,14 @@ impl Engine {
     pub async fn acquire_key(&self, wallet: Wallet, key: &str, fingerprint: [u8; 32]) -> Result<KeyState, StoreError> {
         use dashmap::mapref::entry::Entry;
         let key = digest(key);
-        let mut turn = match self.0.running.entry((wallet.digest(), key)) {
+        let mut turn = match self.0.keys_in_progress.entry((wallet.digest(), key)) {
             Entry::Occupied(running) if *running.get() == fingerprint => return Ok(KeyState::InProgress),
             Entry::Occupied(_) => return Ok(KeyState::Mismatch),
             Entry::Vacant(vacant) => {
                 vacant.insert(fingerprint);
                 KeyGuard {
                     engine: self.clone(),
-                    place: IdempotencySlot {
+                    slot: IdempotencySlot {
                         wallet,
                         key,
                         fingerprint,
@@ -174,15 +174,15 @@ impl Engine {
                 }
             }
         };
-        let Some(known) = self.idempotency_record(&turn.place).await? else {
+        let Some(known) = self.idempotency_record(&turn.slot).await? else {
             return Ok(KeyState::Acquired(turn));
         };
         if known.expires_s <= self.0.clock.now().seconds() {
-            turn.place.replaces = Some(known.expires_s);
+            turn.slot.replaces = Some(known.expires_s);
             return Ok(KeyState::Acquired(turn));
         }
         Ok(if known.fingerprint == fingerprint {
-            KeyState::Replay(known.kept)
+            KeyState::Replay(known.response)
         } else {
             KeyState::Mismatch
         })

@@ -3,7 +3,7 @@
 //! between finds it again; what is known goes by.
 
 mod presented;
-mod ruling;
+mod decision;
 mod watcher;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -16,18 +16,18 @@ use super::operators::corrupt;
 use super::{ClaimError, Engine, ListPosition};
 use crate::id::{DepositId, Network, PaymentId};
 use crate::incoming::{Incoming, Transfer};
-use crate::kernel::job::Counted;
+use crate::kernel::job::UnclaimedCapUsage;
 use crate::kernel::table;
 use crate::payment::{Payment, Status};
 use crate::port::Timestamp;
 use crate::product::ProductLine;
 
-pub use ruling::{NotRuled, Rule};
-pub(super) use watcher::watch;
+pub use decision::{IncomingDecisionError, IncomingDecision};
+pub(super) use watcher::spawn;
 
 /// The time of which a restore has lost the history, by the chains' clocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lost {
+pub struct LostHistory {
     /// The backup was made.
     pub since: Timestamp,
     /// It was restored.
@@ -36,31 +36,31 @@ pub struct Lost {
     pub until: Timestamp,
 }
 
-impl Lost {
+impl LostHistory {
     /// Whether what landed then may have been the lost history's.
-    pub fn has(&self, at: Timestamp) -> bool {
+    pub fn contains(&self, at: Timestamp) -> bool {
         (self.since..=self.until).contains(&at)
     }
 }
 
 /// What is known of incoming transfers besides their rows.
 #[derive(Debug, Default)]
-pub(super) struct Arrivals {
+pub(super) struct IncomingTracker {
     /// Whether any transfer was ever taken in without its payment: only then a settlement must look whether its own was.
-    taken: AtomicBool,
+    has_taken_in: AtomicBool,
     /// Whether anything was ever counted for a payment that nobody presented: only then a claim must look whether it was its own.
-    counted: AtomicBool,
+    has_counted: AtomicBool,
     restarts: AtomicU64,
     supervisor: OnceLock<ActorId>,
 }
 
-impl Arrivals {
+impl IncomingTracker {
     /// From what the store has.
-    pub(super) async fn of(store: &dyn Store) -> Result<Arc<Self>, StoreError> {
+    pub(super) async fn load(store: &dyn Store) -> Result<Arc<Self>, StoreError> {
         let any = async |rows: u8| store.scan(&[rows], None, 1).await.map(|rows| !rows.is_empty());
         Ok(Arc::new(Self {
-            taken: AtomicBool::new(any(table::UNCLAIMED_DEPOSIT).await?),
-            counted: AtomicBool::new(any(table::COUNTED).await?),
+            has_taken_in: AtomicBool::new(any(table::TAKEN_IN_PAYMENT).await?),
+            has_counted: AtomicBool::new(any(table::UNCLAIMED_CAP_USAGE).await?),
             restarts: AtomicU64::new(0),
             supervisor: OnceLock::new(),
         }))
@@ -71,70 +71,70 @@ impl Arrivals {
         self.supervisor.get().copied()
     }
 
-    pub(super) fn any_taken(&self) -> bool {
-        self.taken.load(Ordering::Acquire)
+    pub(super) fn has_taken_in(&self) -> bool {
+        self.has_taken_in.load(Ordering::Acquire)
     }
 
     /// What was counted for a payment before it was presented here.
     ///
     /// # Errors
     /// When storage fails.
-    pub(super) async fn counted_for(
+    pub(super) async fn unclaimed_usage_of(
         &self,
         payment: PaymentId,
         store: &dyn Store,
-    ) -> Result<Option<Counted>, StoreError> {
-        if !self.counted.load(Ordering::Acquire) {
+    ) -> Result<Option<UnclaimedCapUsage>, StoreError> {
+        if !self.has_counted.load(Ordering::Acquire) {
             return Ok(None);
         }
-        let row = store.read(&table::counted(payment)).await?;
+        let row = store.read(&table::unclaimed_cap_usage(payment)).await?;
         row.map(|row| codec::decode(&row.value).map_err(corrupt)).transpose()
     }
 
     /// Before the first is.
-    pub(super) fn counts(&self) {
-        self.counted.store(true, Ordering::Release);
+    pub(super) fn mark_counted(&self) {
+        self.has_counted.store(true, Ordering::Release);
     }
 
     /// Before the first is: a settlement that looks from now on is refused by the row or finds it.
-    pub(super) fn takes(&self) {
-        self.taken.store(true, Ordering::Release);
+    pub(super) fn mark_taken_in(&self) {
+        self.has_taken_in.store(true, Ordering::Release);
     }
 }
 
 /// How a payment stands to a transfer that it may have been settled by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Settles {
+pub(super) enum SettlementMatch {
     /// It has settled by it: the books have it.
-    Yes,
+    Settled,
     /// It may still, or be released.
-    NotYet,
+    MaySettle,
     /// It was never sent, was proved never to land, or is another transfer's.
-    No,
+    Unrelated,
 }
 
 /// See [`Settles`].
-pub(super) fn settles_by(payment: &Payment, transfer: &Transfer) -> Settles {
+pub(super) fn match_settlement(payment: &Payment, transfer: &Transfer) -> SettlementMatch {
     // On Solana a mark is the whole transaction's, of which a payment is one transfer.
     let its_own = transfer.network == Network::Base || transfer.index == 0;
     if !its_own || payment.price() != transfer.amount {
-        return Settles::No;
+        return SettlementMatch::Unrelated;
     }
     match payment.status {
-        Status::Released | Status::DeclinedUnsent(_) | Status::Refused(_) => Settles::No,
-        Status::Claimed | Status::Settling(_) | Status::Unknown(_) | Status::Declined(..) => Settles::NotYet,
+        Status::Released | Status::DeclinedUnsent(_) | Status::Refused(_) => SettlementMatch::Unrelated,
+        Status::Claimed | Status::Settling(_) | Status::Unknown(_) | Status::Declined(..) => SettlementMatch::MaySettle,
         Status::Settled { .. }
         | Status::Fulfilled { .. }
         | Status::Credited { .. }
         | Status::Reversed { .. }
-        | Status::Resolved { .. } => Settles::Yes,
+        | Status::Resolved { .. } => SettlementMatch::Settled,
     }
 }
 
 impl Engine {
     /// Of what a payment may have bought in a lost history, where that was counted before it was presented here.
-    pub(super) async fn counted_for(&self, id: PaymentId) -> Result<Option<Vec<ProductLine>>, ClaimError> {
-        let counted = self.0.arrivals.counted_for(id, &*self.0.store).await;
+    pub(super) async fn unclaimed_lines_of(&self, id: PaymentId) -> Result<Option<Vec<ProductLine>>, ClaimError> {
+        let counted = self.0.incoming.unclaimed_usage_of(id, &*self.0.store).await;
         let counted = counted.map_err(|_| ClaimError::Unavailable)?;
         Ok(counted.map(|counted| counted.lines))
     }
@@ -144,7 +144,7 @@ impl Engine {
     /// # Errors
     /// When storage fails.
     pub async fn incoming_transfer(&self, id: &DepositId) -> Result<Option<Incoming>, StoreError> {
-        let read = self.0.families.incoming.read(id).await.map_err(corrupt)?;
+        let read = self.0.registries.incoming.read(id).await.map_err(corrupt)?;
         Ok(read.map(|(incoming, _)| incoming))
     }
 
@@ -170,7 +170,7 @@ impl Engine {
             let Some((last, _)) = rows.last() else { break };
             after = Some(last.clone());
             for (at, id) in rows.iter().filter_map(|(key, _)| table::created_and_id(key)) {
-                let read = self.0.families.incoming.read_or_skip_corrupt(&DepositId(id)).await?;
+                let read = self.0.registries.incoming.read_or_skip_corrupt(&DepositId(id)).await?;
                 // Decided since the rows were read.
                 let open = read.filter(|(incoming, _)| incoming.is_open());
                 found.extend(open.map(|(incoming, _)| ((at, id), incoming)));
@@ -203,12 +203,12 @@ impl Engine {
 
     /// Watchers of the chains' lists that failed and were replaced since the start.
     pub fn incoming_restarts(&self) -> u64 {
-        self.0.arrivals.restarts.load(Ordering::Relaxed)
+        self.0.incoming.restarts.load(Ordering::Relaxed)
     }
 }
 
 /// Where it is kept how far a chain's list is known.
-fn place_of(network: Network) -> purser_storage::RowKey {
+fn cursor_key(network: Network) -> purser_storage::RowKey {
     table::meta(match network {
         Network::Base => "incoming-base",
         Network::Solana => "incoming-solana",
@@ -217,8 +217,8 @@ fn place_of(network: Network) -> purser_storage::RowKey {
 
 /// How far a chain's list is known.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-struct Read(crate::port::ListCursor);
+struct IncomingCursor(crate::port::ListCursor);
 
-impl codec::Stored for Read {
+impl codec::Stored for IncomingCursor {
     const SCHEMA: u16 = 342;
 }

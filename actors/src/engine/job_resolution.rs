@@ -12,10 +12,10 @@ use purser_storage::StoreError;
 
 use super::Engine;
 use super::dead_letters::ProviderReport;
-use super::giving::Leave;
+use super::approvals::Authority;
 use super::operator_actions::{AuditEntry, OperatorLock};
 use super::operators::corrupt;
-use crate::approval::Gift;
+use crate::approval::ApprovableAction;
 use crate::banking::{account, transfer};
 use crate::id::{ApprovalId, JobId, PaymentId};
 use crate::kernel::job::Job;
@@ -30,15 +30,15 @@ use crate::reconciliation::{EntryAmount, EntryStatus};
 use crate::{card, card_withdrawal, gift_card, issuer_link, payout, reloadable_card, top_up};
 
 /// Said to the holder where there was no word of the provider's.
-const REASON: &str = "not_done";
+const NOT_COMPLETED_REASON: &str = "not_done";
 
 /// What came of something, as an operator knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JobOutcome {
     /// It was done.
-    Done,
+    Completed,
     /// It was not done, and will not be.
-    NotDone,
+    NotCompleted,
 }
 
 /// An operator's word, with what it rests on.
@@ -68,7 +68,7 @@ pub enum ResolveError {
     /// Its signature may still be used.
     MayStillSettle,
     /// It is too much for one operator, and waits for another.
-    Waits(ApprovalId),
+    ApprovalPending(ApprovalId),
     /// Ask again later.
     Unavailable,
 }
@@ -85,7 +85,7 @@ impl Engine {
         resolution: &JobResolution,
         act: &OperatorAction,
     ) -> Result<(), ResolveError> {
-        self.resolve_by(id, resolution, Leave::Own(act)).await
+        self.resolve_by(id, resolution, Authority::Requester(act)).await
     }
 
     /// The same, by somebody's leave.
@@ -93,17 +93,17 @@ impl Engine {
         &self,
         id: JobId,
         resolution: &JobResolution,
-        leave: Leave<'_>,
+        leave: Authority<'_>,
     ) -> Result<(), ResolveError> {
         let effect = self.dead_lettered_job(id).await?;
         let (done, not_done) = effect.job.resolvable_outcomes();
         if !(match resolution.outcome {
-            JobOutcome::Done => done,
-            JobOutcome::NotDone => not_done,
+            JobOutcome::Completed => done,
+            JobOutcome::NotCompleted => not_done,
         }) {
             return Err(ResolveError::NotResolvable);
         }
-        let says = self.query_provider(&effect).await.map_err(unread)?;
+        let says = self.query_provider(&effect).await.map_err(storage_error)?;
         if let ProviderReport::Status(standing) = says
             && effect.job.resolvable().is_contradicted(resolution.outcome, standing)
         {
@@ -115,39 +115,39 @@ impl Engine {
             evidence,
         } = resolution;
         let words = match outcome {
-            JobOutcome::Done => format!("done, {reference}: {evidence}"),
-            JobOutcome::NotDone => format!("not done, {reference}: {evidence}"),
+            JobOutcome::Completed => format!("done, {reference}: {evidence}"),
+            JobOutcome::NotCompleted => format!("not done, {reference}: {evidence}"),
         };
         let mut words = AuditEntry::for_job(leave.act(), "effect.resolve", &effect, Some(words));
         if let Resolvable::Payment(payment) = effect.job.resolvable() {
             let lookup = self.final_chain_status(payment, resolution, &says).await?;
             let seen = || payment::Command::RecordChainLookup {
-                effect: id,
+                job: id,
                 lookup: lookup.clone(),
-                made: false,
+                is_ordered: false,
             };
             let one = self.ensure_not_executed(&effect).await?;
             return self
-                .told(&one, (&self.0.families.payments, payment), &words, seen)
+                .send_resolution(&one, (&self.0.registries.payments, payment), &words, seen)
                 .await;
         }
         let one = self.ensure_not_executed(&effect).await?;
         let from_balance = self.is_from_balance(&effect.job).await?;
-        if effect.job.resolvable().gives(*outcome, from_balance) {
-            let gift = || Gift::Resolve {
-                effect: id,
-                done: *outcome == JobOutcome::Done,
+        if effect.job.resolvable().credits_owner(*outcome, from_balance) {
+            let gift = || ApprovableAction::ResolveJob {
+                job: id,
+                done: *outcome == JobOutcome::Completed,
                 reference: reference.clone(),
                 evidence: evidence.clone(),
             };
-            words.beside = self.may_give(&one, leave, self.worth(&effect).await?, gift).await?;
+            words.extras = self.authorize_action(&one, leave, self.job_amount(&effect).await?, gift).await?;
         }
-        self.resolved(&one, &effect, (*outcome, reference), &words).await
+        self.apply_resolution(&one, &effect, (*outcome, reference), &words).await
     }
 
     /// How much a piece of work is about, in what balances hold.
-    async fn worth(&self, effect: &OutboxJob) -> Result<Usdc, ResolveError> {
-        let evidence = self.job_summary(&effect.job).await.map_err(unread)?;
+    async fn job_amount(&self, effect: &OutboxJob) -> Result<Usdc, ResolveError> {
+        let evidence = self.job_summary(&effect.job).await.map_err(storage_error)?;
         let worth = match evidence.and_then(|evidence| evidence.money) {
             Some(EntryAmount::Usdc(amount)) => Some(amount),
             Some(EntryAmount::Cents(amount, Currency::USD)) => Usdc::from_cents(amount).ok(),
@@ -159,17 +159,17 @@ impl Engine {
 
     /// Money that was to come from an account at the bank was never the balance's.
     async fn is_from_balance(&self, work: &Job) -> Result<bool, ResolveError> {
-        let Resolvable::BankMove(id) = work.resolvable() else {
+        let Resolvable::BankTransfer(id) = work.resolvable() else {
             return Ok(true);
         };
-        let read = self.0.families.bank_transfers.read(&id).await;
-        let read = read.map_err(|error| unread(corrupt(error)))?;
-        Ok(read.is_some_and(|(moved, _)| moved.way == transfer::TransferDirection::ToAccount))
+        let read = self.0.registries.bank_transfers.read(&id).await;
+        let read = read.map_err(|error| storage_error(corrupt(error)))?;
+        Ok(read.is_some_and(|(moved, _)| moved.direction == transfer::TransferDirection::ToAccount))
     }
 
     /// Work that waits for a person.
     async fn dead_lettered_job(&self, id: JobId) -> Result<OutboxJob, ResolveError> {
-        let effect = self.job(id).await.map_err(unread)?.ok_or(ResolveError::NotFound)?;
+        let effect = self.job(id).await.map_err(storage_error)?.ok_or(ResolveError::NotFound)?;
         let in_doubt = match effect.job.resolvable() {
             Resolvable::Payment(payment) => self.resolve_unknown_payment(payment).await?.is_some(),
             Resolvable::Card(_)
@@ -177,14 +177,14 @@ impl Engine {
             | Resolvable::Payout(_)
             | Resolvable::Recall(_)
             | Resolvable::Credit(..)
-            | Resolvable::BankMove(_)
+            | Resolvable::BankTransfer(_)
             | Resolvable::BankAccount(_)
             | Resolvable::IssuerAccount(_)
-            | Resolvable::Reloadable(_)
-            | Resolvable::Reservation(_)
-            | Resolvable::ReservationEnd(_)
-            | Resolvable::CardCredit(_)
-            | Resolvable::Nobodys => false,
+            | Resolvable::ReloadableCard(_)
+            | Resolvable::CardHold(_)
+            | Resolvable::CardHoldSettlement(_)
+            | Resolvable::IssuerCredit(_)
+            | Resolvable::NotResolvable => false,
         };
         match effect.dead_lettered || in_doubt {
             true => Ok(effect),
@@ -202,56 +202,56 @@ impl Engine {
     }
 
     async fn resolve_unknown_payment(&self, id: PaymentId) -> Result<Option<Payment>, ResolveError> {
-        let read = self.payment(&id).await.map_err(|error| unread(corrupt(error)))?;
+        let read = self.payment(&id).await.map_err(|error| storage_error(corrupt(error)))?;
         Ok(read.filter(|payment| matches!(payment.status, Status::Unknown(_))))
     }
 
     /// Tells the entity what its provider would have.
-    async fn resolved(
+    async fn apply_resolution(
         &self,
         one: &OperatorLock<'_>,
         effect: &OutboxJob,
         (outcome, reference): (JobOutcome, &str),
         words: &AuditEntry<'_>,
     ) -> Result<(), ResolveError> {
-        let (all, id, done) = (&self.0.families, effect.id, outcome == JobOutcome::Done);
+        let (all, id, done) = (&self.0.registries, effect.id, outcome == JobOutcome::Completed);
         match effect.job.resolvable() {
             Resolvable::Card(card) if !done => {
                 let refused = || card::Command::RecordDecline {
-                    effect: id,
-                    reason: REASON.into(),
+                    job: id,
+                    reason: NOT_COMPLETED_REASON.into(),
                 };
-                self.told(one, (&all.cards, card), words, refused).await
+                self.send_resolution(one, (&all.cards, card), words, refused).await
             }
             Resolvable::GiftCard(gift) if !done => {
                 let refused = || gift_card::Command::RecordDecline {
-                    effect: id,
-                    reason: REASON.into(),
+                    job: id,
+                    reason: NOT_COMPLETED_REASON.into(),
                 };
-                self.told(one, (&all.gift_cards, gift), words, refused).await
+                self.send_resolution(one, (&all.gift_cards, gift), words, refused).await
             }
             Resolvable::Payout(payout) => {
                 let resolved = || payout::Command::ResolveManually {
-                    effect: id,
-                    state: paid_out(done, reference),
+                    job: id,
+                    state: payout_rail_status(done, reference),
                 };
-                self.told(one, (&all.payouts, payout), words, resolved).await
+                self.send_resolution(one, (&all.payouts, payout), words, resolved).await
             }
             Resolvable::Credit(account, amount, cause) if !done => {
-                let unfinal = self.unfinal_for(cause).await?;
-                let credit = || crediting::given(id, amount, (cause, unfinal));
-                self.told(one, (&all.accounts, account), words, credit).await
+                let unfinal = self.pending_payment_of_credit(cause).await?;
+                let credit = || crediting::credit_command(id, amount, (cause, unfinal));
+                self.send_resolution(one, (&all.accounts, account), words, credit).await
             }
             Resolvable::Recall(payout) if done => {
-                let recalled = || payout::Command::RecordRecall { effect: id, done };
-                self.told(one, (&all.payouts, payout), words, recalled).await
+                let recalled = || payout::Command::RecordRecall { job: id, done };
+                self.send_resolution(one, (&all.payouts, payout), words, recalled).await
             }
-            Resolvable::BankMove(moving) => {
+            Resolvable::BankTransfer(moving) => {
                 let command = || transfer::Command::RecordResult {
-                    effect: id,
-                    moved: moved(done, reference),
+                    job: id,
+                    result: bank_transfer_result(done, reference),
                 };
-                self.told(one, (&all.bank_transfers, moving), words, command).await
+                self.send_resolution(one, (&all.bank_transfers, moving), words, command).await
             }
             Resolvable::Card(_)
             | Resolvable::GiftCard(_)
@@ -259,85 +259,85 @@ impl Engine {
             | Resolvable::Credit(..)
             | Resolvable::BankAccount(_)
             | Resolvable::IssuerAccount(_)
-            | Resolvable::Reloadable(_)
-            | Resolvable::Reservation(_)
-            | Resolvable::ReservationEnd(_)
-            | Resolvable::CardCredit(_)
+            | Resolvable::ReloadableCard(_)
+            | Resolvable::CardHold(_)
+            | Resolvable::CardHoldSettlement(_)
+            | Resolvable::IssuerCredit(_)
             | Resolvable::Payment(_)
-            | Resolvable::Nobodys => self.resolved_without_credit(one, effect, done, words).await,
+            | Resolvable::NotResolvable => self.apply_uncredited_resolution(one, effect, done, words).await,
         }
     }
 
     /// The same where no balance is credited: accounts, and what stands on balances at the issuer.
-    async fn resolved_without_credit(
+    async fn apply_uncredited_resolution(
         &self,
         one: &OperatorLock<'_>,
         effect: &OutboxJob,
         done: bool,
         words: &AuditEntry<'_>,
     ) -> Result<(), ResolveError> {
-        let (all, id) = (&self.0.families, effect.id);
+        let (all, id) = (&self.0.registries, effect.id);
         match effect.job.resolvable() {
             Resolvable::BankAccount(bank_account) if !done => {
                 let refused = || account::Command::RecordResult {
-                    effect: id,
-                    opening: OpenAccountResult::Rejected {
-                        reason: REASON.to_owned(),
+                    job: id,
+                    result: OpenAccountResult::Rejected {
+                        reason: NOT_COMPLETED_REASON.to_owned(),
                     },
                 };
-                self.told(one, (&all.bank_accounts, bank_account), words, refused).await
+                self.send_resolution(one, (&all.bank_accounts, bank_account), words, refused).await
             }
             Resolvable::IssuerAccount(wallet) if !done => {
                 let refused = || issuer_link::Command::RecordDecline {
-                    effect: id,
-                    reason: REASON.into(),
+                    job: id,
+                    reason: NOT_COMPLETED_REASON.into(),
                 };
-                self.told(one, (&all.links, wallet), words, refused).await
+                self.send_resolution(one, (&all.issuer_links, wallet), words, refused).await
             }
-            Resolvable::Reloadable(card) if !done => {
+            Resolvable::ReloadableCard(card) if !done => {
                 let refused = || reloadable_card::Command::RecordDecline {
-                    effect: id,
-                    reason: REASON.into(),
+                    job: id,
+                    reason: NOT_COMPLETED_REASON.into(),
                 };
-                self.told(one, (&all.reloadables, card), words, refused).await
+                self.send_resolution(one, (&all.reloadable_cards, card), words, refused).await
             }
-            Resolvable::Reservation(withdrawal) => {
+            Resolvable::CardHold(withdrawal) => {
                 let command = || match done {
-                    true => card_withdrawal::Command::RecordHold { effect: id },
+                    true => card_withdrawal::Command::RecordHold { job: id },
                     false => card_withdrawal::Command::RecordDecline {
-                        effect: id,
-                        reason: REASON.into(),
+                        job: id,
+                        reason: NOT_COMPLETED_REASON.into(),
                     },
                 };
-                self.told(one, (&all.card_withdrawals, withdrawal), words, command)
+                self.send_resolution(one, (&all.card_withdrawals, withdrawal), words, command)
                     .await
             }
-            Resolvable::ReservationEnd(withdrawal) if done => {
-                let settled = || card_withdrawal::Command::RecordHoldSettled { effect: id };
-                self.told(one, (&all.card_withdrawals, withdrawal), words, settled)
+            Resolvable::CardHoldSettlement(withdrawal) if done => {
+                let settled = || card_withdrawal::Command::RecordHoldSettled { job: id };
+                self.send_resolution(one, (&all.card_withdrawals, withdrawal), words, settled)
                     .await
             }
-            Resolvable::CardCredit(top_up) if done => {
-                let credited = || top_up::Command::RecordIssuerCredit { effect: id };
-                self.told(one, (&all.top_ups, top_up), words, credited).await
+            Resolvable::IssuerCredit(top_up) if done => {
+                let credited = || top_up::Command::RecordIssuerCredit { job: id };
+                self.send_resolution(one, (&all.top_ups, top_up), words, credited).await
             }
             Resolvable::BankAccount(_)
             | Resolvable::IssuerAccount(_)
-            | Resolvable::Reloadable(_)
-            | Resolvable::ReservationEnd(_)
-            | Resolvable::CardCredit(_)
+            | Resolvable::ReloadableCard(_)
+            | Resolvable::CardHoldSettlement(_)
+            | Resolvable::IssuerCredit(_)
             | Resolvable::Card(_)
             | Resolvable::GiftCard(_)
             | Resolvable::Payout(_)
             | Resolvable::Recall(_)
             | Resolvable::Credit(..)
-            | Resolvable::BankMove(_)
+            | Resolvable::BankTransfer(_)
             | Resolvable::Payment(_)
-            | Resolvable::Nobodys => Err(ResolveError::NotResolvable),
+            | Resolvable::NotResolvable => Err(ResolveError::NotResolvable),
         }
     }
 
-    async fn told<E: Entity>(
+    async fn send_resolution<E: Entity>(
         &self,
         one: &OperatorLock<'_>,
         to: (&EntityRegistry<E>, E::Id),
@@ -347,7 +347,7 @@ impl Engine {
         match self.ask_with_audit(one, to, words, command).await {
             Ok(_) => {
                 tracing::warn!(
-                    what = words.what,
+                    what = words.action,
                     subject = words.subject,
                     by = words.act.operator,
                     "an operator's word was taken"
@@ -362,28 +362,28 @@ impl Engine {
 }
 
 /// What a rail would have said.
-fn paid_out(done: bool, reference: &str) -> PayoutRailStatus {
+fn payout_rail_status(done: bool, reference: &str) -> PayoutRailStatus {
     match done {
         true => PayoutRailStatus::Complete {
             reference: reference.into(),
         },
-        false => PayoutRailStatus::Failed { reason: REASON.into() },
+        false => PayoutRailStatus::Failed { reason: NOT_COMPLETED_REASON.into() },
     }
 }
 
 /// What the bank would have said.
-fn moved(done: bool, reference: &str) -> BankTransferResult {
+fn bank_transfer_result(done: bool, reference: &str) -> BankTransferResult {
     match done {
         true => BankTransferResult::Complete {
             reference: reference.to_owned(),
         },
         false => BankTransferResult::Failed {
-            reason: REASON.to_owned(),
+            reason: NOT_COMPLETED_REASON.to_owned(),
         },
     }
 }
 
-fn unread(error: StoreError) -> ResolveError {
+fn storage_error(error: StoreError) -> ResolveError {
     tracing::error!(%error, "what is stuck could not be read");
     ResolveError::Unavailable
 }

@@ -13,12 +13,12 @@ mod owner;
 mod payouts;
 mod reloadable_cards;
 mod reorg;
-mod sent_as;
-mod shares;
+mod sent_transfer_match;
+mod cap_reservations;
 mod spent_before;
 mod top_ups;
 mod wallet_payments;
-mod watching;
+mod payment_watch;
 mod webhooks;
 mod withdrawals;
 
@@ -31,8 +31,8 @@ use purser_storage::{Batch, Condition, Store, Write};
 use tokio::sync::oneshot;
 
 use super::account_map::AccountMap;
-use super::incoming::{Arrivals, Lost};
-use super::lines::{self, Lines};
+use super::incoming::{IncomingTracker, LostHistory};
+use super::lines::{self, LineBreakers};
 use super::registries::Registries;
 use super::untracked_transfers::OutgoingTransferGuard;
 use super::webhooks::WebhookService;
@@ -51,35 +51,35 @@ use crate::port::{
 };
 use crate::refund;
 
-pub(super) use credits::{rests_on_unfinal, taken_back};
+pub(super) use credits::{pending_payment_behind, reorged_payment};
 pub(super) use webhooks::DeliveryLimiter;
 pub use webhooks::{OUTCOMES, WebhookStats};
 
 /// Everything that effects need.
 pub(super) struct JobHandlers {
-    pub(super) families: Registries,
+    pub(super) registries: Registries,
     pub(super) store: Arc<dyn Store>,
     pub(super) ports: Ports,
     pub(super) clock: Arc<dyn Clock>,
     /// Who is posted to, and when.
-    pub(super) posting: Arc<WebhookService>,
+    pub(super) webhooks: Arc<WebhookService>,
     /// What is sold now.
-    pub(super) lines: Arc<Lines>,
+    pub(super) lines: Arc<LineBreakers>,
     /// What tries come to.
-    pub(super) tries: Arc<AttemptCounters>,
+    pub(super) attempts: Arc<AttemptCounters>,
     pub(super) settings: EngineSettings,
     /// The key that payment ids are made with.
     pub(super) secret: [u8; 32],
     /// The gate that money leaves by.
-    pub(super) departures: Arc<OutgoingTransferGuard>,
+    pub(super) outgoing_guard: Arc<OutgoingTransferGuard>,
     /// The addresses of managed wallets.
     pub(super) account_map: AccountMap,
     /// What others have written down.
     pub(super) lists: ReconciliationLists,
     /// What a restore has lost.
-    pub(super) lost: Option<Lost>,
+    pub(super) lost_history: Option<LostHistory>,
     /// What came in.
-    pub(super) arrivals: Arc<Arrivals>,
+    pub(super) incoming: Arc<IncomingTracker>,
 }
 
 type HandlerResult = Result<(), AttemptFailure>;
@@ -87,133 +87,133 @@ type HandlerResult = Result<(), AttemptFailure>;
 impl JobHandler for JobHandlers {
     fn handle<'a>(&'a self, effect: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
         Box::pin(async move {
-            match lines::of(&effect.job) {
-                Some(line) => self.on_line(line, effect, self.work_off(effect)).await,
-                None => self.work_off(effect).await,
+            match lines::line_of_job(&effect.job) {
+                Some(line) => self.run_on_line(line, effect, self.dispatch(effect)).await,
+                None => self.dispatch(effect).await,
             }
         })
     }
 }
 
 impl JobHandlers {
-    async fn work_off(&self, effect: &OutboxJob) -> HandlerResult {
+    async fn dispatch(&self, effect: &OutboxJob) -> HandlerResult {
         match &effect.job {
-            Job::SettlePayment(id) => self.settle(effect, *id).await,
-            Job::WatchPayment(id) => self.watch(effect, *id).await,
+            Job::SettlePayment(id) => self.settle_payment(effect, *id).await,
+            Job::WatchPayment(id) => self.watch_payment(effect, *id).await,
             Job::AwaitFinal(id) => self.await_final(effect, *id).await,
-            Job::IssueCard(id) => self.issue(effect, *id).await,
-            Job::CreditAccount { account, amount, cause } => self.credit(effect, *account, *amount, *cause).await,
-            Job::ConfirmPaymentCredit(id) => self.confirm_credit(effect, *id).await,
+            Job::IssueCard(id) => self.issue_card(effect, *id).await,
+            Job::CreditAccount { account, amount, cause } => self.credit_account(effect, *account, *amount, *cause).await,
+            Job::ConfirmPaymentCredit(id) => self.confirm_payment_credit(effect, *id).await,
             Job::ReleaseCredit { account, .. } => self.release_credit(effect, *account).await,
-            Job::ReleaseCapReservation { account, share } => self.free_share(effect, *account, *share).await,
-            Job::CountShare { account, share } => self.count_share(effect, *account, *share).await,
-            Job::CountUnclaimed { .. } | Job::CountClaimed { .. } => self.count_lost(effect).await,
+            Job::ReleaseCapReservation { account, reservation: share } => self.release_cap_reservation(effect, *account, *share).await,
+            Job::CountCapReservation { account, reservation: share } => self.count_cap_reservation(effect, *account, *share).await,
+            Job::CountUnclaimed { .. } | Job::CountClaimed { .. } => self.handle_count(effect).await,
             Job::ExpireCard(id) => {
-                ask_entity(&self.families.cards, *id, card::Command::Expire { effect: effect.id }).await
+                ask_entity(&self.registries.cards, *id, card::Command::Expire { job: effect.id }).await
             }
             Job::RefreshCard(id) => self.refresh_card(effect, *id).await,
-            Job::SteerPrepaid(id) => self.steer_prepaid(effect, *id).await,
+            Job::ChangePrepaidCardState(id) => self.change_prepaid_card_state(effect, *id).await,
             Job::OrderGiftCard(id) => self.order_gift_card(effect, *id).await,
-            Job::ExpireOrderLease { order, lease } => self.end_lease(effect, *order, *lease).await,
+            Job::ExpireOrderLease { order, lease } => self.expire_order_lease(effect, *order, *lease).await,
             Job::MarkOrderOverdue(id) => {
-                let command = intl_order::Command::MarkOverdue { effect: effect.id };
-                ask_entity(&self.families.intl_orders, *id, command).await
+                let command = intl_order::Command::MarkOverdue { job: effect.id };
+                ask_entity(&self.registries.intl_orders, *id, command).await
             }
             Job::ExpireIntlCard(id) => {
-                let command = intl_order::Command::Expire { effect: effect.id };
-                ask_entity(&self.families.intl_orders, *id, command).await
+                let command = intl_order::Command::Expire { job: effect.id };
+                ask_entity(&self.registries.intl_orders, *id, command).await
             }
-            Job::ShredCvv(id) => self.forget_cvv(effect, *id).await,
+            Job::ShredCvv(id) => self.shred_cvv(effect, *id).await,
             Job::ReadmitPayment {
                 payment,
-                share,
+                reservation: share,
                 session,
-            } => self.readmit(effect, *payment, (*share, *session)).await,
+            } => self.readmit_payment(effect, *payment, (*share, *session)).await,
             Job::SendTopUp(id) => self.send_top_up(effect, *id).await,
-            Job::BridgeTopUp(id) => self.cross_bridge(effect, *id).await,
-            Job::AwaitIssuerCredit(id) => self.await_card_credit(effect, *id).await,
+            Job::BridgeTopUp(id) => self.bridge_top_up(effect, *id).await,
+            Job::AwaitIssuerCredit(id) => self.await_issuer_credit(effect, *id).await,
             Job::CheckIdentity(wallet) => self.check_identity(effect, *wallet).await,
             Job::OpenIssuerAccount(wallet) => self.open_issuer_account(effect, *wallet).await,
-            Job::SendWithdrawal(id) => self.withdraw(effect, *id).await,
-            Job::SettleHold { account, .. } => self.end_hold(effect, *account).await,
+            Job::SendWithdrawal(id) => self.send_withdrawal(effect, *id).await,
+            Job::SettleHold { account, .. } => self.settle_hold(effect, *account).await,
             Job::SendPayout(id) => self.send_payout(effect, *id).await,
             Job::RecallPayout(id) => self.recall_payout(effect, *id).await,
             Job::ExpirePayout(id) => self.expire_payout(effect, *id).await,
-            Job::CloseReturnWindow(id) => self.close_returns(effect, *id).await,
-            Job::ConfirmLateReturnCredit(id) => self.end_late_return(effect, *id).await,
+            Job::CloseReturnWindow(id) => self.close_return_window(effect, *id).await,
+            Job::ConfirmLateReturnCredit(id) => self.confirm_late_return_credit(effect, *id).await,
             Job::SaveRecipient(id) => self.save_recipient(effect, *id).await,
-            Job::OpenReloadableCard(id) => self.open_card(effect, *id).await,
+            Job::OpenReloadableCard(id) => self.open_reloadable_card(effect, *id).await,
             Job::ChangeCardState(id) => self.change_card_state(effect, *id).await,
-            Job::HoldCardBalance(id) => self.reserve_card_balance(effect, *id).await,
-            Job::SettleCardHold(id) => self.end_reservation(effect, *id).await,
-            Job::ExpireWithdrawalLease { withdrawal, lease } => self.end_card_lease(effect, *withdrawal, *lease).await,
-            Job::ReverseRecipientTotals(id) => self.uncount_payment(effect, *id).await,
-            Job::SendWalletPayment(id) => self.spend(effect, *id).await,
-            Job::SettleWalletHold { wallet, spend, paid } => self.end_spend(effect, *wallet, *spend, *paid).await,
+            Job::HoldCardBalance(id) => self.hold_card_balance(effect, *id).await,
+            Job::SettleCardHold(id) => self.settle_card_hold(effect, *id).await,
+            Job::ExpireWithdrawalLease { withdrawal, lease } => self.expire_withdrawal_lease(effect, *withdrawal, *lease).await,
+            Job::ReverseRecipientTotals(id) => self.reverse_recipient_totals(effect, *id).await,
+            Job::SendWalletPayment(id) => self.send_wallet_payment(effect, *id).await,
+            Job::SettleWalletHold { wallet, payment: spend, paid } => self.settle_wallet_hold(effect, *wallet, *spend, *paid).await,
             Job::PurgeHttpRecord(id) => self.delete_http_record(effect, *id).await,
-            Job::SubmitBankApplication(wallet) => self.review_application(effect, *wallet).await,
+            Job::SubmitBankApplication(wallet) => self.submit_bank_application(effect, *wallet).await,
             Job::OpenBankAccount(id) => self.open_bank_account(effect, *id).await,
-            Job::ExecuteBankTransfer(id) => self.move_bank_money(effect, *id).await,
-            Job::ShredAccountNumber(id) => self.forget_number(effect, *id).await,
+            Job::ExecuteBankTransfer(id) => self.execute_bank_transfer(effect, *id).await,
+            Job::ShredAccountNumber(id) => self.shred_account_number(effect, *id).await,
             Job::DeliverWebhook { .. } | Job::RedeliverWebhooks { .. } => self.handle_webhook(effect).await,
             Job::ConfirmRefund(_) | Job::ExpireRefund { .. } => self.handle_refund(effect).await,
             Job::ConfirmReorg(id) => self.confirm_reorg(effect, *id).await,
-            Job::PlaceIncoming(id) => self.place_incoming(effect, *id).await,
+            Job::ClassifyIncoming(id) => self.classify_incoming(effect, *id).await,
             Job::SendBack { account, .. } => self.send_back(effect, *account).await,
             Job::ConfirmIncoming(id) => {
-                let command = crate::incoming::Command::Confirm { effect: effect.id };
-                ask_entity(&self.families.incoming, *id, command).await
+                let command = crate::incoming::Command::Confirm { job: effect.id };
+                ask_entity(&self.registries.incoming, *id, command).await
             }
         }
     }
 
-    async fn readmit(
+    async fn readmit_payment(
         &self,
         effect: &OutboxJob,
         payment: PaymentId,
         (share, session): (CapReservation, SessionSeed),
     ) -> HandlerResult {
         let effect = effect.id;
-        let command = payment::Command::RecordReadmitted { effect, share, session };
-        ask_entity(&self.families.payments, payment, command).await
+        let command = payment::Command::RecordReadmitted { job: effect, reservation: share, session };
+        ask_entity(&self.registries.payments, payment, command).await
     }
 
-    async fn confirm_credit(&self, effect: &OutboxJob, id: PaymentId) -> HandlerResult {
-        let command = payment::Command::RecordCredit { effect: effect.id };
-        ask_entity(&self.families.payments, id, command).await
+    async fn confirm_payment_credit(&self, effect: &OutboxJob, id: PaymentId) -> HandlerResult {
+        let command = payment::Command::RecordCredit { job: effect.id };
+        ask_entity(&self.registries.payments, id, command).await
     }
 
     async fn handle_refund(&self, effect: &OutboxJob) -> HandlerResult {
         let (id, command) = match effect.job {
-            Job::ConfirmRefund(id) => (id, refund::Command::RecordCredit { effect: effect.id }),
+            Job::ConfirmRefund(id) => (id, refund::Command::RecordCredit { job: effect.id }),
             Job::ExpireRefund { refund, round } => {
                 let effect = effect.id;
-                (refund, refund::Command::Expire { effect, round })
+                (refund, refund::Command::Expire { job: effect, round })
             }
             _ => return Err(AttemptFailure::temporary("no work with refunds")),
         };
-        ask_entity(&self.families.refunds, id, command).await
+        ask_entity(&self.registries.refunds, id, command).await
     }
 
-    async fn end_lease(&self, effect: &OutboxJob, order: CardId, lease: u64) -> HandlerResult {
+    async fn expire_order_lease(&self, effect: &OutboxJob, order: CardId, lease: u64) -> HandlerResult {
         let effect = effect.id;
         ask_entity(
-            &self.families.intl_orders,
+            &self.registries.intl_orders,
             order,
-            intl_order::Command::ExpireLease { effect, lease },
+            intl_order::Command::ExpireLease { job: effect, lease },
         )
         .await
     }
 
     async fn payment(&self, id: PaymentId) -> Result<Payment, AttemptFailure> {
-        let read = self.families.payments.read(&id).await.map_err(load_failed)?;
+        let read = self.registries.payments.read(&id).await.map_err(load_failed)?;
         read.map(|(payment, _)| payment)
             .ok_or_else(|| AttemptFailure::temporary("the payment is not there"))
     }
 
     /// Deletes an effect whose outcome was recorded without it: only what [`Bug::CreditThenDelete`] does.
     async fn complete_job(&self, effect: &OutboxJob) -> HandlerResult {
-        let key = table::effect(effect.id);
+        let key = table::outbox_job(effect.id);
         let batch = Batch {
             conditions: vec![Condition::Present(key.clone())],
             writes: vec![Write::Delete { key }],
@@ -229,8 +229,8 @@ impl JobHandlers {
     }
 
     /// Prepare, make durable, send, tell. What was prepared by an earlier try is sent again as it is.
-    async fn settle(&self, effect: &OutboxJob, id: PaymentId) -> HandlerResult {
-        let (payment, payments) = (self.payment(id).await?, &self.families.payments);
+    async fn settle_payment(&self, effect: &OutboxJob, id: PaymentId) -> HandlerResult {
+        let (payment, payments) = (self.payment(id).await?, &self.registries.payments);
         let authorization = &payment.claim.authorization;
         let prepared = match &payment.status {
             Status::Settling(prepared) => prepared.clone(),
@@ -244,23 +244,23 @@ impl JobHandlers {
         let submitted = self.ports.settlement.submit(authorization, &prepared);
         let effect_id = effect.id;
         let command = match self.with_timeout(submitted, "submit").await {
-            Ok(SubmitResult::Settled { transaction, finality }) => match self.taken_in(id, payment.account()).await? {
+            Ok(SubmitResult::Settled { transaction, finality }) => match self.incoming_outcome(id, payment.account()).await? {
                 Some(taken_in) => payment::Command::RecordRestoreCredit {
-                    effect: effect_id,
+                    job: effect_id,
                     transaction,
-                    taken_in,
+                    outcome: taken_in,
                 },
                 None => {
-                    self.departures.settles(finality);
+                    self.outgoing_guard.note_finality(finality);
                     payment::Command::RecordSettled {
-                        effect: effect_id,
+                        job: effect_id,
                         transaction,
                         finality,
                     }
                 }
             },
             Ok(SubmitResult::Declined(decline)) => payment::Command::RecordDeclined {
-                effect: effect_id,
+                job: effect_id,
                 decline,
             },
             Err(error)
@@ -272,14 +272,14 @@ impl JobHandlers {
                     message: "the chain refused the transfer".into(),
                 };
                 payment::Command::RecordDeclined {
-                    effect: effect_id,
+                    job: effect_id,
                     decline,
                 }
             }
             Err(error) if error.kind == ErrorKind::Unknown || self.is_exhausted(effect, &error) => {
                 let request = effect.request_id;
                 tracing::warn!(payment = %id, %request, %error, "the outcome of a settlement is unknown");
-                payment::Command::RecordNoResponse { effect: effect_id }
+                payment::Command::RecordNoResponse { job: effect_id }
             }
             Err(error) => return Err(error.into()),
         };
@@ -293,7 +293,7 @@ impl JobHandlers {
         id: PaymentId,
         authorization: &Authorization,
     ) -> Result<Option<PreparedTransaction>, AttemptFailure> {
-        let (payments, request) = (&self.families.payments, effect.request_id);
+        let (payments, request) = (&self.registries.payments, effect.request_id);
         let prepare = self.ports.settlement.prepare(authorization);
         match self.with_timeout(prepare, "prepare").await {
             Ok(Preparation::Ready(prepared)) => {
@@ -308,12 +308,12 @@ impl JobHandlers {
                 let reason = decline.reason.as_str();
                 tracing::info!(payment = %id, %request, reason, "the chain would refuse a payment: it is not sent");
                 let effect = effect.id;
-                ask_entity(payments, id, payment::Command::DeclinedUnsent { effect, decline }).await?;
+                ask_entity(payments, id, payment::Command::RecordDeclinedUnsent { job: effect, decline }).await?;
                 Ok(None)
             }
             Err(error) if self.is_exhausted(effect, &error) => {
                 tracing::warn!(payment = %id, %request, %error, "a payment could not be sent and is released");
-                ask_entity(payments, id, payment::Command::Release { effect: effect.id }).await?;
+                ask_entity(payments, id, payment::Command::Release { job: effect.id }).await?;
                 Ok(None)
             }
             Err(error) => Err(error.into()),
@@ -325,14 +325,14 @@ impl JobHandlers {
     }
 
     /// The key first, the record afterwards: what is left of the record without its key is noise.
-    async fn forget_cvv(&self, effect: &OutboxJob, id: CardId) -> HandlerResult {
+    async fn shred_cvv(&self, effect: &OutboxJob, id: CardId) -> HandlerResult {
         let row = self.store.read(&table::cvv(id)).await;
         if let Some(row) = row.map_err(|e| AttemptFailure::temporary(e.to_string()))? {
             let timeout = Duration::from_millis(self.settings.issuer_timeout_ms);
             with_timeout_ms(timeout, self.ports.shredder.shred(&row.value), "shred").await?;
         }
-        let command = intl_order::Command::RecordCvvShredded { effect: effect.id };
-        ask_entity(&self.families.intl_orders, id, command).await
+        let command = intl_order::Command::RecordCvvShredded { job: effect.id };
+        ask_entity(&self.registries.intl_orders, id, command).await
     }
 
     async fn with_timeout<T>(

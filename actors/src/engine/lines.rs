@@ -11,10 +11,10 @@ use purser_storage::mutants::{self, Mutant};
 use super::jobs::JobHandlers;
 use super::operators::corrupt;
 use super::{Engine, OperationError};
-use crate::breaker::{Breaker, Change, Rules};
-use crate::kernel::job::{AtLine, AttemptFailure, Job, OutboxJob, RetryMode};
+use crate::breaker::{Breaker, BreakerChange, BreakerSettings};
+use crate::kernel::job::{LineDependency, AttemptFailure, Job, OutboxJob, RetryMode};
 use crate::kernel::{AskError, EntityRegistry};
-use crate::line::{Command, Rejection, Selling, Status};
+use crate::line::{Command, Rejection, LineState, Status};
 use crate::operator::OperatorAction;
 use crate::port::{ErrorKind, PortError, Timestamp};
 use crate::product::ProductLine;
@@ -22,23 +22,23 @@ use crate::product::ProductLine;
 /// An operator has closed it.
 const CLOSED: u8 = 1;
 /// Something is remembered of its deliveries.
-const WORN: u8 = 2;
+const HAS_HISTORY: u8 = 2;
 /// The settings do not offer it. No operator opens it.
 const NOT_OFFERED: u8 = 4;
 
 /// Characters of what a provider said that are kept.
-const ERROR_MAX: usize = 300;
+const MAX_ERROR_CHARS: usize = 300;
 /// After so many seconds whoever was told that an operator has closed a line may ask again.
 const CLOSED_RETRY_S: u64 = 60;
 
 /// See the module.
-pub(super) struct Lines {
-    rules: Rules,
-    cells: [Cell; ProductLine::ALL.len()],
+pub(super) struct LineBreakers {
+    rules: BreakerSettings,
+    cells: [LineCell; ProductLine::ALL.len()],
 }
 
 #[derive(Default)]
-struct Cell {
+struct LineCell {
     /// Zero while all is well: then nobody asks for the lock.
     flags: AtomicU8,
     breaker: Mutex<Breaker>,
@@ -46,7 +46,7 @@ struct Cell {
 
 /// How a line stands.
 #[derive(Clone, Debug)]
-pub struct LineFigures {
+pub struct LineStatus {
     /// Which.
     pub line: ProductLine,
     /// Whether it is sold, and by whose doing.
@@ -54,19 +54,19 @@ pub struct LineFigures {
     /// Deliveries that failed in a row.
     pub failures: u32,
     /// When its provider is tried next, while it is failing.
-    pub next_try_at: Option<Timestamp>,
+    pub next_probe_at: Option<Timestamp>,
 }
 
 /// A line is not sold now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NotSold {
+pub struct LineUnavailable {
     /// In seconds.
     pub retry_after_s: u64,
 }
 
-impl Lines {
-    pub(super) fn new(rules: Rules, not_offered: [bool; ProductLine::ALL.len()]) -> Self {
-        let cell = |not_offered| Cell {
+impl LineBreakers {
+    pub(super) fn new(rules: BreakerSettings, not_offered: [bool; ProductLine::ALL.len()]) -> Self {
+        let cell = |not_offered| LineCell {
             flags: AtomicU8::new(if not_offered { NOT_OFFERED } else { 0 }),
             breaker: Mutex::default(),
         };
@@ -77,7 +77,7 @@ impl Lines {
     }
 
     /// As the store says that they stand.
-    pub(super) async fn remember(&self, family: &EntityRegistry<Selling>, now: Timestamp) -> Result<(), StoreError> {
+    pub(super) async fn load(&self, family: &EntityRegistry<LineState>, now: Timestamp) -> Result<(), StoreError> {
         for line in ProductLine::ALL {
             let Some((known, _)) = family.read(&line).await.map_err(corrupt)? else {
                 continue;
@@ -86,10 +86,10 @@ impl Lines {
             match known.status {
                 Status::Open => {}
                 // Without rules for it nothing closes by itself, nor stays so.
-                Status::Failing if self.rules.failures_max == 0 => {}
+                Status::Failing if self.rules.max_failures == 0 => {}
                 Status::Failing => {
                     *cell.breaker.lock() = Breaker::closed(&self.rules, now);
-                    cell.flags.fetch_or(WORN, Ordering::Release);
+                    cell.flags.fetch_or(HAS_HISTORY, Ordering::Release);
                 }
                 Status::Closed => drop(cell.flags.fetch_or(CLOSED, Ordering::Release)),
             }
@@ -98,14 +98,14 @@ impl Lines {
     }
 
     /// Does something with what is remembered of a line.
-    fn with<R>(&self, line: ProductLine, work: impl FnOnce(&mut Breaker) -> R) -> R {
+    fn with_breaker<R>(&self, line: ProductLine, work: impl FnOnce(&mut Breaker) -> R) -> R {
         let cell = &self.cells[line as usize];
         let mut breaker = cell.breaker.lock();
         let done = work(&mut breaker);
         // Under the lock: who sees the flag finds what it speaks of.
         match breaker.is_idle() {
-            true => cell.flags.fetch_and(!WORN, Ordering::Release),
-            false => cell.flags.fetch_or(WORN, Ordering::Release),
+            true => cell.flags.fetch_and(!HAS_HISTORY, Ordering::Release),
+            false => cell.flags.fetch_or(HAS_HISTORY, Ordering::Release),
         };
         done
     }
@@ -114,51 +114,51 @@ impl Lines {
         self.cells[line as usize].flags.load(Ordering::Acquire)
     }
 
-    fn refused(&self, line: ProductLine, judge: impl FnOnce(&mut Breaker) -> Result<(), u64>) -> Result<(), NotSold> {
+    fn check(&self, line: ProductLine, judge: impl FnOnce(&mut Breaker) -> Result<(), u64>) -> Result<(), LineUnavailable> {
         let flags = self.flags(line);
-        if mutants::is_enabled(Mutant::BreakerKeepsSelling) {
+        if mutants::is_enabled(Mutant::FailingLineStaysOpen) {
             return Ok(());
         }
         if flags & (CLOSED | NOT_OFFERED) != 0 {
             let retry_after_s = CLOSED_RETRY_S;
-            return Err(NotSold { retry_after_s });
+            return Err(LineUnavailable { retry_after_s });
         }
-        if flags & WORN == 0 {
+        if flags & HAS_HISTORY == 0 {
             return Ok(());
         }
-        self.with(line, judge)
-            .map_err(|retry_after_s| NotSold { retry_after_s })
+        self.with_breaker(line, judge)
+            .map_err(|retry_after_s| LineUnavailable { retry_after_s })
     }
 
-    fn enter(&self, line: ProductLine, effect: &OutboxJob, now: Timestamp) -> Option<u64> {
-        match self.flags(line) & WORN {
+    fn admit(&self, line: ProductLine, effect: &OutboxJob, now: Timestamp) -> Option<u64> {
+        match self.flags(line) & HAS_HISTORY {
             0 => None,
-            _ => self.with(line, |breaker| breaker.enter(effect.id, &self.rules, now)),
+            _ => self.with_breaker(line, |breaker| breaker.admit(effect.id, &self.rules, now)),
         }
     }
 
-    fn delivered(&self, line: ProductLine, effect: &OutboxJob) -> Change {
-        match self.flags(line) & WORN {
-            0 => Change::None,
-            _ => self.with(line, |breaker| breaker.delivered(effect.id, &self.rules)),
+    fn record_success(&self, line: ProductLine, effect: &OutboxJob) -> BreakerChange {
+        match self.flags(line) & HAS_HISTORY {
+            0 => BreakerChange::None,
+            _ => self.with_breaker(line, |breaker| breaker.record_success(effect.id, &self.rules)),
         }
     }
 
-    fn failed(&self, line: ProductLine, effect: &OutboxJob, now: Timestamp) -> Change {
-        self.with(line, |breaker| breaker.failed(effect.id, &self.rules, now))
+    fn record_failure(&self, line: ProductLine, effect: &OutboxJob, now: Timestamp) -> BreakerChange {
+        self.with_breaker(line, |breaker| breaker.record_failure(effect.id, &self.rules, now))
     }
 }
 
 /// Whose provider is asked for by a kind of work: a payout says itself by which rail it goes.
-pub(super) const fn of(work: &Job) -> Option<ProductLine> {
-    match work.at_line() {
-        AtLine::Waits(line) | AtLine::Goes(line) => Some(line),
-        AtLine::WaitsForRail | AtLine::None => None,
+pub(super) const fn line_of_job(work: &Job) -> Option<ProductLine> {
+    match work.line_dependency() {
+        LineDependency::WaitsForLine(line) | LineDependency::Unblocked(line) => Some(line),
+        LineDependency::WaitsForRail | LineDependency::None => None,
     }
 }
 
 /// The work that a line's provider is asked for, by its place in [`Work::NAMES`].
-fn works(line: ProductLine) -> Option<usize> {
+fn job_index(line: ProductLine) -> Option<usize> {
     use crate::id::{CardId, PayoutId};
     match line {
         ProductLine::UsaCard => Some(Job::IssueCard(CardId(0)).index()),
@@ -174,16 +174,16 @@ fn works(line: ProductLine) -> Option<usize> {
 impl JobHandlers {
     /// Does work for which a line's provider is asked, and counts what it came to. While the provider is down, orders that can
     /// wait go one at a time.
-    pub(super) async fn on_line(
+    pub(super) async fn run_on_line(
         &self,
         line: ProductLine,
         effect: &OutboxJob,
         work: impl Future<Output = Result<(), AttemptFailure>> + Send,
     ) -> Result<(), AttemptFailure> {
-        if effect.job.may_be_woken()
-            && let Some(ms) = self.lines.enter(line, effect, self.clock.now())
+        if effect.job.waits_for_provider()
+            && let Some(ms) = self.lines.admit(line, effect, self.clock.now())
         {
-            return Err(AttemptFailure::held(
+            return Err(AttemptFailure::blocked(
                 "its provider is down and is tried with another order",
                 ms,
             ));
@@ -194,38 +194,38 @@ impl JobHandlers {
             // It was asked and has answered, be it that this takes time.
             Ok(())
             | Err(AttemptFailure {
-                pace: RetryMode::Defer(_),
+                retry_mode: RetryMode::Defer(_),
                 ..
-            }) => self.lines.delivered(line, effect),
+            }) => self.lines.record_success(line, effect),
             Err(AttemptFailure {
-                pace: RetryMode::Held(_),
+                retry_mode: RetryMode::Blocked(_),
                 ..
-            }) => Change::None,
+            }) => BreakerChange::None,
             Err(AttemptFailure {
                 kind: ErrorKind::Temporary | ErrorKind::Unknown | ErrorKind::Permanent,
                 ..
-            }) => self.lines.failed(line, effect, now),
+            }) => self.lines.record_failure(line, effect, now),
         };
         let told = match (change, &done) {
-            (Change::None, _) => return done,
-            (Change::Opened, _) => {
-                works(line).into_iter().for_each(|work| self.tries.wake(work));
+            (BreakerChange::None, _) => return done,
+            (BreakerChange::Opened, _) => {
+                job_index(line).into_iter().for_each(|work| self.attempts.wake(work));
                 tracing::warn!(line = line.name(), "a provider delivers again: its line is open");
                 Command::Recover
             }
-            (Change::Closed(failures), failure) => {
+            (BreakerChange::Closed(failures), failure) => {
                 let error = failure.as_ref().err().map(|failure| failure.message.as_str());
-                closed(line, failures, error.unwrap_or_default())
+                close_command(line, failures, error.unwrap_or_default())
             }
         };
-        write_down(&self.families.lines, line, told).await;
+        persist(&self.registries.lines, line, told).await;
         done
     }
 }
 
 /// What is written down of a line whose provider is down.
-fn closed(line: ProductLine, failures: u32, error: &str) -> Command {
-    let error: String = error.chars().take(ERROR_MAX).collect();
+fn close_command(line: ProductLine, failures: u32, error: &str) -> Command {
+    let error: String = error.chars().take(MAX_ERROR_CHARS).collect();
     tracing::error!(
         line = line.name(),
         failures,
@@ -235,7 +235,7 @@ fn closed(line: ProductLine, failures: u32, error: &str) -> Command {
     Command::Fail { error }
 }
 
-async fn write_down(lines: &EntityRegistry<Selling>, line: ProductLine, told: Command) {
+async fn persist(lines: &EntityRegistry<LineState>, line: ProductLine, told: Command) {
     if let Err(refusal) = lines.ask(line, told).await {
         tracing::error!(
             line = line.name(),
@@ -250,57 +250,57 @@ impl Engine {
     ///
     /// # Errors
     /// [`NotSold`].
-    pub fn sells(&self, line: ProductLine) -> Result<(), NotSold> {
+    pub fn check_line(&self, line: ProductLine) -> Result<(), LineUnavailable> {
         let lines = &self.0.lines;
-        lines.refused(line, |breaker| breaker.sells(&lines.rules, self.0.clock.now()))
+        lines.check(line, |breaker| breaker.check_sale(&lines.rules, self.0.clock.now()))
     }
 
     /// The same for one order, which is sold by that: of a line whose provider is down one is, now and then.
     ///
     /// # Errors
     /// [`NotSold`].
-    pub(super) fn sell(&self, line: ProductLine) -> Result<(), NotSold> {
+    pub(super) fn take_line_sale(&self, line: ProductLine) -> Result<(), LineUnavailable> {
         let lines = &self.0.lines;
-        lines.refused(line, |breaker| breaker.sell(&lines.rules, self.0.clock.now()))
+        lines.check(line, |breaker| breaker.take_sale(&lines.rules, self.0.clock.now()))
     }
 
     /// What [`Engine::sell`] allowed was not claimed.
-    pub(super) fn unsold(&self, line: ProductLine) {
+    pub(super) fn cancel_line_sale(&self, line: ProductLine) {
         let lines = &self.0.lines;
-        if lines.flags(line) & WORN != 0 {
-            lines.with(line, |breaker| breaker.unsold(&lines.rules, self.0.clock.now()));
+        if lines.flags(line) & HAS_HISTORY != 0 {
+            lines.with_breaker(line, |breaker| breaker.cancel_sale(&lines.rules, self.0.clock.now()));
         }
     }
 
     /// A line's provider was asked about an order before anything was claimed for it, and has not answered. What it refuses for
     /// good is an answer, and who asks may be the reason.
-    pub async fn unanswered(&self, line: ProductLine, error: &PortError) {
+    pub async fn record_line_unanswered(&self, line: ProductLine, error: &PortError) {
         if error.kind == ErrorKind::Permanent {
             return;
         }
         let lines = &self.0.lines;
-        let change = lines.with(line, |breaker| breaker.unanswered(&lines.rules, self.0.clock.now()));
-        if let Change::Closed(failures) = change {
-            write_down(&self.0.families.lines, line, closed(line, failures, &error.message)).await;
+        let change = lines.with_breaker(line, |breaker| breaker.record_unanswered(&lines.rules, self.0.clock.now()));
+        if let BreakerChange::Closed(failures) = change {
+            persist(&self.0.registries.lines, line, close_command(line, failures, &error.message)).await;
         }
     }
 
     /// Whether a line is open: what is sold of a failing one to try its provider is not counted.
-    pub fn is_open(&self, line: ProductLine) -> bool {
-        self.line_figures(line).status == Status::Open
+    pub fn is_line_open(&self, line: ProductLine) -> bool {
+        self.line_status(line).status == Status::Open
     }
 
     /// How a line stands.
-    pub fn line_figures(&self, line: ProductLine) -> LineFigures {
+    pub fn line_status(&self, line: ProductLine) -> LineStatus {
         let lines = &self.0.lines;
         let flags = lines.flags(line);
-        let (open, failures, next_try_at) = match flags & WORN {
+        let (open, failures, next_try_at) = match flags & HAS_HISTORY {
             0 => (true, 0, None),
-            _ => lines.with(line, |breaker| {
-                (breaker.is_open(), breaker.failures(), breaker.next_try_at())
+            _ => lines.with_breaker(line, |breaker| {
+                (breaker.is_open(), breaker.failures(), breaker.next_probe_at())
             }),
         };
-        LineFigures {
+        LineStatus {
             line,
             status: match (flags & (CLOSED | NOT_OFFERED), open) {
                 (0, true) => Status::Open,
@@ -308,7 +308,7 @@ impl Engine {
                 (_, _) => Status::Closed,
             },
             failures,
-            next_try_at,
+            next_probe_at: next_try_at,
         }
     }
 
@@ -316,11 +316,11 @@ impl Engine {
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn lines(&self) -> Result<Vec<(LineFigures, Option<Selling>)>, StoreError> {
+    pub async fn lines(&self) -> Result<Vec<(LineStatus, Option<LineState>)>, StoreError> {
         let mut found = Vec::with_capacity(ProductLine::ALL.len());
         for line in ProductLine::ALL {
-            let known = self.0.families.lines.read(&line).await.map_err(corrupt)?;
-            found.push((self.line_figures(line), known.map(|(known, _)| known)));
+            let known = self.0.registries.lines.read(&line).await.map_err(corrupt)?;
+            found.push((self.line_status(line), known.map(|(known, _)| known)));
         }
         Ok(found)
     }
@@ -340,8 +340,8 @@ impl Engine {
             reason: reason.clone(),
             act,
         };
-        told(
-            self.ask_as_operator(&one, (&self.0.families.lines, line), act, close)
+        map_error(
+            self.ask_as_operator(&one, (&self.0.registries.lines, line), act, close)
                 .await,
         )?;
         let cell = &self.0.lines.cells[line as usize];
@@ -364,19 +364,19 @@ impl Engine {
             reason: reason.clone(),
             act,
         };
-        told(
-            self.ask_as_operator(&one, (&self.0.families.lines, line), act, open)
+        map_error(
+            self.ask_as_operator(&one, (&self.0.registries.lines, line), act, open)
                 .await,
         )?;
         let lines = &self.0.lines;
-        lines.with(line, |breaker| *breaker = Breaker::default());
+        lines.with_breaker(line, |breaker| *breaker = Breaker::default());
         lines.cells[line as usize].flags.fetch_and(!CLOSED, Ordering::Release);
-        works(line).into_iter().for_each(|work| self.0.tries.wake(work));
+        job_index(line).into_iter().for_each(|work| self.0.attempts.wake(work));
         Ok(())
     }
 }
 
-fn told(told: Result<(), AskError<Rejection>>) -> Result<(), OperationError<Rejection>> {
+fn map_error(told: Result<(), AskError<Rejection>>) -> Result<(), OperationError<Rejection>> {
     match told {
         Err(AskError::Conflict) => Err(OperationError::Unavailable),
         told => Ok(told?),

@@ -6,7 +6,7 @@ use tokio::sync::MutexGuard;
 use super::{Engine, MAX_CONFLICT_RETRIES, OperationError};
 use crate::kernel::idempotency::{ExtraRows, ExtraWrite};
 use crate::kernel::{AskError, Entity, EntityRegistry, IdempotencyRecorder, OutboxJob, audit_log};
-use crate::operator::{AuditPosition, AuditRecord, AuditedAction, Beside, OperatorAction};
+use crate::operator::{AuditPosition, AuditRecord, AuditedAction, AuditExtras, OperatorAction};
 
 /// The right to act, until it is dropped.
 pub(super) type OperatorLock<'a> = MutexGuard<'a, ()>;
@@ -16,30 +16,30 @@ pub(super) struct AuditEntry<'a> {
     /// Who.
     pub(super) act: &'a OperatorAction,
     /// What, for example `effect.retry`.
-    pub(super) what: &'static str,
+    pub(super) action: &'static str,
     /// To which.
     pub(super) subject: String,
     /// In the operator's own words.
-    pub(super) words: Option<String>,
+    pub(super) note: Option<String>,
     /// What comes with it.
-    pub(super) beside: Beside,
+    pub(super) extras: AuditExtras,
 }
 
 impl<'a> AuditEntry<'a> {
     /// About a piece of work.
     pub(super) fn for_job(
         act: &'a OperatorAction,
-        what: &'static str,
+        action: &'static str,
         effect: &OutboxJob,
-        words: Option<String>,
+        note: Option<String>,
     ) -> Self {
         let OutboxJob { id, job: work, .. } = effect;
         Self {
             act,
-            what,
+            action,
             subject: format!("{id} {} {}", work.name(), work.subject()),
-            words,
-            beside: Beside::default(),
+            note,
+            extras: AuditExtras::default(),
         }
     }
 }
@@ -47,7 +47,7 @@ impl<'a> AuditEntry<'a> {
 impl Engine {
     /// Waits until nobody else acts.
     pub(super) async fn lock_operator(&self) -> OperatorLock<'_> {
-        self.0.operating.lock().await
+        self.0.operator_lock.lock().await
     }
 
     /// The next place in the audit log. Somebody who went away while acting may still take it: then the batch conflicts.
@@ -69,18 +69,18 @@ impl Engine {
         act: &OperatorAction,
         command: impl Fn(AuditedAction) -> E::Command + Send + Sync,
     ) -> Result<E::Reply, AskError<E::Rejection>> {
-        self.act_beside(one, to, (act, &Beside::default()), command).await
+        self.ask_as_operator_with_extras(one, to, (act, &AuditExtras::default()), command).await
     }
 
     /// The same with what comes with it.
     ///
     /// # Errors
     /// As [`Engine::act`]; [`Refusal::Conflict`] too when what comes with it stands against it.
-    pub(super) async fn act_beside<E: Entity>(
+    pub(super) async fn ask_as_operator_with_extras<E: Entity>(
         &self,
         _one: &OperatorLock<'_>,
         (family, id): (&EntityRegistry<E>, E::Id),
-        (act, beside): (&OperatorAction, &Beside),
+        (act, beside): (&OperatorAction, &AuditExtras),
         command: impl Fn(AuditedAction) -> E::Command + Send + Sync,
     ) -> Result<E::Reply, AskError<E::Rejection>> {
         for _ in 0..MAX_CONFLICT_RETRIES {
@@ -92,7 +92,7 @@ impl Engine {
                     command(AuditedAction {
                         act,
                         position: link,
-                        beside,
+                        extras: beside,
                     }),
                 )
                 .await
@@ -143,7 +143,7 @@ impl Engine {
         command: impl Fn() -> E::Command + Send + Sync,
     ) -> Result<E::Reply, AskError<E::Rejection>> {
         for _ in 0..MAX_CONFLICT_RETRIES {
-            let note = self.note(words, self.next_audit_position().await?);
+            let note = self.audit_rows(words, self.next_audit_position().await?);
             match family.ask_with_extra(id, command(), Some(ExtraWrite::Rows(note))).await {
                 Err(AskError::Conflict) => {}
                 told => return told,
@@ -169,7 +169,7 @@ impl Engine {
                 .next_audit_position::<()>()
                 .await
                 .map_err(|_| CommitError::Stopped)?;
-            let note = self.note(words, link);
+            let note = self.audit_rows(words, link);
             let batch = Batch {
                 conditions: [conditions.clone(), note.conditions].concat(),
                 writes: [writes.clone(), note.writes].concat(),
@@ -187,7 +187,7 @@ impl Engine {
     ///
     /// # Errors
     /// When the store refuses it.
-    pub async fn write_down(
+    pub async fn record_operator_action(
         &self,
         act: &OperatorAction,
         what: &'static str,
@@ -197,24 +197,24 @@ impl Engine {
         let one = self.lock_operator().await;
         let words = AuditEntry {
             act,
-            what,
+            action: what,
             subject,
-            words: Some(words),
-            beside: Beside::default(),
+            note: Some(words),
+            extras: AuditExtras::default(),
         };
         self.commit_with_audit(&one, &words, Vec::new(), Vec::new()).await
     }
 
-    fn note(&self, words: &AuditEntry<'_>, link: AuditPosition) -> ExtraRows {
+    fn audit_rows(&self, words: &AuditEntry<'_>, link: AuditPosition) -> ExtraRows {
         let act = AuditRecord {
-            link,
+            position: link,
             at: self.0.clock.now(),
             act: words.act.clone(),
-            action: words.what.to_owned(),
+            action: words.action.to_owned(),
             subject: words.subject.clone(),
-            note: words.words.clone(),
+            note: words.note.clone(),
         };
-        let (conditions, writes) = audit_log::append(act, &words.beside);
+        let (conditions, writes) = audit_log::append(act, &words.extras);
         ExtraRows { conditions, writes }
     }
 }

@@ -5,18 +5,18 @@ use std::convert::Infallible;
 use purser_storage::codec::{self, Stored};
 use purser_storage::{CommitError, Condition, StoreError, Write};
 
-use super::giving::Leave;
+use super::approvals::Authority;
 use super::operator_actions::AuditEntry;
-use super::refunds::refunded;
-use super::{Engine, OperationError, TooMuch, Waits};
-use crate::approval::Gift;
+use super::refunds::refunded_amount;
+use super::{Engine, OperationError, ExceedsOperatorLimit, ApprovalPending};
+use crate::approval::ApprovableAction;
 use crate::id::{CardId, LateReturnId};
 use crate::intl_order::{self, EnteredCard, IntlOrder, Status};
 use crate::kernel::{AskError, IdempotencyRecorder, audit_log, table};
 use crate::late_return::LateReturn;
 use crate::lease::Lease;
 use crate::money::Usdc;
-use crate::operator::{AuditRecord, AuditedAction, Beside, OperatorAction, OperatorToken};
+use crate::operator::{AuditRecord, AuditedAction, AuditExtras, OperatorAction, OperatorToken};
 use crate::port::{CardAction, Timestamp};
 use crate::refund::Refunded;
 
@@ -44,10 +44,10 @@ impl Engine {
         id: CardId,
         act: &OperatorAction,
         command: impl Fn(AuditedAction) -> intl_order::Command + Send + Sync,
-    ) -> OrderResult<intl_order::Answer> {
+    ) -> OrderResult<intl_order::Reply> {
         let one = self.lock_operator().await;
         match self
-            .ask_as_operator(&one, (&self.0.families.intl_orders, id), act, command)
+            .ask_as_operator(&one, (&self.0.registries.intl_orders, id), act, command)
             .await
         {
             Err(AskError::Conflict) => Err(OperationError::Unavailable),
@@ -61,11 +61,11 @@ impl Engine {
     /// When it is not queued any more; [`intl_order::Rejection::InDoubt`] when its card may be made; [`Denied::Used`] when the memo's
     /// place was taken in between.
     pub async fn cancel_intl(&self, id: CardId, memo: Option<IdempotencyRecorder<IntlOrder>>) -> OrderResult<()> {
-        let orders = &self.0.families.intl_orders;
+        let orders = &self.0.registries.intl_orders;
         let order = self.intl_order(&id).await.map_err(|_| OperationError::Unavailable)?;
         if let Some(order) = order.filter(|order| order.status == Status::Queued)
             && self
-                .may_be_made(&order)
+                .may_be_made_manually(&order)
                 .await
                 .map_err(|_| OperationError::Unavailable)?
         {
@@ -80,7 +80,7 @@ impl Engine {
     /// # Errors
     /// When the card is neither ready nor paused.
     pub async fn reveal_intl(&self, id: CardId) -> OrderResult<()> {
-        let orders = &self.0.families.intl_orders;
+        let orders = &self.0.registries.intl_orders;
         self.ask_idempotent(orders, id, intl_order::Command::Reveal, None)
             .await
             .map(drop)
@@ -93,8 +93,8 @@ impl Engine {
     pub async fn claim_intl(&self, id: CardId, act: OperatorAction, life_ms: u64) -> OrderResult<Lease> {
         let claim = |act| intl_order::Command::Claim { act, life_ms };
         match self.ask_order(id, &act, claim).await? {
-            intl_order::Answer::Lease(lease) => Ok(lease),
-            intl_order::Answer::Done | intl_order::Answer::Asked(_) => Err(OperationError::Unavailable),
+            intl_order::Reply::Lease(lease) => Ok(lease),
+            intl_order::Reply::Done | intl_order::Reply::ActionRequested(_) => Err(OperationError::Unavailable),
         }
     }
 
@@ -131,24 +131,24 @@ impl Engine {
         act: OperatorAction,
         lease: Option<u64>,
         reason: String,
-    ) -> OrderResult<(), Waits> {
-        self.reject_intl_by(id, Leave::Own(&act), lease, reason).await
+    ) -> OrderResult<(), ApprovalPending> {
+        self.reject_intl_by(id, Authority::Requester(&act), lease, reason).await
     }
 
     /// The same, by somebody's leave.
     pub(super) async fn reject_intl_by(
         &self,
         id: CardId,
-        leave: Leave<'_>,
+        leave: Authority<'_>,
         lease: Option<u64>,
         reason: String,
-    ) -> OrderResult<(), Waits> {
+    ) -> OrderResult<(), ApprovalPending> {
         let reject = |act| intl_order::Command::Reject {
             act,
             lease,
             reason: reason.clone(),
         };
-        let gift = || Gift::RejectIntl {
+        let gift = || ApprovableAction::RejectIntlOrder {
             order: id,
             lease,
             reason: reason.clone(),
@@ -157,11 +157,11 @@ impl Engine {
         let order = self.intl_order(&id).await.map_err(|_| OperationError::Unavailable)?;
         let amount = order.as_ref().map(|order| order.charge.charged);
         let beside = match amount.filter(|_| self.would_change(order.as_ref(), &id, leave, &reject)) {
-            Some(amount) => self.may_give(&one, leave, amount, gift).await?,
-            None => Beside::default(),
+            Some(amount) => self.authorize_action(&one, leave, amount, gift).await?,
+            None => AuditExtras::default(),
         };
-        let orders = (&self.0.families.intl_orders, id);
-        match self.act_beside(&one, orders, (leave.act(), &beside), reject).await {
+        let orders = (&self.0.registries.intl_orders, id);
+        match self.ask_as_operator_with_extras(&one, orders, (leave.act(), &beside), reject).await {
             Err(AskError::Conflict) => Err(OperationError::Unavailable),
             told => Ok(told.map(drop)?),
         }
@@ -172,16 +172,16 @@ impl Engine {
     ///
     /// # Errors
     /// When the card is neither ready nor paused; [`Denied::Used`] as above.
-    pub async fn steer_intl(
+    pub async fn request_intl_card_action(
         &self,
         id: CardId,
         wish: CardAction,
         memo: Option<IdempotencyRecorder<IntlOrder>>,
     ) -> OrderResult<bool> {
-        let orders = &self.0.families.intl_orders;
-        let command = intl_order::Command::Steer(wish);
+        let orders = &self.0.registries.intl_orders;
+        let command = intl_order::Command::RequestAction(wish);
         let asked = self.ask_idempotent(orders, id, command, memo).await?;
-        Ok(asked == intl_order::Answer::Asked(true))
+        Ok(asked == intl_order::Reply::ActionRequested(true))
     }
 
     /// An operator says what whoever made an international card has told of it. What was given back is credited.
@@ -193,46 +193,46 @@ impl Engine {
         &self,
         id: CardId,
         act: OperatorAction,
-        report: intl_order::Report,
-    ) -> OrderResult<(), TooMuch> {
+        report: intl_order::CardReport,
+    ) -> OrderResult<(), ExceedsOperatorLimit> {
         let report = Box::new(report);
         let one = self.lock_operator().await;
         let order = self.intl_order(&id).await.map_err(|_| OperationError::Unavailable)?;
         let refunded = match &order {
             Some(order) => {
-                let read = refunded(&self.0.families, order.charge.payment).await;
+                let read = refunded_amount(&self.0.registries, order.charge.payment).await;
                 read.map_err(|_| OperationError::Unavailable)?
             }
             None => Refunded::default(),
         };
-        let told = |act| intl_order::Command::Report {
+        let told = |act| intl_order::Command::RecordReport {
             act,
             report: report.clone(),
             refunded,
         };
         // What the holder gets of it in the end, and what of that is more than before.
         let part = order.as_ref().map_or(Usdc::ZERO, |order| {
-            order.charge.payers_part(report.released, refunded.amount)
+            order.charge.payer_amount(report.released, refunded.amount)
         });
         let before = order.as_ref().map_or(Usdc::ZERO, IntlOrder::credited);
         let amount = part.checked_sub(before).ok().filter(|more| *more > Usdc::ZERO);
-        let leave = Leave::Own(&act);
+        let leave = Authority::Requester(&act);
         let beside = match amount.filter(|_| self.would_change(order.as_ref(), &id, leave, &told)) {
             Some(amount) => {
                 // All that was given back of a card is one act, however many reports tell of it.
-                let alone = match self.0.settings.giving.allow(Usdc::ZERO, part) {
+                let alone = match self.0.settings.approvals.allow(Usdc::ZERO, part) {
                     true => self
-                        .alone(&act, amount)
+                        .check_own_limits(&act, amount)
                         .await
                         .map_err(|_| OperationError::Unavailable)?,
                     false => None,
                 };
-                alone.ok_or(OperationError::Own(TooMuch))?
+                alone.ok_or(OperationError::Specific(ExceedsOperatorLimit))?
             }
-            None => Beside::default(),
+            None => AuditExtras::default(),
         };
-        let orders = (&self.0.families.intl_orders, id);
-        match self.act_beside(&one, orders, (&act, &beside), told).await {
+        let orders = (&self.0.registries.intl_orders, id);
+        match self.ask_as_operator_with_extras(&one, orders, (&act, &beside), told).await {
             Err(AskError::Conflict) => Err(OperationError::Unavailable),
             told => Ok(told.map(drop)?),
         }
@@ -243,7 +243,7 @@ impl Engine {
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn card_wishes(
+    pub async fn pending_card_actions(
         &self,
         after: Option<CardId>,
         limit: usize,
@@ -251,14 +251,14 @@ impl Engine {
         let after = match after {
             None => None,
             Some(id) => {
-                let wished = self.queued(id).await?.and_then(|queued| queued.order.wished_at);
-                wished.map(|since| table::card_wish(since, id))
+                let wished = self.queued_order(id).await?.and_then(|queued| queued.order.action_requested_at);
+                wished.map(|since| table::pending_card_action(since, id))
             }
         };
         let rows = self
             .0
             .store
-            .scan(&[table::CARD_WISH], after.as_deref(), limit.saturating_add(1));
+            .scan(&[table::PENDING_CARD_ACTION], after.as_deref(), limit.saturating_add(1));
         let rows = rows.await?;
         let more = rows.len() > limit;
         let mut found = Vec::with_capacity(rows.len().min(limit));
@@ -267,8 +267,8 @@ impl Engine {
                 continue;
             };
             // Answered since the rows were read.
-            let queued = self.queued(CardId(id)).await?;
-            found.extend(queued.filter(|queued| queued.order.life.wish.is_some()));
+            let queued = self.queued_order(CardId(id)).await?;
+            found.extend(queued.filter(|queued| queued.order.lifecycle.pending_action.is_some()));
         }
         Ok((found, more))
     }
@@ -286,7 +286,7 @@ impl Engine {
         let after = match after {
             None => None,
             Some(id) => self
-                .queued(id)
+                .queued_order(id)
                 .await?
                 .map(|q| table::intl_order_queue(q.order.created_at, id)),
         };
@@ -299,7 +299,7 @@ impl Engine {
             let Some(id) = key.last_chunk::<16>() else { continue };
             // Decided since the rows were read.
             found.extend(
-                self.queued(CardId(u128::from_be_bytes(*id)))
+                self.queued_order(CardId(u128::from_be_bytes(*id)))
                     .await?
                     .filter(|q| q.order.is_open()),
             );
@@ -309,10 +309,10 @@ impl Engine {
         Ok((found, more))
     }
 
-    async fn queued(&self, id: CardId) -> Result<Option<QueuedOrder>, StoreError> {
+    async fn queued_order(&self, id: CardId) -> Result<Option<QueuedOrder>, StoreError> {
         let order = self.intl_order(&id).await.map_err(corrupt)?;
         let Some(order) = order else { return Ok(None) };
-        let in_doubt = self.may_be_made(&order).await?;
+        let in_doubt = self.may_be_made_manually(&order).await?;
         Ok(Some(QueuedOrder { id, order, in_doubt }))
     }
 
@@ -353,13 +353,13 @@ impl Engine {
         let key = table::operator(&hash);
         let words = AuditEntry {
             act,
-            what: "token.create",
+            action: "token.create",
             subject: format!("{} {}", token.name, token.role),
-            words: None,
-            beside: Beside::default(),
+            note: None,
+            extras: AuditExtras::default(),
         };
         let new = vec![Condition::Absent(key.clone())];
-        match self.commit_with_audit(&one, &words, new, vec![put(key, &token)]).await {
+        match self.commit_with_audit(&one, &words, new, vec![put_row(key, &token)]).await {
             Ok(()) => Ok(()),
             Err(CommitError::Condition(_)) => Err(OperationError::AlreadyUsed),
             Err(_) => Err(OperationError::Unavailable),
@@ -381,13 +381,13 @@ impl Engine {
         let revoked = OperatorToken { revoked: true, ..token };
         let words = AuditEntry {
             act,
-            what: "token.revoke",
+            action: "token.revoke",
             subject: name.to_owned(),
-            words: None,
-            beside: Beside::default(),
+            note: None,
+            extras: AuditExtras::default(),
         };
-        let mut writes = self.asked_by(name).await.map_err(|_| OperationError::Unavailable)?;
-        writes.push(put(table::operator(&hash), &revoked));
+        let mut writes = self.delete_approvals_requested_by(name).await.map_err(|_| OperationError::Unavailable)?;
+        writes.push(put_row(table::operator(&hash), &revoked));
         let done = self.commit_with_audit(&one, &words, Vec::new(), writes);
         done.await.map(|()| hash).map_err(|_| OperationError::Unavailable)
     }
@@ -439,7 +439,7 @@ impl Engine {
     }
 }
 
-pub(super) fn put<T: Stored>(key: purser_storage::RowKey, value: &T) -> Write {
+pub(super) fn put_row<T: Stored>(key: purser_storage::RowKey, value: &T) -> Write {
     Write::Put {
         key,
         revision: 0,
@@ -448,5 +448,5 @@ pub(super) fn put<T: Stored>(key: purser_storage::RowKey, value: &T) -> Write {
 }
 
 pub(super) fn corrupt(error: impl std::fmt::Display) -> StoreError {
-    StoreError::Damaged(error.to_string())
+    StoreError::Corrupt(error.to_string())
 }

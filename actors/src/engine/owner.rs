@@ -20,7 +20,7 @@ impl Engine {
     pub async fn identity(&self, wallet: &Wallet) -> Result<Option<IdentityVerification>, LoadError> {
         Ok(self
             .0
-            .families
+            .registries
             .identities
             .read(wallet)
             .await?
@@ -35,8 +35,8 @@ impl Engine {
         &self,
         wallet: Wallet,
     ) -> Result<(), OperationError<identity_verification::Rejection>> {
-        again(
-            &self.0.families.identities,
+        ask_with_retry(
+            &self.0.registries.identities,
             wallet,
             identity_verification::Command::Request,
         )
@@ -54,20 +54,20 @@ impl Engine {
         verdict: Verdict,
     ) -> Result<(), OperationError<identity_verification::Rejection>> {
         let command = identity_verification::Command::RecordVerdict { reference, verdict };
-        again(&self.0.families.identities, wallet, command).await
+        ask_with_retry(&self.0.registries.identities, wallet, command).await
     }
 
     /// Waits until the check is known at the provider, or over. The caller bounds it.
     pub async fn await_identity_started(&self, wallet: Wallet) -> Option<IdentityVerification> {
-        self.0.families.identities.outcome(wallet, 0).await.ok()
+        self.0.registries.identities.outcome(wallet, 0).await.ok()
     }
 
     /// The link to the card issuer; `None` before it was first asked for.
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn link(&self, wallet: &Wallet) -> Result<Option<IssuerLink>, LoadError> {
-        Ok(self.0.families.links.read(wallet).await?.map(|(link, _)| link))
+    pub async fn issuer_link(&self, wallet: &Wallet) -> Result<Option<IssuerLink>, LoadError> {
+        Ok(self.0.registries.issuer_links.read(wallet).await?.map(|(link, _)| link))
     }
 
     /// Asks for the link to the card issuer, or ends it.
@@ -84,12 +84,12 @@ impl Engine {
         } else {
             issuer_link::Command::Unlink
         };
-        again(&self.0.families.links, wallet, command).await
+        ask_with_retry(&self.0.registries.issuer_links, wallet, command).await
     }
 
     /// Waits until the issuer has opened the account or refused. The caller bounds it.
     pub async fn await_issuer_link(&self, wallet: Wallet) -> Option<IssuerLink> {
-        self.0.families.links.outcome(wallet, 0).await.ok()
+        self.0.registries.issuer_links.outcome(wallet, 0).await.ok()
     }
 
     /// The deposit address of a wallet's linked account at the card issuer, on Base, as purchases see it.
@@ -97,9 +97,9 @@ impl Engine {
     /// # Errors
     /// When storage fails.
     pub async fn deposit_address(&self, wallet: &Wallet) -> Result<Option<[u8; 20]>, StoreError> {
-        let row = self.0.store.read(&table::linked(wallet)).await?;
+        let row = self.0.store.read(&table::issuer_linked(wallet)).await?;
         let address = row.map(|row| <[u8; 20]>::try_from(&*row.value));
-        address.transpose().map_err(|e| StoreError::Damaged(e.to_string()))
+        address.transpose().map_err(|e| StoreError::Corrupt(e.to_string()))
     }
 
     /// Sets the owner's own daily caps.
@@ -111,12 +111,12 @@ impl Engine {
         wallet: Wallet,
         caps: OwnerCaps,
     ) -> Result<(), OperationError<account::Rejection>> {
-        again(&self.0.families.accounts, wallet, account::Command::SetCaps(caps)).await
+        ask_with_retry(&self.0.registries.accounts, wallet, account::Command::SetCaps(caps)).await
     }
 }
 
 /// Asks again when a batch before this one was refused and took it along.
-async fn again<E: Entity>(
+async fn ask_with_retry<E: Entity>(
     family: &EntityRegistry<E>,
     id: E::Id,
     command: E::Command,

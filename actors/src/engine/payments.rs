@@ -35,7 +35,7 @@ pub struct PaymentRequest {
     /// call alone.
     pub session: SessionSeed,
     /// A challenge that this payment answers and no other may, and the second from which none could anyway.
-    pub once: Option<([u8; 16], u64)>,
+    pub challenge: Option<([u8; 16], u64)>,
     /// The payer's own name for this purchase: another payment under it is not claimed, see [`PayError::Identified`].
     pub identifier: Option<String>,
 }
@@ -83,9 +83,9 @@ pub enum ClaimError {
     /// The identifier stands for another request.
     IdentifierMismatch,
     /// The product is not sold now.
-    NotSold(super::NotSold),
+    LineUnavailable(super::LineUnavailable),
     /// The treasury of this chain has less than what is promised there: what is forwarded from it is not sold now.
-    Short(Network),
+    InsufficientTreasury(Network),
     /// There is no room now.
     Overloaded(OverloadError),
     /// The chain would decline the payment now. The same payment can be sent again and is then checked again.
@@ -99,7 +99,7 @@ pub enum ClaimError {
 impl Engine {
     /// The id that a payment has or would have.
     pub fn payment_id(&self, authorization: &Authorization) -> PaymentId {
-        payment::id_of(authorization, &self.0.secret)
+        payment::id_for_authorization(authorization, &self.0.secret)
     }
 
     /// Claims the payment and waits for what becomes of it. Dropping the future changes nothing: from the claim on,
@@ -124,22 +124,22 @@ impl Engine {
         // Kept until the claim is durable and no longer: who comes next finds what it left.
         let turn = match &request.identifier {
             Some(identifier) => {
-                Some(ClaimLock::acquire(&self.0.turns, payment_identifier::lock_key(&account, identifier)).await)
+                Some(ClaimLock::acquire(&self.0.claim_locks, payment_identifier::lock_key(&account, identifier)).await)
             }
             None => None,
         };
         for _ in 0..MAX_CONFLICT_RETRIES {
             let place = self.acquire_permit(payment, account, &request).await?;
-            let known = self.known(payment).await?;
+            let known = self.load_payment(payment).await?;
             let (won, permit, above) = match known {
                 None => match self.claim(payment, account, &request, place).await? {
                     None => continue,
                     Some(permit) => (true, Some(permit), 0),
                 },
-                Some((known, _)) if request.once.is_some() && known.claim.authorization != request.authorization => {
+                Some((known, _)) if request.challenge.is_some() && known.claim.authorization != request.authorization => {
                     return Err(ClaimError::ChallengeUsed);
                 }
-                Some((known, _)) if known.claim.bought_otherwise(&request.purchase) => {
+                Some((known, _)) if known.claim.bought_other_product(&request.purchase) => {
                     return Err(ClaimError::AlreadyUsed);
                 }
                 Some((known, _)) => {
@@ -167,8 +167,8 @@ impl Engine {
         Err(ClaimError::Unavailable)
     }
 
-    async fn known(&self, id: PaymentId) -> Result<Option<(Payment, u64)>, ClaimError> {
-        let read = self.0.families.payments.read(&id).await;
+    async fn load_payment(&self, id: PaymentId) -> Result<Option<(Payment, u64)>, ClaimError> {
+        let read = self.0.registries.payments.read(&id).await;
         read.map_err(|_| ClaimError::Unavailable)
     }
 
@@ -195,7 +195,7 @@ impl Engine {
     /// way, so whoever waits for it asks again, and the room that it takes stays taken.
     async fn outcome(&self, payment: PaymentId, above: u64) -> Result<Outcome, ClaimError> {
         for _ in 0..MAX_CONFLICT_RETRIES {
-            match self.0.families.payments.outcome(payment, above).await {
+            match self.0.registries.payments.outcome(payment, above).await {
                 Ok(outcome) => return Ok(outcome),
                 // The engine stops: nobody is started again.
                 Err(_) if !self.is_healthy() => break,
@@ -235,11 +235,11 @@ impl Engine {
         request: &PaymentRequest,
         place: Option<IdempotencySlot>,
     ) -> Result<Option<AdmissionPermit>, ClaimError> {
-        let turn = ClaimLock::acquire(&self.0.turns, id.0).await;
-        if turn.waited && !mutants::is_enabled(Mutant::ClaimUnconditional) && self.known(id).await?.is_some() {
+        let turn = ClaimLock::acquire(&self.0.claim_locks, id.0).await;
+        if turn.waited && !mutants::is_enabled(Mutant::ClaimUnconditional) && self.load_payment(id).await?.is_some() {
             return Ok(None);
         }
-        if let Some((key, expires_s)) = &request.once {
+        if let Some((key, expires_s)) = &request.challenge {
             let used = self.0.store.read(&table::nonce(*expires_s, key)).await;
             if used.map_err(|_| ClaimError::Unavailable)?.is_some() {
                 return Err(ClaimError::ChallengeUsed);
@@ -257,8 +257,8 @@ impl Engine {
             self.resolve_preconditions(&account, request).await?,
             request.purchase.line(),
         );
-        self.may_buy(id, &request.authorization, line).await?;
-        let counted = self.counted_for(id).await?;
+        self.check_may_buy(id, &request.authorization, line).await?;
+        let counted = self.unclaimed_lines_of(id).await?;
         self.precheck(&account, request, counted.is_some()).await?;
         let PaymentRequest {
             authorization,
@@ -266,26 +266,26 @@ impl Engine {
             worth,
             request,
             session,
-            once,
+            challenge: once,
             ..
         } = request.clone();
         let admission = ClaimRequest {
             payment: id,
             authorization,
-            cap: self.0.settings.caps.of(line),
+            cap: self.0.settings.caps.for_line(line),
             purchase,
             worth,
-            found,
+            resolved: found,
             request,
             session,
-            once,
+            challenge: once,
             counted,
         };
         let claim = account::Command::Claim(Box::new(admission));
         let memo = place.map(|place| payment_identifier::recorder(place, id));
-        self.sell(line).map_err(ClaimError::NotSold)?;
-        let told = self.0.families.accounts.ask_idempotent(account, claim, memo).await;
-        match told.inspect_err(|_| self.unsold(line)) {
+        self.take_line_sale(line).map_err(ClaimError::LineUnavailable)?;
+        let told = self.0.registries.accounts.ask_idempotent(account, claim, memo).await;
+        match told.inspect_err(|_| self.cancel_line_sale(line)) {
             Ok(()) => Ok(Some(permit)),
             Err(AskError::Conflict) => Ok(None),
             Err(refusal) => {
@@ -307,10 +307,10 @@ impl Engine {
     ) -> Result<Option<u64>, ClaimError> {
         let present = payment::Command::Join {
             request: request.request,
-            again: again.then_some(request.session),
+            new_session: again.then_some(request.session),
         };
         let memo = place.map(|place| payment_identifier::recorder(place, id));
-        match self.0.families.payments.ask_idempotent(id, present, memo).await {
+        match self.0.registries.payments.ask_idempotent(id, present, memo).await {
             Ok(payment::Reply::AwaitOutcome | payment::Reply::Done) => Ok(Some(0)),
             // Released since it was read: it takes room like any other.
             Ok(payment::Reply::Readmit) if !again => Ok(None),
@@ -328,7 +328,7 @@ impl Engine {
         account: Wallet,
         request: &PaymentRequest,
     ) -> Result<Option<u64>, ClaimError> {
-        let known = self.known(id).await.map_err(|_| ClaimError::OutcomeUnknown(id))?;
+        let known = self.load_payment(id).await.map_err(|_| ClaimError::OutcomeUnknown(id))?;
         let above = match known {
             Some((payment, revision)) if payment.is_released() => revision,
             _ => return Ok(None),
@@ -336,13 +336,13 @@ impl Engine {
         let purchase = request.purchase.clone();
         let command = account::Command::Readmit {
             payment: id,
-            cap: self.0.settings.caps.of(purchase.line()),
+            cap: self.0.settings.caps.for_line(purchase.line()),
             purchase,
             worth: request.worth,
             session: request.session,
-            counted: self.counted_for(id).await?,
+            counted: self.unclaimed_lines_of(id).await?,
         };
-        match self.0.families.accounts.ask(account, command).await {
+        match self.0.registries.accounts.ask(account, command).await {
             Ok(()) => Ok(Some(above)),
             Err(AskError::Conflict) => Ok(None),
             Err(refusal) => Err(map_rejection(id, refusal)),

@@ -34,7 +34,7 @@ pub struct PayoutSettings {
     /// How long a rail may take to answer before its answer counts as lost, in milliseconds.
     pub timeout_ms: u64,
     /// How often the rails are asked what they have to tell, in milliseconds.
-    pub told_every_ms: u64,
+    pub poll_interval_ms: u64,
 }
 
 impl Engine {
@@ -48,7 +48,7 @@ impl Engine {
         let (target, terms) = match &request.purchase {
             Purchase::PushToCard { .. } => (PayoutTarget::Card(None), settings.push_to_card),
             Purchase::BankPayment { destination, .. } => {
-                let row = self.0.store.read(&table::destination(payer, *destination)).await;
+                let row = self.0.store.read(&table::payable_destination(payer, *destination)).await;
                 let row = row.map_err(|_| ClaimError::Unavailable)?;
                 let missing = ClaimError::PreconditionFailed(Precondition::OwnsDestination(*destination));
                 let details = codec::decode(&row.ok_or(missing)?.value).map_err(|_| ClaimError::Unavailable)?;
@@ -74,7 +74,7 @@ impl Engine {
         let Ok(id) = payee.recipient.parse::<PaymentRecipientId>() else {
             // The edge asks for it.
             let platform = platform.ok_or(ClaimError::Unavailable)?;
-            let id = PaymentRecipientId::of(&self.0.secret, payer, platform.name(), &payee.recipient);
+            let id = PaymentRecipientId::for_handle(&self.0.secret, payer, platform.name(), &payee.recipient);
             return Ok((id, platform, payee.clone()));
         };
         let saved = self.recipient(&id).await.map_err(|_| ClaimError::Unavailable)?;
@@ -84,8 +84,8 @@ impl Engine {
                 && saved.status != payment_recipient::Status::Deleted
         });
         let own = own.ok_or(ClaimError::PreconditionFailed(Precondition::OwnsRecipient(id)))?;
-        let as_saved = payee.as_saved(&own.payee);
-        let payee = as_saved.ok_or(ClaimError::PreconditionFailed(Precondition::AsSaved(id)))?;
+        let as_saved = payee.merged_with_saved(&own.payee);
+        let payee = as_saved.ok_or(ClaimError::PreconditionFailed(Precondition::MatchesSaved(id)))?;
         Ok((id, own.platform, payee))
     }
 
@@ -94,7 +94,7 @@ impl Engine {
     /// # Errors
     /// When storage fails.
     pub async fn payout(&self, id: &PayoutId) -> Result<Option<Payout>, LoadError> {
-        Ok(self.0.families.payouts.read(id).await?.map(|(payout, _)| payout))
+        Ok(self.0.registries.payouts.read(id).await?.map(|(payout, _)| payout))
     }
 
     /// A wallet's payouts, oldest first, after the given one, at most `limit`; and whether there are more.
@@ -111,7 +111,7 @@ impl Engine {
             None => None,
             Some(id) => self.payout(&id).await?.map(|payout| (payout.created_at, id.0)),
         };
-        self.owned(&self.0.families.payouts, owner, PayoutId, after, limit)
+        self.list_owned(&self.0.registries.payouts, owner, PayoutId, after, limit)
             .await
     }
 
@@ -120,7 +120,7 @@ impl Engine {
     /// # Errors
     /// When storage fails.
     pub async fn late_return(&self, id: &LateReturnId) -> Result<Option<LateReturn>, LoadError> {
-        Ok(self.0.families.late_returns.read(id).await?.map(|(late, _)| late))
+        Ok(self.0.registries.late_returns.read(id).await?.map(|(late, _)| late))
     }
 
     /// Takes the card that a payout's recipient has given.
@@ -134,7 +134,7 @@ impl Engine {
         sealed: Vec<u8>,
     ) -> Result<(), OperationError<payout::Rejection>> {
         let command = payout::Command::SubmitDetails { last4, sealed };
-        Ok(self.0.families.payouts.ask(id, command).await?)
+        Ok(self.0.registries.payouts.ask(id, command).await?)
     }
 
     /// The rails are said to have something to tell: they are asked now and not only when it is time. Whoever says so
@@ -146,7 +146,7 @@ impl Engine {
     /// The same of the issuers of reloadable and of prepaid cards.
     pub fn wake_card_poller(&self) {
         self.0.card_events_ready.notify_one();
-        self.0.prepaid_told.notify_one();
+        self.0.prepaid_events_ready.notify_one();
     }
 
     /// The same of the bank, where something may have come in.
@@ -159,13 +159,13 @@ impl Engine {
     /// # Errors
     /// When storage fails.
     pub async fn recipient(&self, id: &PaymentRecipientId) -> Result<Option<PaymentRecipient>, LoadError> {
-        Ok(self.0.families.recipients.read(id).await?.map(|(saved, _)| saved))
+        Ok(self.0.registries.recipients.read(id).await?.map(|(saved, _)| saved))
     }
 
     /// Waits until a recipient is saved, which the batch of the first payment to it only orders. The caller bounds it.
     pub async fn await_recipient_saved(&self, id: PaymentRecipientId) {
         // Its actor died: whoever asks next finds it saved or not.
-        drop(self.0.families.recipients.outcome(id, 0).await);
+        drop(self.0.registries.recipients.outcome(id, 0).await);
     }
 
     /// A wallet's recipients that `shown` wants, oldest first, after the given one, at most `limit`; and whether there
@@ -187,7 +187,7 @@ impl Engine {
         };
         loop {
             let (page, more) = self
-                .owned(&self.0.families.recipients, owner, PaymentRecipientId, after, PAGE)
+                .list_owned(&self.0.registries.recipients, owner, PaymentRecipientId, after, PAGE)
                 .await?;
             after = page.last().map(|(id, saved)| (saved.created_at, id.0));
             found.extend(page.into_iter().filter(|(_, saved)| shown(saved)));
@@ -211,7 +211,7 @@ impl Engine {
         memo: Option<IdempotencyRecorder<PaymentRecipient>>,
     ) -> Result<(), OperationError<payment_recipient::Rejection>> {
         let command = payment_recipient::Command::Update { display_name, archived };
-        self.ask_idempotent(&self.0.families.recipients, id, command, memo)
+        self.ask_idempotent(&self.0.registries.recipients, id, command, memo)
             .await
     }
 
@@ -225,7 +225,7 @@ impl Engine {
         memo: Option<IdempotencyRecorder<PaymentRecipient>>,
     ) -> Result<(), OperationError<payment_recipient::Rejection>> {
         let command = payment_recipient::Command::Delete;
-        self.ask_idempotent(&self.0.families.recipients, id, command, memo)
+        self.ask_idempotent(&self.0.registries.recipients, id, command, memo)
             .await
     }
 
@@ -242,7 +242,7 @@ impl Engine {
     ) -> Result<(), OperationError<bank_destination::Rejection>> {
         let destination = Box::new(destination);
         let command = bank_destination::Command::Register { destination, sealed };
-        self.ask_idempotent(&self.0.families.destinations, id, command, memo)
+        self.ask_idempotent(&self.0.registries.destinations, id, command, memo)
             .await
     }
 
@@ -257,7 +257,7 @@ impl Engine {
         memo: Option<IdempotencyRecorder<BankDestination>>,
     ) -> Result<(), OperationError<bank_destination::Rejection>> {
         let command = bank_destination::Command::Rename(name);
-        self.ask_idempotent(&self.0.families.destinations, id, command, memo)
+        self.ask_idempotent(&self.0.registries.destinations, id, command, memo)
             .await
     }
 
@@ -271,7 +271,7 @@ impl Engine {
         memo: Option<IdempotencyRecorder<BankDestination>>,
     ) -> Result<(), OperationError<bank_destination::Rejection>> {
         let command = bank_destination::Command::Remove;
-        self.ask_idempotent(&self.0.families.destinations, id, command, memo)
+        self.ask_idempotent(&self.0.registries.destinations, id, command, memo)
             .await
     }
 
@@ -280,7 +280,7 @@ impl Engine {
     /// # Errors
     /// When storage fails.
     pub async fn destination(&self, id: &BankDestinationId) -> Result<Option<BankDestination>, LoadError> {
-        Ok(self.0.families.destinations.read(id).await?.map(|(kept, _)| kept))
+        Ok(self.0.registries.destinations.read(id).await?.map(|(kept, _)| kept))
     }
 
     /// A wallet's bank destinations, oldest first, after the given one, at most `limit`; and whether there are more.
@@ -293,19 +293,19 @@ impl Engine {
         after: Option<BankDestinationId>,
         limit: usize,
     ) -> Result<(Vec<(BankDestinationId, BankDestination)>, bool), LoadError> {
-        let family = &self.0.families.destinations;
+        let family = &self.0.registries.destinations;
         let after = match after {
             None => None,
             Some(id) => self.destination(&id).await?.map(|kept| (kept.created_at, id.0)),
         };
-        self.owned(family, owner, BankDestinationId, after, limit).await
+        self.list_owned(family, owner, BankDestinationId, after, limit).await
     }
 }
 
 /// The payout rails' words.
 pub(super) struct PayoutEventSource {
     rails: Arc<dyn PayoutRails>,
-    families: Registries,
+    registries: Registries,
 }
 
 impl ProviderEventSource for PayoutEventSource {
@@ -314,8 +314,8 @@ impl ProviderEventSource for PayoutEventSource {
     const PROVIDER: &'static str = "payout rails";
 
     fn from_engine(inner: &Inner) -> Self {
-        let (rails, families) = (inner.ports.rails.clone(), inner.families.clone());
-        Self { rails, families }
+        let (rails, families) = (inner.ports.payout_rails.clone(), inner.registries.clone());
+        Self { rails, registries: families }
     }
 
     fn wake(inner: &Inner) -> Arc<Notify> {
@@ -323,7 +323,7 @@ impl ProviderEventSource for PayoutEventSource {
     }
 
     fn position(word: &PayoutEvent) -> u64 {
-        word.number
+        word.position
     }
 
     fn events_after(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<PayoutEvent>, PortError>> {
@@ -331,13 +331,13 @@ impl ProviderEventSource for PayoutEventSource {
     }
 
     fn apply<'a>(&'a self, word: &'a PayoutEvent) -> BoxFuture<'a, Result<(), String>> {
-        Box::pin(apply_payout_event(&self.families, word))
+        Box::pin(apply_payout_event(&self.registries, word))
     }
 }
 
 async fn apply_payout_event(families: &Registries, word: &PayoutEvent) -> Result<(), String> {
-    let (payout, sequence) = (word.payout, word.report.sequence);
-    let command = payout::Command::RecordRailEvent(word.report.clone());
+    let (payout, sequence) = (word.payout, word.update.sequence);
+    let command = payout::Command::RecordRailEvent(word.update.clone());
     match families.payouts.ask(payout, command).await {
         Ok(()) => Ok(()),
         // The rail knows a payout that the store does not (an older backup was restored): nothing here can be moved by

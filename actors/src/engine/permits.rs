@@ -10,7 +10,7 @@ use crate::id::Wallet;
 #[derive(Debug)]
 pub struct AdmissionPermit {
     permit: OwnedSemaphorePermit,
-    _share: PayerShare,
+    _payer_permit: PayerPermit,
 }
 
 impl AdmissionPermit {
@@ -21,18 +21,18 @@ impl AdmissionPermit {
 }
 
 /// Counts one account's calls in flight, and one less when dropped.
-struct PayerShare {
+struct PayerPermit {
     engine: Engine,
     payer: u128,
 }
 
-impl std::fmt::Debug for PayerShare {
+impl std::fmt::Debug for PayerPermit {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "PayerShare({:032x})", self.payer)
     }
 }
 
-impl Drop for PayerShare {
+impl Drop for PayerPermit {
     fn drop(&mut self) {
         self.engine.0.payers.remove_if_mut(&self.payer, |_, n| {
             *n -= 1;
@@ -55,7 +55,7 @@ impl Engine {
     /// [`Overloaded`] at the limit of the engine, of the account's share or of the journal.
     pub fn admit(&self, account: &Wallet) -> Result<AdmissionPermit, OverloadError> {
         let full = |lack| {
-            self.0.refused.record(lack);
+            self.0.overloads.record(lack);
             OverloadError { retry_after_s: 1 }
         };
         let headroom = self.0.store.headroom();
@@ -70,14 +70,14 @@ impl Engine {
         let payer = account.digest();
         {
             let mut n = self.0.payers.entry(payer).or_insert(0);
-            if *n >= self.0.settings.in_flight_per_payer_max {
+            if *n >= self.0.settings.max_in_flight_per_payer {
                 return Err(full(OverloadReason::PayerLimit));
             }
             *n += 1;
         }
         Ok(AdmissionPermit {
             permit,
-            _share: PayerShare {
+            _payer_permit: PayerPermit {
                 engine: self.clone(),
                 payer,
             },

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::jobs::with_timeout_ms;
 use super::payments::{ClaimError, PaymentRequest};
-use super::{Engine, NotPromised};
+use super::{Engine, ReservationError};
 use crate::account;
 use crate::id::{PaymentId, Wallet};
 use crate::kernel::AskError;
@@ -20,16 +20,16 @@ impl Engine {
         payer: &Wallet,
         request: &PaymentRequest,
     ) -> Result<ResolvedPreconditions, ClaimError> {
-        self.sells(request.purchase.line()).map_err(ClaimError::NotSold)?;
+        self.check_line(request.purchase.line()).map_err(ClaimError::LineUnavailable)?;
         let required = request.purchase.preconditions();
         if required.is_empty() {
-            return self.resolve_one(payer, request, ResolvedPreconditions::Nothing).await;
+            return self.resolve_one(payer, request, ResolvedPreconditions::None).await;
         }
         let account = self.account(payer).await.map_err(|_| ClaimError::Unavailable)?;
         if let Some(message) = account.and_then(|account| account.frozen) {
             return Err(ClaimError::Frozen { message });
         }
-        let mut found = ResolvedPreconditions::Nothing;
+        let mut found = ResolvedPreconditions::None;
         for requirement in required {
             let Some(key) = requirement.row(payer) else {
                 if requirement == Precondition::InStock {
@@ -41,15 +41,15 @@ impl Engine {
             let row = row.ok_or(ClaimError::PreconditionFailed(requirement))?;
             if requirement == Precondition::IssuerLinked {
                 let address = <[u8; 20]>::try_from(&*row.value).map_err(|_| ClaimError::Unavailable)?;
-                found = ResolvedPreconditions::Linked(address);
+                found = ResolvedPreconditions::DepositAddress(address);
             }
         }
         if matches!(request.purchase, Purchase::CardBalance { .. }) {
             // It is forwarded out of what its own chain's treasury has.
             let rail = request.authorization.network();
-            self.keeps_promises(rail).await.map_err(|why| match why {
-                NotPromised::Short(network) => ClaimError::Short(network),
-                NotPromised::NoAccount | NotPromised::Unavailable => ClaimError::Unavailable,
+            self.check_treasury(rail).await.map_err(|why| match why {
+                ReservationError::InsufficientTreasury(network) => ClaimError::InsufficientTreasury(network),
+                ReservationError::CannotReceive | ReservationError::Unavailable => ClaimError::Unavailable,
             })?;
         }
         self.resolve_one(payer, request, found).await
@@ -76,7 +76,7 @@ impl Engine {
             country,
         } = &request.purchase
         else {
-            return Ok(ResolvedPreconditions::Nothing);
+            return Ok(ResolvedPreconditions::None);
         };
         let asked = self.0.ports.gift_cards.offer(product, *currency, *country, *amount);
         let patience = Duration::from_millis(self.0.settings.issuer_timeout_ms);
@@ -87,7 +87,7 @@ impl Engine {
             },
             Ok(_) => Err(ClaimError::PreconditionFailed(Precondition::InStock)),
             Err(error) => {
-                self.unanswered(request.purchase.line(), &error).await;
+                self.record_line_unanswered(request.purchase.line(), &error).await;
                 Err(ClaimError::Unavailable)
             }
         }
@@ -97,14 +97,14 @@ impl Engine {
 /// What a claim that was refused tells its caller.
 pub(super) fn map_rejection(id: PaymentId, refusal: AskError<account::Rejection>) -> ClaimError {
     match refusal {
-        AskError::Rejected(rejection) => rejected(rejection),
+        AskError::Rejected(rejection) => map_account_rejection(rejection),
         AskError::Quarantined => ClaimError::Unavailable,
         _ => ClaimError::OutcomeUnknown(id),
     }
 }
 
 /// What the account's own refusal tells its caller.
-pub(super) fn rejected(rejection: account::Rejection) -> ClaimError {
+pub(super) fn map_account_rejection(rejection: account::Rejection) -> ClaimError {
     match rejection {
         account::Rejection::Frozen { message } => ClaimError::Frozen { message },
         account::Rejection::DailyCountCap { cap } => ClaimError::DailyCountCap { cap },

@@ -51,9 +51,9 @@ impl Stored for ProviderCursor {
 /// What a listener has heard in this life.
 struct Poller<W> {
     /// The last word read; `None` before the first reading.
-    at: Option<u64>,
+    position: Option<u64>,
     /// Words that their entities could not take yet: what is written down stays before them.
-    late: Vec<W>,
+    deferred: Vec<W>,
 }
 
 /// Listens to a provider for as long as the engine lives. A reading that panics is logged, and the next one begins where
@@ -61,7 +61,7 @@ struct Poller<W> {
 pub(super) fn spawn_poller<T: ProviderEventSource>(engine: &Engine) {
     let inner = Arc::downgrade(&engine.0);
     let bell = T::wake(&engine.0);
-    let every = Duration::from_millis(engine.0.settings.payouts.told_every_ms.max(1));
+    let every = Duration::from_millis(engine.0.settings.payouts.poll_interval_ms.max(1));
     tokio::spawn(async move {
         let mut ears = Poller::default();
         // A provider that is away for a day is logged once, not at each reading.
@@ -106,8 +106,8 @@ pub(super) fn spawn_poller<T: ProviderEventSource>(engine: &Engine) {
 impl<W> Default for Poller<W> {
     fn default() -> Self {
         Self {
-            at: None,
-            late: Vec::new(),
+            position: None,
+            deferred: Vec::new(),
         }
     }
 }
@@ -126,8 +126,8 @@ impl<W> Poller<W> {
             Some(row) => codec::decode(&row.value).map_err(|e| e.to_string())?,
             None => ProviderCursor::default(),
         };
-        let mut words = std::mem::take(&mut self.late);
-        let mut at = self.at.unwrap_or(heard.0);
+        let mut words = std::mem::take(&mut self.deferred);
+        let mut at = self.position.unwrap_or(heard.0);
         let mut failed = None;
         if words.len() < PAGE {
             match tokio::time::timeout(timeout, teller.events_after(at, PAGE)).await {
@@ -141,11 +141,11 @@ impl<W> Poller<W> {
         for word in words {
             if let Err(error) = teller.apply(&word).await {
                 failed = Some(error);
-                self.late.push(word);
+                self.deferred.push(word);
             }
         }
-        self.at = Some(at);
-        let known = self.late.iter().map(|word| T::position(word) - 1).fold(at, u64::min);
+        self.position = Some(at);
+        let known = self.deferred.iter().map(|word| T::position(word) - 1).fold(at, u64::min);
         if known > heard.0 {
             persist_cursor(store, key, codec::encode(&ProviderCursor(known))).await?;
         }

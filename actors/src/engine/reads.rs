@@ -21,7 +21,7 @@ use crate::top_up::TopUp;
 #[derive(Clone, Copy, Debug)]
 pub struct EngineLoad {
     /// Resident entities of all kinds.
-    pub resident: usize,
+    pub active_entities: usize,
     /// Actors that died and were replaced since the start.
     pub restarts: u64,
     /// Paid calls that could still be admitted.
@@ -29,7 +29,7 @@ pub struct EngineLoad {
     /// Payers with a call in flight.
     pub payers: usize,
     /// Payments that are being claimed.
-    pub turns: usize,
+    pub claims: usize,
 }
 
 /// Entities, each with when it was made and its number.
@@ -47,7 +47,7 @@ impl Engine {
     /// # Errors
     /// When storage fails.
     pub async fn account(&self, wallet: &Wallet) -> Result<Option<Account>, LoadError> {
-        Ok(self.0.families.accounts.read(wallet).await?.map(|(account, _)| account))
+        Ok(self.0.registries.accounts.read(wallet).await?.map(|(account, _)| account))
     }
 
     /// A card.
@@ -55,7 +55,7 @@ impl Engine {
     /// # Errors
     /// When storage fails.
     pub async fn card(&self, id: &CardId) -> Result<Option<Card>, LoadError> {
-        Ok(self.0.families.cards.read(id).await?.map(|(card, _)| card))
+        Ok(self.0.registries.cards.read(id).await?.map(|(card, _)| card))
     }
 
     /// A gift card.
@@ -63,7 +63,7 @@ impl Engine {
     /// # Errors
     /// When storage fails.
     pub async fn gift_card(&self, id: &CardId) -> Result<Option<GiftCard>, LoadError> {
-        Ok(self.0.families.gift_cards.read(id).await?.map(|(gift, _)| gift))
+        Ok(self.0.registries.gift_cards.read(id).await?.map(|(gift, _)| gift))
     }
 
     /// A wallet's gift cards, as [`Engine::cards_of`].
@@ -80,7 +80,7 @@ impl Engine {
             None => None,
             Some(id) => self.gift_card(&id).await?.map(|gift| (gift.created_at, id.0)),
         };
-        self.owned(&self.0.families.gift_cards, owner, CardId, after, limit)
+        self.list_owned(&self.0.registries.gift_cards, owner, CardId, after, limit)
             .await
     }
 
@@ -89,7 +89,7 @@ impl Engine {
     /// # Errors
     /// When storage fails.
     pub async fn intl_order(&self, id: &CardId) -> Result<Option<IntlOrder>, LoadError> {
-        Ok(self.0.families.intl_orders.read(id).await?.map(|(order, _)| order))
+        Ok(self.0.registries.intl_orders.read(id).await?.map(|(order, _)| order))
     }
 
     /// A payment.
@@ -97,7 +97,7 @@ impl Engine {
     /// # Errors
     /// When storage fails.
     pub async fn payment(&self, id: &PaymentId) -> Result<Option<Payment>, LoadError> {
-        Ok(self.0.families.payments.read(id).await?.map(|(payment, _)| payment))
+        Ok(self.0.registries.payments.read(id).await?.map(|(payment, _)| payment))
     }
 
     /// A session.
@@ -105,7 +105,7 @@ impl Engine {
     /// # Errors
     /// When storage fails.
     pub async fn session(&self, id: &SessionId) -> Result<Option<Session>, LoadError> {
-        Ok(self.0.families.sessions.read(id).await?.map(|(session, _)| session))
+        Ok(self.0.registries.sessions.read(id).await?.map(|(session, _)| session))
     }
 
     /// A wallet's cards, oldest first, after the given one, at most `limit`; and whether there are more.
@@ -122,7 +122,7 @@ impl Engine {
             None => None,
             Some(id) => self.card(&id).await?.map(|card| (card.created_at, id.0)),
         };
-        self.owned(&self.0.families.cards, owner, CardId, after, limit).await
+        self.list_owned(&self.0.registries.cards, owner, CardId, after, limit).await
     }
 
     /// A wallet's international orders, as [`Engine::cards_of`].
@@ -139,8 +139,8 @@ impl Engine {
             None => None,
             Some(id) => self.intl_order(&id).await?.map(|order| (order.created_at, id.0)),
         };
-        let family = &self.0.families.intl_orders;
-        self.owned(family, owner, CardId, after, limit).await
+        let family = &self.0.registries.intl_orders;
+        self.list_owned(family, owner, CardId, after, limit).await
     }
 
     /// What a wallet's cards of all kinds look like now, newest first, at most `limit`.
@@ -148,11 +148,11 @@ impl Engine {
     /// # Errors
     /// When storage fails.
     pub async fn newest_cards(&self, owner: &Wallet, limit: usize) -> Result<Vec<JsonObject>, LoadError> {
-        let families = &self.0.families;
+        let families = &self.0.registries;
         let mut cards = view_of(self.newest(&families.cards, owner, CardId, limit).await?);
         cards.extend(view_of(self.newest(&families.gift_cards, owner, CardId, limit).await?));
         cards.extend(view_of(self.newest(&families.intl_orders, owner, CardId, limit).await?));
-        cards.extend(view_of(self.newest(&families.reloadables, owner, CardId, limit).await?));
+        cards.extend(view_of(self.newest(&families.reloadable_cards, owner, CardId, limit).await?));
         cards.sort_by_key(|(made, _)| std::cmp::Reverse(*made));
         cards.truncate(limit);
         Ok(cards.into_iter().map(|(_, view)| view).collect())
@@ -163,7 +163,7 @@ impl Engine {
     /// # Errors
     /// When storage fails.
     pub async fn newest_usa_cards(&self, owner: &Wallet, limit: usize) -> Result<Vec<(CardId, Card)>, LoadError> {
-        let newest = self.newest(&self.0.families.cards, owner, CardId, limit).await?;
+        let newest = self.newest(&self.0.registries.cards, owner, CardId, limit).await?;
         Ok(newest.into_iter().map(|(_, id, card)| (id, card)).collect())
     }
 
@@ -176,7 +176,7 @@ impl Engine {
         owner: &Wallet,
         limit: usize,
     ) -> Result<Vec<(CardId, IntlOrder)>, LoadError> {
-        let newest = self.newest(&self.0.families.intl_orders, owner, CardId, limit).await?;
+        let newest = self.newest(&self.0.registries.intl_orders, owner, CardId, limit).await?;
         Ok(newest.into_iter().map(|(_, id, order)| (id, order)).collect())
     }
 
@@ -197,7 +197,7 @@ impl Engine {
                 payment.map(|payment| (Timestamp(u64::MAX - payment.claim.at.0), id.0))
             }
         };
-        self.owned(&self.0.families.payments, owner, PaymentId, after, limit)
+        self.list_owned(&self.0.registries.payments, owner, PaymentId, after, limit)
             .await
     }
 
@@ -244,7 +244,7 @@ impl Engine {
     /// # Errors
     /// When storage fails.
     pub async fn top_up(&self, id: &TopUpId) -> Result<Option<TopUp>, LoadError> {
-        Ok(self.0.families.top_ups.read(id).await?.map(|(top_up, _)| top_up))
+        Ok(self.0.registries.top_ups.read(id).await?.map(|(top_up, _)| top_up))
     }
 
     /// A wallet's top-ups, newest first, after the given one, at most `limit`; and whether there are more.
@@ -264,12 +264,12 @@ impl Engine {
                 .await?
                 .map(|t| (Timestamp(u64::MAX - t.created_at.0), id.0)),
         };
-        self.owned(&self.0.families.top_ups, owner, TopUpId, after, limit).await
+        self.list_owned(&self.0.registries.top_ups, owner, TopUpId, after, limit).await
     }
 
     /// What a wallet has of one kind, oldest first, at most `limit`, after what was made at that time under that id; and
     /// whether there are more.
-    pub(super) async fn owned<E: Entity>(
+    pub(super) async fn list_owned<E: Entity>(
         &self,
         family: &EntityRegistry<E>,
         owner: &Wallet,
@@ -323,23 +323,23 @@ impl Engine {
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn open_effects(&self, limit: usize) -> Result<Vec<OutboxJob>, StoreError> {
+    pub async fn open_jobs(&self, limit: usize) -> Result<Vec<OutboxJob>, StoreError> {
         let rows = self.0.store.scan(&[table::OUTBOX], None, limit).await?;
         rows.into_iter()
-            .map(|(_, row)| codec::decode(&row.value).map_err(|e| StoreError::Damaged(e.to_string())))
+            .map(|(_, row)| codec::decode(&row.value).map_err(|e| StoreError::Corrupt(e.to_string())))
             .collect()
     }
 
     /// What is resident and free now.
     pub fn current_load(&self) -> EngineLoad {
         let inner = &self.0;
-        let kinds = inner.families.entity_stats();
+        let kinds = inner.registries.entity_stats();
         EngineLoad {
-            resident: kinds.iter().map(|kind| kind.resident).sum(),
+            active_entities: kinds.iter().map(|kind| kind.active).sum(),
             restarts: kinds.iter().map(|kind| kind.restarts).sum(),
             permits_free: inner.permits.available_permits(),
             payers: inner.payers.len(),
-            turns: inner.turns.len(),
+            claims: inner.claim_locks.len(),
         }
     }
 

@@ -5,7 +5,7 @@
 mod chains;
 mod cursor;
 pub(super) mod internal_entries;
-mod stands;
+mod status;
 mod worker;
 
 use std::collections::BTreeSet;
@@ -26,7 +26,7 @@ use crate::reconciliation::{
 };
 
 pub use self::cursor::ReconciliationCursor;
-pub use self::stands::{EndedWalk, Open, Reconciliation};
+pub use self::status::{CompletedRun, OpenDiscrepancy, ReconciliationStatus};
 pub(super) use self::worker::{ReconciliationStats, spawn};
 
 /// Whose lists there are, and how they are walked through.
@@ -35,7 +35,7 @@ pub struct ReconcilerDeps {
     /// Everybody's.
     pub lists: ReconciliationLists,
     /// How fast.
-    pub pace: ReconcilerSettings,
+    pub settings: ReconcilerSettings,
 }
 
 /// How fast lists are walked through.
@@ -57,7 +57,7 @@ pub struct ReconcilerSettings {
 pub struct Reconciler {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
-    reconciling: ReconcilerDeps,
+    deps: ReconcilerDeps,
     secret: [u8; 32],
     /// What left the treasury by our books, as last read.
     known: Option<RecordedTransfers>,
@@ -69,7 +69,7 @@ pub struct Reconciler {
 
 type ReadFuture<T> = Result<T, String>;
 
-fn told(error: impl std::fmt::Display) -> String {
+fn error_text(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
@@ -87,7 +87,7 @@ impl Reconciler {
             secret: super::secret::stored_secret(&*store).await?.unwrap_or_default(),
             store,
             clock,
-            reconciling,
+            deps: reconciling,
             known: None,
             is_fresh: false,
             silent: BTreeSet::new(),
@@ -101,8 +101,8 @@ impl Reconciler {
         self.silent.clear();
         let mut found = Vec::new();
         let mut looked = 0;
-        while looked < self.reconciling.pace.page {
-            let read = match walk.stage() {
+        while looked < self.deps.settings.page {
+            let read = match walk.phase() {
                 ReconciliationPhase::Source(source) => self.scan_source(source, walk, &mut found).await,
                 ReconciliationPhase::OwnTables(table) => self.scan_own_tables(table, walk, &mut found).await,
                 ReconciliationPhase::Complete => break,
@@ -127,25 +127,25 @@ impl Reconciler {
         walk: &mut ReconciliationCursor,
         found: &mut Vec<DiscrepancyDetails>,
     ) -> ReadFuture<usize> {
-        let (limit, cursor) = (self.reconciling.pace.page, walk.cursor());
-        let lists = self.reconciling.lists.clone();
+        let (limit, cursor) = (self.deps.settings.page, walk.cursor());
+        let lists = self.deps.lists.clone();
         let (looked, next) = match (source.network(), &lists.treasury, lists.providers.get(&source)) {
             (Some(network), Some(treasury), _) => {
                 let page = treasury.movements(network, cursor.as_ref(), limit);
                 let page = self.with_timeout(source, page).await?;
                 for moved in &page.items {
                     let key = moved.key();
-                    let named = (source, flow_of(moved), key.as_str());
+                    let named = (source, entry_kind_of(moved), key.as_str());
                     let ours = self.internal_entry(network, moved).await;
                     let differs = self.compare_with_counterparty(named, ours, &listed_movement(moved), walk);
-                    found.extend(self.once_final(network, moved, differs).await);
+                    found.extend(self.unless_pending_finality(network, moved, differs).await);
                 }
                 (page.items.len(), page.next)
             }
             (None, _, Some(list)) => {
                 let page = self.with_timeout(source, list.entries(cursor.as_ref(), limit)).await?;
                 for entry in &page.items {
-                    let named = (source, source.flow(), entry.name.as_str());
+                    let named = (source, source.entry_kind(), entry.name.as_str());
                     let ours = self.internal_entry_listed(source, entry).await;
                     found.extend(self.compare_with_counterparty(named, ours, &listed_entry(entry), walk));
                 }
@@ -188,11 +188,11 @@ impl Reconciler {
         walk: &mut ReconciliationCursor,
         found: &mut Vec<DiscrepancyDetails>,
     ) -> ReadFuture<usize> {
-        let after = walk.place.clone();
-        let rows = self.store.scan(table, after.as_deref(), self.reconciling.pace.page);
-        let rows = rows.await.map_err(told)?;
+        let after = walk.position.clone();
+        let rows = self.store.scan(table, after.as_deref(), self.deps.settings.page);
+        let rows = rows.await.map_err(error_text)?;
         for (key, row) in &rows {
-            let ours = internal_entries::of_row(key, &row.value).unwrap_or_else(|error| {
+            let ours = internal_entries::from_row(key, &row.value).unwrap_or_else(|error| {
                 let row = key.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
                 tracing::error!(row, %error, "a row cannot be read and is left out of this walk");
                 walk.skipped = true;
@@ -206,11 +206,11 @@ impl Reconciler {
                 match self.counterparty_entry(&ours).await {
                     Ok(theirs) => {
                         let key = theirs.key().unwrap_or_else(|| ours.key.clone());
-                        let named = (ours.source, ours.flow, key.as_str());
+                        let named = (ours.source, ours.entry_kind, key.as_str());
                         let differs = self.classify(named, Some(&ours), theirs.listed().as_ref());
                         found.extend(match (ours.source.network(), &theirs) {
                             (Some(network), CounterpartyEntry::ChainMovement(moved)) => {
-                                self.once_final(network, moved, differs).await
+                                self.unless_pending_finality(network, moved, differs).await
                             }
                             _ => differs,
                         });
@@ -234,43 +234,43 @@ impl Reconciler {
         if !self.has_list(open.source) {
             return Err("there is no such list any more".into());
         }
-        let named = (open.source, open.flow, open.key.as_str());
+        let named = (open.source, open.entry_kind, open.key.as_str());
         let Some(network) = open.source.network() else {
-            let theirs = self.entered(open.source, &open.key).await?;
+            let theirs = self.provider_entry(open.source, &open.key).await?;
             let ours = match &theirs {
                 CounterpartyEntry::ProviderEntry(entry) => {
                     match self.internal_entry_listed(open.source, entry).await? {
-                        None => self.behind(open).await?,
+                        None => self.internal_entry_behind(open).await?,
                         ours => ours,
                     }
                 }
-                _ => self.behind(open).await?,
+                _ => self.internal_entry_behind(open).await?,
             };
             return Ok(self.classify(named, ours.as_ref(), theirs.listed().as_ref()));
         };
-        self.look_again_on(network, open).await
+        self.recheck_transfer(network, open).await
     }
 
     /// Our row behind what once differed, though the other side does not have it.
-    async fn behind(&mut self, open: &DiscrepancyDetails) -> ReadFuture<Option<InternalEntry>> {
-        match (open.flow, open.source.network()) {
+    async fn internal_entry_behind(&mut self, open: &DiscrepancyDetails) -> ReadFuture<Option<InternalEntry>> {
+        match (open.entry_kind, open.source.network()) {
             (EntryKind::OutgoingTransfer, Some(network)) => {
                 let Some(subject) = open.subject.as_deref() else {
                     return Ok(None);
                 };
-                Ok(internal_entries::sent(
+                Ok(internal_entries::sent_transfer(
                     network,
                     (&open.key, subject),
-                    self.fresh().await?,
+                    self.recorded_transfers().await?,
                 ))
             }
-            (EntryKind::BridgeTransfer, _) => Ok(internal_entries::bridge_transfer(&open.key, self.fresh().await?)),
-            _ => internal_entries::entity_behind(&*self.store, open).await.map_err(told),
+            (EntryKind::BridgeTransfer, _) => Ok(internal_entries::bridge_transfer(&open.key, self.recorded_transfers().await?)),
+            _ => internal_entries::entity_behind(&*self.store, open).await.map_err(error_text),
         }
     }
 
     fn has_list(&self, source: ReconciliationSource) -> bool {
-        let lists = &self.reconciling.lists;
+        let lists = &self.deps.lists;
         match source.network() {
             Some(_) => lists.treasury.is_some(),
             None => lists.providers.contains_key(&source),
@@ -283,30 +283,30 @@ impl Reconciler {
         source: ReconciliationSource,
         entry: &ProviderEntry,
     ) -> ReadFuture<Option<InternalEntry>> {
-        if source.flow() == EntryKind::BridgeTransfer {
+        if source.entry_kind() == EntryKind::BridgeTransfer {
             return Ok(internal_entries::bridge_transfer(
                 entry.name.as_str(),
-                self.fresh().await?,
+                self.recorded_transfers().await?,
             ));
         }
-        let named = (&entry.name, entry.returns);
-        internal_entries::listed(&*self.store, source, named)
+        let named = (&entry.name, entry.returned_transfer);
+        internal_entries::for_listed(&*self.store, source, named)
             .await
-            .map_err(told)
+            .map_err(error_text)
     }
 
     /// What left, and what crosses, by our books: read anew, once a step. What came since is younger than any time of grace.
-    async fn fresh(&mut self) -> ReadFuture<&RecordedTransfers> {
+    async fn recorded_transfers(&mut self) -> ReadFuture<&RecordedTransfers> {
         if !self.is_fresh {
-            self.known = Some(RecordedTransfers::read(&*self.store).await.map_err(told)?);
+            self.known = Some(RecordedTransfers::read(&*self.store).await.map_err(error_text)?);
             self.is_fresh = true;
         }
         self.known.as_ref().ok_or_else(|| "nothing was read".to_owned())
     }
 
     /// What a provider says of something by its name there.
-    async fn entered(&mut self, source: ReconciliationSource, key: &str) -> ReadFuture<CounterpartyEntry> {
-        let Some(list) = self.reconciling.lists.providers.get(&source).cloned() else {
+    async fn provider_entry(&mut self, source: ReconciliationSource, key: &str) -> ReadFuture<CounterpartyEntry> {
+        let Some(list) = self.deps.lists.providers.get(&source).cloned() else {
             return Ok(CounterpartyEntry::Nothing);
         };
         let name = EntryKey::new(key.to_owned()).ok_or("it has no name that can be asked for")?;
@@ -324,17 +324,17 @@ impl Reconciler {
     ) -> Option<DiscrepancyDetails> {
         let moment = GraceWindow {
             now: self.clock.now(),
-            grace_ms: self.reconciling.pace.grace_ms,
+            grace_ms: self.deps.settings.grace_ms,
         };
         let kind = compare(flow, ours.map(|ours| &ours.listed), theirs, moment)?;
         Some(DiscrepancyDetails {
             source,
-            flow,
+            entry_kind: flow,
             key: key.to_owned(),
             subject: ours.map(|ours| ours.subject.clone()),
             kind,
-            ours: ours.map(|ours| ours.listed.to_string()),
-            theirs: theirs.map(ListedEntry::to_string),
+            internal: ours.map(|ours| ours.listed.to_string()),
+            external: theirs.map(ListedEntry::to_string),
         })
     }
 
@@ -347,11 +347,11 @@ impl Reconciler {
         if self.silent.contains(&source) {
             return Err("it did not answer in this step".to_owned());
         }
-        let patience = Duration::from_millis(self.reconciling.pace.timeout_ms);
+        let patience = Duration::from_millis(self.deps.settings.timeout_ms);
         let error = match tokio::time::timeout(patience, answer).await {
             Ok(Ok(answer)) => return Ok(answer),
-            Ok(Err(error)) if error.kind == ErrorKind::Permanent => return Err(told(error)),
-            Ok(Err(error)) => told(error),
+            Ok(Err(error)) if error.kind == ErrorKind::Permanent => return Err(error_text(error)),
+            Ok(Err(error)) => error_text(error),
             Err(_) => "no answer in time".to_owned(),
         };
         tracing::warn!(list = source.name(), error, "a list does not answer");
@@ -387,7 +387,7 @@ impl CounterpartyEntry {
     }
 }
 
-const fn flow_of(moved: &ChainMovement) -> EntryKind {
+const fn entry_kind_of(moved: &ChainMovement) -> EntryKind {
     if moved.incoming {
         EntryKind::Deposit
     } else {
@@ -397,16 +397,16 @@ const fn flow_of(moved: &ChainMovement) -> EntryKind {
 
 const fn listed_movement(moved: &ChainMovement) -> ListedEntry {
     ListedEntry {
-        standing: EntryStatus::Completed,
-        money: EntryAmount::Usdc(moved.amount),
+        status: EntryStatus::Completed,
+        amount: EntryAmount::Usdc(moved.amount),
         at: moved.at,
     }
 }
 
 const fn listed_entry(entry: &ProviderEntry) -> ListedEntry {
     ListedEntry {
-        standing: entry.standing,
-        money: entry.money,
+        status: entry.status,
+        amount: entry.amount,
         at: entry.at,
     }
 }

@@ -13,7 +13,7 @@ use crate::kernel::entity::EntityId as _;
 use crate::kernel::registry::LoadError;
 use crate::kernel::{AskError, EntityKind, table};
 use crate::money::Usdc;
-use crate::operator::{Beside, OperatorAction};
+use crate::operator::{AuditExtras, OperatorAction};
 use crate::payment::{Payment, Status};
 use crate::port::CardSnapshot;
 use crate::product::PurchasedProduct;
@@ -30,7 +30,7 @@ pub enum RefundError {
         refundable_amount: Usdc,
     },
     /// The holder would have the money and could still use what it bought, and nobody has said that they may.
-    Kept {
+    ProductStillUsable {
         /// How much of it they can use.
         usable: Usdc,
         /// What can be given back as it is.
@@ -65,7 +65,7 @@ impl Engine {
     /// # Errors
     /// When storage fails.
     pub async fn refund(&self, id: &RefundId) -> Result<Option<Refund>, StoreError> {
-        let read = self.0.families.refunds.read(id).await.map_err(corrupt)?;
+        let read = self.0.registries.refunds.read(id).await.map_err(corrupt)?;
         Ok(read.map(|(refund, _)| refund))
     }
 
@@ -120,7 +120,7 @@ impl Engine {
             after = Some(last.clone());
             for id in rows.iter().filter_map(|(key, _)| key.last_chunk()) {
                 let id = u128::from_be_bytes(*id);
-                let read = self.0.families.refunds.read_or_skip_corrupt(&RefundId(id)).await?;
+                let read = self.0.registries.refunds.read_or_skip_corrupt(&RefundId(id)).await?;
                 found.extend(read.map(|(refund, _)| ((refund.created_at, id), refund)));
             }
         }
@@ -130,37 +130,37 @@ impl Engine {
     /// Whose payment it is, if so much of it can be given back now; and what must not have changed when it is given: a product
     /// that credits its payer by itself meanwhile, one that its holder can use, and a chain that takes the payment back, come
     /// first.
-    async fn may_refund(
+    async fn check_refundable(
         &self,
         payment: PaymentId,
         amount: Usdc,
         holder_keeps_product: bool,
     ) -> Result<Vec<Condition>, RefundError> {
-        let (paid, revision) = self.paid(payment).await?;
+        let (paid, revision) = self.load_refundable_payment(payment).await?;
         let Status::Fulfilled { product, .. } = paid.status else {
             return Err(RefundError::AmountTooLarge {
                 refundable_amount: Usdc::ZERO,
             });
         };
         let stands = Condition::Revision(table::entity(EntityKind::Payment, &payment.key()), revision);
-        let (room, unchanged) = self.room(product).await.map_err(storage_error)?;
+        let (room, unchanged) = self.refundable_amounts(product).await.map_err(storage_error)?;
         if amount > room.refundable {
             return Err(RefundError::AmountTooLarge {
                 refundable_amount: room.refundable,
             });
         }
-        if amount > room.returned && !holder_keeps_product {
-            return Err(RefundError::Kept {
+        if amount > room.refundable_with_product && !holder_keeps_product {
+            return Err(RefundError::ProductStillUsable {
                 usable: room.usable,
-                refundable: room.returned,
+                refundable: room.refundable_with_product,
                 product,
             });
         }
         Ok(vec![stands, unchanged])
     }
 
-    async fn paid(&self, payment: PaymentId) -> Result<(Payment, u64), RefundError> {
-        let read = self.0.families.payments.read(&payment).await;
+    async fn load_refundable_payment(&self, payment: PaymentId) -> Result<(Payment, u64), RefundError> {
+        let read = self.0.registries.payments.read(&payment).await;
         let read = read.map_err(|error| storage_error(corrupt(error)))?;
         read.ok_or(RefundError::NotFound)
     }
@@ -176,9 +176,9 @@ impl Engine {
         act: &OperatorAction,
     ) -> Result<(RefundId, Refund), RefundError> {
         let one = self.lock_operator().await;
-        let id = RefundId::of(payment);
+        let id = RefundId::for_payment(payment);
         let asked = RefundRequest {
-            owner: self.paid(payment).await?.0.account(),
+            owner: self.load_refundable_payment(payment).await?.0.account(),
             payment,
             amount: wanted.amount,
             reason: wanted.reason,
@@ -188,23 +188,23 @@ impl Engine {
         for _ in 0..MAX_CONFLICT_RETRIES {
             // Whoever asks again because the answer was lost is told how it stands, whatever became of the product since.
             let known = self.refund(&id).await.map_err(storage_error)?;
-            if let Some(known) = known.filter(|known| known.stands_as(&asked)) {
+            if let Some(known) = known.filter(|known| known.is_same_request(&asked)) {
                 return Ok((id, known));
             }
             let conditions = self
-                .may_refund(payment, asked.amount, asked.holder_keeps_product)
+                .check_refundable(payment, asked.amount, asked.holder_keeps_product)
                 .await?;
-            let alone = self.alone(act, asked.amount).await.map_err(storage_error)?;
+            let alone = self.check_own_limits(act, asked.amount).await.map_err(storage_error)?;
             let ask = |act| Command::Request {
-                asked: Box::new(asked.clone()),
+                request: Box::new(asked.clone()),
                 at_once: alone.is_some(),
-                life_ms: self.0.settings.giving.open_ms,
+                life_ms: self.0.settings.approvals.validity_ms,
                 act,
             };
             let mut beside = alone.clone().unwrap_or_default();
             beside.conditions.extend(conditions);
-            let refunds = (&self.0.families.refunds, id);
-            match self.act_beside(&one, refunds, (act, &beside), ask).await {
+            let refunds = (&self.0.registries.refunds, id);
+            match self.ask_as_operator_with_extras(&one, refunds, (act, &beside), ask).await {
                 // What it is about has changed since it was read.
                 Err(AskError::Conflict) => {}
                 told => return self.map_refund_reply(id, told).await,
@@ -231,17 +231,17 @@ impl Engine {
             .map_err(storage_error)?
             .ok_or(RefundError::NotFound)?;
         for _ in 0..MAX_CONFLICT_RETRIES {
-            let mut beside = Beside::default();
+            let mut beside = AuditExtras::default();
             if refund.status == refund::Status::Requested {
                 // Since it was asked for its chain may have taken the payment back, its card been closed and credited, or a
                 // merchant given money back to the card.
-                let asked = &refund.asked;
-                let may = self.may_refund(asked.payment, asked.amount, asked.holder_keeps_product);
+                let asked = &refund.request;
+                let may = self.check_refundable(asked.payment, asked.amount, asked.holder_keeps_product);
                 beside.conditions = may.await?;
             }
             let approve = |act| Command::Approve { amount, act };
-            let refunds = (&self.0.families.refunds, id);
-            match self.act_beside(&one, refunds, (act, &beside), approve).await {
+            let refunds = (&self.0.registries.refunds, id);
+            match self.ask_as_operator_with_extras(&one, refunds, (act, &beside), approve).await {
                 Err(AskError::Conflict) => {}
                 told => return self.map_refund_reply(id, told).await,
             }
@@ -269,7 +269,7 @@ impl Engine {
             act,
         };
         let told = self
-            .ask_as_operator(&one, (&self.0.families.refunds, id), act, reject)
+            .ask_as_operator(&one, (&self.0.registries.refunds, id), act, reject)
             .await;
         self.map_refund_reply(id, told).await
     }
@@ -294,18 +294,18 @@ impl Engine {
 }
 
 /// What a refund has given of a payment.
-pub(super) async fn refunded(all: &Registries, payment: PaymentId) -> Result<Refunded, LoadError> {
-    let read = all.refunds.read(&RefundId::of(payment)).await?;
+pub(super) async fn refunded_amount(all: &Registries, payment: PaymentId) -> Result<Refunded, LoadError> {
+    let read = all.refunds.read(&RefundId::for_payment(payment)).await?;
     Ok(read.map_or_else(Refunded::default, |(refund, revision)| Refunded {
-        amount: refund.amount_given(),
+        amount: refund.credited_amount(),
         revision,
     }))
 }
 
 /// The same for a word about a card; nothing is read where nothing is given back of it.
-pub(super) async fn refunded_of(all: &Registries, card: &Card, word: &CardSnapshot) -> Result<Refunded, LoadError> {
-    match word.released > card.life.released {
-        true => refunded(all, card.charge.payment).await,
+pub(super) async fn refunded_for_snapshot(all: &Registries, card: &Card, word: &CardSnapshot) -> Result<Refunded, LoadError> {
+    match word.released > card.lifecycle.released {
+        true => refunded_amount(all, card.charge.payment).await,
         false => Ok(Refunded::default()),
     }
 }

@@ -25,7 +25,7 @@ use crate::kernel::entity::LookupId;
 use crate::kernel::registry::{EntityDeps, LoadError};
 use crate::kernel::{Entity, EntityKind, EntityRegistry, event_record};
 use crate::late_return::LateReturn;
-use crate::line::Selling;
+use crate::line::LineState;
 use crate::payment::Payment;
 use crate::payment_recipient::PaymentRecipient;
 use crate::payout::Payout;
@@ -115,7 +115,7 @@ define_registries! {
     gift_cards: GiftCard,
     intl_orders: IntlOrder,
     identities: IdentityVerification,
-    links: IssuerLink,
+    issuer_links: IssuerLink,
     top_ups: TopUp,
     withdrawals: Withdrawal,
     payouts: Payout,
@@ -123,18 +123,18 @@ define_registries! {
     recipients: PaymentRecipient,
     destinations: BankDestination,
     profiles: BankingProfile,
-    reloadables: ReloadableCard,
+    reloadable_cards: ReloadableCard,
     card_withdrawals: CardWithdrawal,
     agent_wallets: AgentWallet,
-    spends: WalletPayment,
+    wallet_payments: WalletPayment,
     applications: BankingApplication,
     bank_accounts: BankAccount,
     bank_transfers: BankTransfer,
-    differences: Discrepancy,
+    discrepancies: Discrepancy,
     api_keys: ApiKey,
     webhooks: WebhookEndpoint,
     webhook_deliveries: WebhookDelivery,
     refunds: Refund,
     incoming: Incoming,
-    lines: Selling,
+    lines: LineState,
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::sync::Notify;
 
 use super::provider_events::ProviderEventSource;
-use super::refunds::refunded_of;
+use super::refunds::refunded_for_snapshot;
 use super::registries::Registries;
 use super::{Engine, Inner, OperationError};
 use crate::card;
@@ -70,7 +70,7 @@ impl Engine {
             reusable,
             funding,
         };
-        let created = self.ask_idempotent(&self.0.families.reloadables, id, command, memo);
+        let created = self.ask_idempotent(&self.0.registries.reloadable_cards, id, command, memo);
         created.await.map(drop)
     }
 
@@ -123,7 +123,7 @@ impl Engine {
         memo: Option<IdempotencyRecorder<ReloadableCard>>,
     ) -> Result<bool, OperationError<reloadable_card::Rejection>> {
         let command = reloadable_card::Command::RequestAction(wish);
-        self.ask_idempotent(&self.0.families.reloadables, id, command, memo)
+        self.ask_idempotent(&self.0.registries.reloadable_cards, id, command, memo)
             .await
     }
 
@@ -133,13 +133,13 @@ impl Engine {
     /// When the card is neither open nor paused.
     pub async fn reveal_reloadable(&self, id: CardId) -> Result<(), OperationError<reloadable_card::Rejection>> {
         let command = reloadable_card::Command::Reveal;
-        let revealed = self.ask_idempotent(&self.0.families.reloadables, id, command, None);
+        let revealed = self.ask_idempotent(&self.0.registries.reloadable_cards, id, command, None);
         revealed.await.map(drop)
     }
 
     /// Waits until the issuer has answered whatever it was asked of a card. The caller bounds it.
     pub async fn await_reloadable(&self, id: CardId) -> Option<ReloadableCard> {
-        self.0.families.reloadables.outcome(id, 0).await.ok()
+        self.0.registries.reloadable_cards.outcome(id, 0).await.ok()
     }
 
     /// A reloadable card.
@@ -147,7 +147,7 @@ impl Engine {
     /// # Errors
     /// When storage fails.
     pub async fn reloadable(&self, id: &CardId) -> Result<Option<ReloadableCard>, LoadError> {
-        Ok(self.0.families.reloadables.read(id).await?.map(|(card, _)| card))
+        Ok(self.0.registries.reloadable_cards.read(id).await?.map(|(card, _)| card))
     }
 
     /// A wallet's reloadable cards, as [`Engine::cards_of`].
@@ -164,8 +164,8 @@ impl Engine {
             None => None,
             Some(id) => self.reloadable(&id).await?.map(|card| (card.created_at, id.0)),
         };
-        let family = &self.0.families.reloadables;
-        self.owned(family, owner, CardId, after, limit).await
+        let family = &self.0.registries.reloadable_cards;
+        self.list_owned(family, owner, CardId, after, limit).await
     }
 
     /// A wallet's newest reloadable cards, the newest last, at most `limit`.
@@ -177,7 +177,7 @@ impl Engine {
         owner: &Wallet,
         limit: usize,
     ) -> Result<Vec<(CardId, ReloadableCard)>, LoadError> {
-        let newest = self.newest(&self.0.families.reloadables, owner, CardId, limit).await?;
+        let newest = self.newest(&self.0.registries.reloadable_cards, owner, CardId, limit).await?;
         Ok(newest.into_iter().map(|(_, id, card)| (id, card)).collect())
     }
 
@@ -235,8 +235,8 @@ impl Engine {
 
 /// The card issuer's words.
 pub(super) struct CardEventSource {
-    program: Arc<dyn ReloadableCardProvider>,
-    families: Registries,
+    provider: Arc<dyn ReloadableCardProvider>,
+    registries: Registries,
 }
 
 impl ProviderEventSource for CardEventSource {
@@ -245,8 +245,8 @@ impl ProviderEventSource for CardEventSource {
     const PROVIDER: &'static str = "card issuer";
 
     fn from_engine(inner: &Inner) -> Self {
-        let (program, families) = (inner.ports.program.clone(), inner.families.clone());
-        Self { program, families }
+        let (program, families) = (inner.ports.reloadable_cards.clone(), inner.registries.clone());
+        Self { provider: program, registries: families }
     }
 
     fn wake(inner: &Inner) -> Arc<Notify> {
@@ -254,65 +254,65 @@ impl ProviderEventSource for CardEventSource {
     }
 
     fn position(word: &CardEvent) -> u64 {
-        word.number
+        word.position
     }
 
     fn events_after(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<CardEvent>, PortError>> {
-        self.program.events_after(after, limit)
+        self.provider.events_after(after, limit)
     }
 
     fn apply<'a>(&'a self, word: &'a CardEvent) -> BoxFuture<'a, Result<(), String>> {
-        Box::pin(apply_card_event(&self.families, word))
+        Box::pin(apply_card_event(&self.registries, word))
     }
 }
 
 /// The words of the issuer of prepaid cards.
-pub(super) struct Prepaid {
+pub(super) struct PrepaidEventSource {
     issuer: Arc<dyn CardIssuer>,
-    families: Registries,
+    registries: Registries,
 }
 
-impl ProviderEventSource for Prepaid {
+impl ProviderEventSource for PrepaidEventSource {
     type Event = CardEvent;
     const CURSOR_KEY: &'static str = "prepaid-card-words";
     const PROVIDER: &'static str = "issuer of prepaid cards";
 
     fn from_engine(inner: &Inner) -> Self {
-        let (issuer, families) = (inner.ports.issuer.clone(), inner.families.clone());
-        Self { issuer, families }
+        let (issuer, families) = (inner.ports.issuer.clone(), inner.registries.clone());
+        Self { issuer, registries: families }
     }
 
     fn wake(inner: &Inner) -> Arc<Notify> {
-        inner.prepaid_told.clone()
+        inner.prepaid_events_ready.clone()
     }
 
     fn position(word: &CardEvent) -> u64 {
-        word.number
+        word.position
     }
 
     fn events_after(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<CardEvent>, PortError>> {
-        self.issuer.told(after, limit)
+        self.issuer.events_after(after, limit)
     }
 
     fn apply<'a>(&'a self, word: &'a CardEvent) -> BoxFuture<'a, Result<(), String>> {
         Box::pin(async move {
             let failed = |error: LoadError| format!("{}: {error}", word.card);
-            let refunded = match self.families.cards.read(&word.card).await.map_err(failed)? {
+            let refunded = match self.registries.cards.read(&word.card).await.map_err(failed)? {
                 Some((card, _)) => {
-                    let read = refunded_of(&self.families, &card, &word.standing).await;
+                    let read = refunded_for_snapshot(&self.registries, &card, &word.snapshot).await;
                     read.map_err(failed)?
                 }
                 None => Refunded::default(),
             };
-            let command = card::Command::Told(word.standing.clone(), refunded);
-            match self.families.cards.ask(word.card, command).await {
+            let command = card::Command::RecordCardEvent(word.snapshot.clone(), refunded);
+            match self.registries.cards.ask(word.card, command).await {
                 Ok(_) => Ok(()),
                 // The issuer's own answer to the order is still on its way.
                 Err(refusal @ AskError::Rejected(card::Rejection::InvalidState("pending"))) => {
                     Err(format!("{}: {refusal:?}", word.card))
                 }
                 Err(refusal @ (AskError::NotFound | AskError::Rejected(_))) => {
-                    not_ordered(word, &refusal);
+                    log_unknown_card(word, &refusal);
                     Ok(())
                 }
                 Err(refusal) => Err(format!("{}: {refusal:?}", word.card)),
@@ -322,22 +322,22 @@ impl ProviderEventSource for Prepaid {
 }
 
 /// The issuer knows a card that the store does not: an older backup was restored.
-fn not_ordered(word: &CardEvent, refusal: &impl std::fmt::Debug) {
-    let (card, sequence) = (word.card, word.standing.sequence);
+fn log_unknown_card(word: &CardEvent, refusal: &impl std::fmt::Debug) {
+    let (card, sequence) = (word.card, word.snapshot.sequence);
     tracing::error!(%card, sequence, ?refusal, "the issuer tells of a card that was not ordered");
 }
 
 async fn apply_card_event(families: &Registries, word: &CardEvent) -> Result<(), String> {
     let card = word.card;
-    let command = reloadable_card::Command::RecordCardEvent(word.standing.clone());
-    match families.reloadables.ask(card, command).await {
+    let command = reloadable_card::Command::RecordCardEvent(word.snapshot.clone());
+    match families.reloadable_cards.ask(card, command).await {
         Ok(_) => Ok(()),
         // The issuer's own answer to the order is still on its way.
         Err(refusal @ AskError::Rejected(reloadable_card::Rejection::InvalidState("creating"))) => {
             Err(format!("{card}: {refusal:?}"))
         }
         Err(refusal @ (AskError::NotFound | AskError::Rejected(_))) => {
-            not_ordered(word, &refusal);
+            log_unknown_card(word, &refusal);
             Ok(())
         }
         Err(refusal) => Err(format!("{card}: {refusal:?}")),

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use purser_storage::{StoreError, codec};
 
-use super::{Engine, Held, LineFigures};
+use super::{Engine, GateHold, LineStatus};
 use crate::kernel::job::Job;
 use crate::kernel::outbox::AttemptCounts;
 use crate::kernel::{Entity, EntityRegistry, OutboxJob, table};
@@ -60,9 +60,9 @@ pub struct EntityStats {
     /// Its name.
     pub kind: &'static str,
     /// In memory now, those being loaded included.
-    pub resident: usize,
+    pub active: usize,
     /// Commands asked and not answered: in a mailbox, being decided, or waiting for the disk.
-    pub commands_open: u64,
+    pub commands_in_flight: u64,
     /// Actors that died, and loads that failed, since the start.
     pub restarts: u64,
     /// Given up until a restart.
@@ -73,17 +73,17 @@ pub struct EntityStats {
 #[derive(Clone, Debug, Default)]
 pub struct JobStats {
     /// What its deliveries counted.
-    pub tried: AttemptCounts,
+    pub attempts: AttemptCounts,
     /// Neither running nor stuck: due later, or without a place yet.
-    pub waiting: u64,
+    pub scheduled: u64,
     /// Tried often enough: an operator's.
-    pub stuck: u64,
+    pub dead_lettered: u64,
     /// Of those that wait or run: they fail, and are older than the settings allow.
     pub late: u64,
     /// Age of the oldest that is not stuck, in milliseconds; 0 without one.
-    pub oldest_ms: u64,
+    pub oldest_age_ms: u64,
     /// The same of the stuck ones.
-    pub oldest_stuck_ms: u64,
+    pub oldest_dead_letter_age_ms: u64,
 }
 
 /// See the module.
@@ -92,23 +92,23 @@ pub struct EngineStats {
     /// By kind of entity.
     pub kinds: Vec<EntityStats>,
     /// In the order of [`Work::NAMES`].
-    pub works: [JobStats; Job::NAMES.len()],
+    pub jobs: [JobStats; Job::NAMES.len()],
     /// Payments whose outcome is not known.
     pub unknown_payments: u64,
     /// How long the oldest of them has been unknown, in milliseconds; 0 without one.
     pub oldest_unknown_ms: u64,
     /// Work that waits at the gate before money leaves, in the order of [`Held::ALL`].
-    pub held: [u64; Held::ALL.len()],
+    pub gate_holds: [u64; GateHold::ALL.len()],
     /// Places in the engine that are taken.
-    pub permits_used: usize,
+    pub in_flight: usize,
     /// Places in the engine.
-    pub permits_max: usize,
+    pub max_in_flight: usize,
     /// Payers with a paid call in flight.
     pub payers: usize,
     /// Paid calls that found no room, in the order of [`Lack::ALL`].
-    pub refused: [u64; OverloadReason::ALL.len()],
+    pub rejected: [u64; OverloadReason::ALL.len()],
     /// How each line of products stands.
-    pub lines: Vec<LineFigures>,
+    pub lines: Vec<LineStatus>,
 }
 
 impl Engine {
@@ -119,29 +119,29 @@ impl Engine {
     pub async fn stats(&self) -> Result<EngineStats, StoreError> {
         let inner = &self.0;
         let mut figures = EngineStats {
-            kinds: inner.families.entity_stats(),
-            works: inner.tries.read().map(|tried| JobStats {
-                tried,
+            kinds: inner.registries.entity_stats(),
+            jobs: inner.attempts.read().map(|tried| JobStats {
+                attempts: tried,
                 ..JobStats::default()
             }),
             unknown_payments: 0,
             oldest_unknown_ms: 0,
-            held: [0; Held::ALL.len()],
-            permits_used: inner
+            gate_holds: [0; GateHold::ALL.len()],
+            in_flight: inner
                 .settings
-                .in_flight_max
+                .max_in_flight
                 .saturating_sub(inner.permits.available_permits()),
-            permits_max: inner.settings.in_flight_max,
+            max_in_flight: inner.settings.max_in_flight,
             payers: inner.payers.len(),
-            refused: std::array::from_fn(|n| inner.refused.0[n].load(Ordering::Relaxed)),
-            lines: ProductLine::ALL.map(|line| self.line_figures(line)).into(),
+            rejected: std::array::from_fn(|n| inner.overloads.0[n].load(Ordering::Relaxed)),
+            lines: ProductLine::ALL.map(|line| self.line_status(line)).into(),
         };
         let mut after = None;
         loop {
             const PAGE: usize = 1_000;
             let page = inner.store.scan(&[table::OUTBOX], after.as_deref(), PAGE).await?;
             for (_, row) in &page {
-                let effect: OutboxJob = codec::decode(&row.value).map_err(|e| StoreError::Damaged(e.to_string()))?;
+                let effect: OutboxJob = codec::decode(&row.value).map_err(|e| StoreError::Corrupt(e.to_string()))?;
                 self.count(&effect, &mut figures).await?;
             }
             match page.into_iter().last() {
@@ -149,8 +149,8 @@ impl Engine {
                 None => break,
             }
         }
-        for work in &mut figures.works {
-            work.waiting = work.waiting.saturating_sub(work.tried.running);
+        for work in &mut figures.jobs {
+            work.scheduled = work.scheduled.saturating_sub(work.attempts.running);
         }
         Ok(figures)
     }
@@ -158,24 +158,24 @@ impl Engine {
     async fn count(&self, effect: &OutboxJob, figures: &mut EngineStats) -> Result<(), StoreError> {
         let now = self.0.clock.now().0;
         let age = now.saturating_sub(effect.created_at.0);
-        let work = &mut figures.works[effect.job.index()];
+        let work = &mut figures.jobs[effect.job.index()];
         if effect.dead_lettered {
-            work.stuck += 1;
-            work.oldest_stuck_ms = work.oldest_stuck_ms.max(age);
+            work.dead_lettered += 1;
+            work.oldest_dead_letter_age_ms = work.oldest_dead_letter_age_ms.max(age);
         } else {
             // Those that run are taken off at the end.
-            work.waiting += 1;
-            work.oldest_ms = work.oldest_ms.max(age);
-            work.late += u64::from(self.late(effect.clone()).is_some());
+            work.scheduled += 1;
+            work.oldest_age_ms = work.oldest_age_ms.max(age);
+            work.late += u64::from(self.late_job(effect.clone()).is_some());
         }
-        if let Some(held) = self.held(&effect.job).await? {
-            figures.held[held as usize] += 1;
+        if let Some(held) = self.gate_hold(&effect.job).await? {
+            figures.gate_holds[held as usize] += 1;
         }
         let Job::WatchPayment(id) = effect.job else {
             return Ok(());
         };
-        let read = self.0.families.payments.read(&id).await;
-        let read = read.map_err(|e| StoreError::Damaged(e.to_string()))?;
+        let read = self.0.registries.payments.read(&id).await;
+        let read = read.map_err(|e| StoreError::Corrupt(e.to_string()))?;
         if let Some((payment, _)) = read
             && matches!(payment.status, Status::Unknown(_))
         {
@@ -188,11 +188,11 @@ impl Engine {
 }
 
 impl EntityStats {
-    pub(super) fn of<E: Entity>(family: &EntityRegistry<E>) -> Self {
+    pub(super) fn from_registry<E: Entity>(family: &EntityRegistry<E>) -> Self {
         Self {
             kind: E::KIND.name(),
-            resident: family.active_count(),
-            commands_open: family.commands_in_flight(),
+            active: family.active_count(),
+            commands_in_flight: family.commands_in_flight(),
             restarts: family.restarts(),
             quarantined: family.quarantined().len() as u64,
         }

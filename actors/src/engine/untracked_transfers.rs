@@ -3,14 +3,14 @@
 
 mod attribution;
 pub(super) mod gate;
-mod lost;
-mod order_booking;
+mod lost_windows;
+mod order_attribution;
 mod orders;
-mod promises;
+mod treasury_reservations;
 pub(super) mod recorded;
 mod rows;
 pub(super) mod top_ups;
-mod unexplained;
+mod candidates;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -20,19 +20,19 @@ use parking_lot::Mutex;
 use purser_storage::{Batch, Store, StoreError, Write};
 
 use self::orders::LostOrders;
-use self::promises::Promises;
+use self::treasury_reservations::TreasuryReservations;
 use self::recorded::RecordedTransfers;
-use self::rows::{each, put};
+use self::rows::{for_each, put_row};
 use super::Engine;
 use crate::kernel::table;
 use crate::port::{Clock, OutgoingTransfer, ReconciliationLists, Settlement, Timestamp};
 use crate::withdrawal::{self, Withdrawal};
 
-pub use attribution::{Attribution, AttributionError, Early};
-pub use gate::Held;
-pub use lost::lost_times;
-pub use promises::{NotPromised, Promise};
-pub use unexplained::Unexplained;
+pub use attribution::{Attribution, AttributionError, AttributionWait};
+pub use gate::GateHold;
+pub use lost_windows::lost_windows;
+pub use treasury_reservations::{ReservationError, TreasuryReservation};
+pub use candidates::UntrackedTransfer;
 
 /// Incoming transfers read at once.
 const PAGE: usize = 1_000;
@@ -41,7 +41,7 @@ const TRACKED_KEY: &str = "departures-explained";
 /// Where it is written down until then since when not everything is: a backup of a restored store may be restored too.
 const SINCE_KEY: &str = "departures-since";
 /// Where it is written down when the engine first started on a restored store, and after which restore that was.
-const BEGUN: &str = "departures-begun";
+const FIRST_START_KEY: &str = "departures-begun";
 
 /// What is known of a restore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,17 +61,17 @@ pub(super) struct OutgoingTransferGuard {
     settlement: Arc<dyn Settlement>,
     clock: Arc<dyn Clock>,
     /// Everything is explained, or there was no restore.
-    free: AtomicBool,
+    all_tracked: AtomicBool,
     /// When the engine first started on this store, in milliseconds; as long as that is not known everything may have been
     /// begun before.
-    begun: AtomicU64,
+    first_started_at: AtomicU64,
     /// Everything that had left by then, in milliseconds, was held against the rows; 0 before the first time.
-    compared: AtomicU64,
-    open: Mutex<Vec<OutgoingTransfer>>,
-    pub(super) orders: LostOrders,
-    promises: Mutex<Promises>,
+    compared_until: AtomicU64,
+    untracked: Mutex<Vec<OutgoingTransfer>>,
+    pub(super) lost_orders: LostOrders,
+    reservations: Mutex<TreasuryReservations>,
     /// Whether there may be payments that are not final: as long as none was, nobody reads a row for it.
-    any_unfinal: AtomicBool,
+    any_pending_finality: AtomicBool,
 }
 
 impl OutgoingTransferGuard {
@@ -86,73 +86,73 @@ impl OutgoingTransferGuard {
             store,
             settlement,
             clock,
-            free: AtomicBool::new(restored.is_none()),
-            begun: AtomicU64::new(u64::MAX),
-            compared: AtomicU64::new(0),
-            open: Mutex::default(),
-            orders: LostOrders::new(lists),
-            promises: Mutex::default(),
-            any_unfinal: AtomicBool::new(false),
+            all_tracked: AtomicBool::new(restored.is_none()),
+            first_started_at: AtomicU64::new(u64::MAX),
+            compared_until: AtomicU64::new(0),
+            untracked: Mutex::default(),
+            lost_orders: LostOrders::new(lists),
+            reservations: Mutex::default(),
+            any_pending_finality: AtomicBool::new(false),
         }
     }
 
     /// Whether something that was not signed before must wait. What has left by exactly this signature is only looked up.
     pub(super) fn must_wait(&self, mark: Option<[u8; 32]>) -> bool {
-        !self.free.load(Ordering::Acquire) && !self.open.lock().iter().any(|departure| Some(departure.mark) == mark)
+        !self.all_tracked.load(Ordering::Acquire) && !self.untracked.lock().iter().any(|departure| Some(departure.fingerprint) == mark)
     }
 
     /// What has left and has no row, as last read.
-    pub(super) fn unexplained(&self) -> Vec<OutgoingTransfer> {
-        self.open.lock().clone()
+    pub(super) fn untracked(&self) -> Vec<OutgoingTransfer> {
+        self.untracked.lock().clone()
     }
 
     /// Whether what had left by then is known: it is in the books, or unexplained.
     pub(super) fn is_known_by(&self, at: Timestamp) -> bool {
-        self.free.load(Ordering::Acquire) || self.compared.load(Ordering::Acquire) >= at.0.max(1)
+        self.all_tracked.load(Ordering::Acquire) || self.compared_until.load(Ordering::Acquire) >= at.0.max(1)
     }
 
     /// Whether everything is known that the lost history can have sent: what it had signed was held against the rows after it could
     /// still land.
     pub(super) fn is_all_known(&self) -> bool {
-        let over = |restored: RestoreWindow| self.compared.load(Ordering::Acquire) > restored.until.0;
-        self.free.load(Ordering::Acquire) || self.restored.is_none_or(over)
+        let over = |restored: RestoreWindow| self.compared_until.load(Ordering::Acquire) > restored.until.0;
+        self.all_tracked.load(Ordering::Acquire) || self.restored.is_none_or(over)
     }
 
     /// Whether nothing that a lost history signed can land any more.
-    fn is_quiet(&self) -> bool {
+    fn is_restore_window_over(&self) -> bool {
         let over = |restored: RestoreWindow| self.clock.now() > restored.until;
-        self.free.load(Ordering::Acquire) || self.restored.is_none_or(over)
+        self.all_tracked.load(Ordering::Acquire) || self.restored.is_none_or(over)
     }
 
     /// Whether a history that was lost may have sent what was begun at this time and not signed.
-    pub(super) fn may_be_sent(&self, begun: Timestamp) -> bool {
-        self.restored.is_some() && begun.0 <= self.begun.load(Ordering::Acquire)
+    pub(super) fn may_have_been_sent(&self, begun: Timestamp) -> bool {
+        self.restored.is_some() && begun.0 <= self.first_started_at.load(Ordering::Acquire)
     }
 
     /// For what was begun at this time and not signed: since when a history that was lost may have sent it. `None` when none
     /// can have: it was begun after the restore.
-    pub(super) async fn may_be_sent_since(&self, begun: Timestamp) -> Result<Option<Timestamp>, StoreError> {
-        let Some(restored) = self.restored.filter(|_| self.may_be_sent(begun)) else {
+    pub(super) async fn may_have_been_sent_since(&self, begun: Timestamp) -> Result<Option<Timestamp>, StoreError> {
+        let Some(restored) = self.restored.filter(|_| self.may_have_been_sent(begun)) else {
             return Ok(None);
         };
-        let earlier = self.earlier().await?;
+        let earlier = self.earlier_restore().await?;
         Ok(Some(
             earlier.map_or(restored.since, |earlier| earlier.min(restored.since)),
         ))
     }
 
     /// Whether a history that was lost may have done by hand what was begun at this time and last found undone at that.
-    pub(super) fn may_be_done(&self, begun: Timestamp, undone: Option<Timestamp>) -> bool {
-        let since = self.begun.load(Ordering::Acquire);
+    pub(super) fn may_have_been_done_manually(&self, begun: Timestamp, undone: Option<Timestamp>) -> bool {
+        let since = self.first_started_at.load(Ordering::Acquire);
         let could = self.restored.is_some_and(|restored| begun <= restored.until);
         could && undone.is_none_or(|at| at.0 <= since)
     }
 
     /// Writes down when the engine first started after this restore: what was begun by then, the lost history may have gone on
     /// with.
-    async fn begin(&self) -> Result<(), String> {
+    async fn record_first_start(&self) -> Result<(), String> {
         let Some(restored) = self.restored else { return Ok(()) };
-        let key = table::meta(BEGUN);
+        let key = table::meta(FIRST_START_KEY);
         let row = self.store.read(&key).await.map_err(|e| e.to_string())?;
         let known = row.and_then(|row| {
             let (at, begun) = (row.value.first_chunk::<8>()?, row.value.last_chunk::<8>()?);
@@ -163,28 +163,28 @@ impl OutgoingTransferGuard {
             None => {
                 let now = self.clock.now().0;
                 let value = [restored.at.0.to_be_bytes(), now.to_be_bytes()].concat();
-                let lost = lost::written(&*self.store, restored).await;
+                let lost = lost_windows::append_window(&*self.store, restored).await;
                 let lost = lost.map_err(|e| e.to_string())?;
-                self.write(vec![put(key, value), lost]).await?;
+                self.write(vec![put_row(key, value), lost]).await?;
                 now
             }
         };
-        self.begun.store(begun, Ordering::Release);
+        self.first_started_at.store(begun, Ordering::Release);
         Ok(())
     }
 
     /// Since when an earlier restore left something to be explained.
-    async fn earlier(&self) -> Result<Option<Timestamp>, StoreError> {
+    async fn earlier_restore(&self) -> Result<Option<Timestamp>, StoreError> {
         let row = self.store.read(&table::meta(SINCE_KEY)).await?;
         Ok(row.and_then(|row| row.value.first_chunk().map(|at| Timestamp(u64::from_be_bytes(*at)))))
     }
 
     /// From when on, what an earlier restore left to be explained included.
     async fn since(&self, restored: Timestamp) -> Result<Timestamp, String> {
-        match self.earlier().await.map_err(|e| e.to_string())? {
+        match self.earlier_restore().await.map_err(|e| e.to_string())? {
             Some(earlier) if earlier <= restored => Ok(earlier),
             _ => {
-                let row = put(table::meta(SINCE_KEY), restored.0.to_be_bytes().to_vec());
+                let row = put_row(table::meta(SINCE_KEY), restored.0.to_be_bytes().to_vec());
                 self.write(vec![row]).await?;
                 Ok(restored)
             }
@@ -200,7 +200,7 @@ impl OutgoingTransferGuard {
     }
 
     /// Whether an earlier process has written down that everything is.
-    async fn is_explained(&self, restored: RestoreWindow) -> Result<bool, String> {
+    async fn is_tracked(&self, restored: RestoreWindow) -> Result<bool, String> {
         let row = self.store.read(&table::meta(TRACKED_KEY)).await;
         let row = row.map_err(|e| e.to_string())?;
         Ok(row.is_some_and(|row| *row.value == restored.at.0.to_be_bytes()))
@@ -209,41 +209,41 @@ impl OutgoingTransferGuard {
     /// Reads what the payout rails and the bank list. Nobody else waits for it.
     async fn read_orders(&self, patience: Duration) -> Result<(), String> {
         let Some(restored) = self.restored else { return Ok(()) };
-        if self.is_explained(restored).await? {
+        if self.is_tracked(restored).await? {
             return Ok(());
         }
         let (since, now) = (self.since(restored.since).await?, self.clock.now());
-        self.orders.read(since, now, patience).await
+        self.lost_orders.read(since, now, patience).await
     }
 
     /// Holds the chains' lists against the rows, and those of the payout rails and the bank. Once nothing more can come and all is explained, that is written down.
     async fn compare(&self, patience: Duration) -> Result<(), String> {
         let Some(restored) = self.restored else { return Ok(()) };
-        if self.free.load(Ordering::Acquire) {
+        if self.all_tracked.load(Ordering::Acquire) {
             return Ok(());
         }
-        if self.is_explained(restored).await? {
-            self.free.store(true, Ordering::Release);
+        if self.is_tracked(restored).await? {
+            self.all_tracked.store(true, Ordering::Release);
             return Ok(());
         }
         let since = self.since(restored.since).await?;
         // Read before the chain: what lands in between is found at the next comparison, after its row.
         let now = self.clock.now();
-        let left = tokio::time::timeout(patience, self.settlement.departures(since, restored.until)).await;
+        let left = tokio::time::timeout(patience, self.settlement.outgoing_transfers(since, restored.until)).await;
         let left = left.map_err(|_| "no answer in time")?.map_err(|e| e.to_string())?;
         let known = RecordedTransfers::read(&*self.store).await.map_err(|e| e.to_string())?;
-        let left = known.unexplained(left);
+        let left = known.untracked(left);
         let all = left.is_empty();
-        *self.open.lock() = left;
-        self.compared.store(now.0, Ordering::Release);
-        let ordered = self.orders.compare(&*self.store, restored.until).await;
+        *self.untracked.lock() = left;
+        self.compared_until.store(now.0, Ordering::Release);
+        let ordered = self.lost_orders.compare(&*self.store, restored.until).await;
         let all = ordered.map_err(|e| e.to_string())? && all;
         if all && now > restored.until {
-            let done = put(table::meta(TRACKED_KEY), restored.at.0.to_be_bytes().to_vec());
+            let done = put_row(table::meta(TRACKED_KEY), restored.at.0.to_be_bytes().to_vec());
             let since = table::meta(SINCE_KEY);
             self.write(vec![done, Write::Delete { key: since }]).await?;
             tracing::info!("everything that left before the restore is explained");
-            self.free.store(true, Ordering::Release);
+            self.all_tracked.store(true, Ordering::Release);
         }
         Ok(())
     }
@@ -259,19 +259,19 @@ impl Engine {
     /// Whether withdrawals and top-ups wait because something left the treasury that the restored books do not explain,
     /// or because something could still.
     pub fn are_withdrawals_paused(&self) -> bool {
-        self.0.departures.must_wait(None)
+        self.0.outgoing_guard.must_wait(None)
     }
 
     /// Until when withdrawals and top-ups wait at least, if they do: from then on nothing more can leave that the restored
     /// books do not know, and they go on once everything that left is explained.
     pub fn withdrawals_paused_until(&self) -> Option<Timestamp> {
-        let restored = self.0.departures.restored.filter(|_| self.are_withdrawals_paused());
+        let restored = self.0.outgoing_guard.restored.filter(|_| self.are_withdrawals_paused());
         restored.map(|restored| restored.until)
     }
 
     async fn read_lost_orders(&self) {
         let patience = Duration::from_millis(self.0.settings.payouts.timeout_ms);
-        if let Err(error) = self.0.departures.read_orders(patience).await {
+        if let Err(error) = self.0.outgoing_guard.read_orders(patience).await {
             tracing::warn!(
                 error,
                 "what was ordered before the restore could not be read, and nothing leaves"
@@ -281,7 +281,7 @@ impl Engine {
 
     async fn match_outgoing_transfers(&self) {
         let patience = Duration::from_millis(self.0.settings.settle_timeout_ms);
-        if let Err(error) = self.0.departures.compare(patience).await {
+        if let Err(error) = self.0.outgoing_guard.compare(patience).await {
             tracing::warn!(
                 error,
                 "what left the treasury before the restore could not be read, and nothing leaves"
@@ -292,8 +292,8 @@ impl Engine {
     /// Compares before anything is taken up, and then until all is explained.
     pub(super) async fn watch_outgoing_transfers(&self) {
         /// Readings of the chain for one comparison: each reads every withdrawal.
-        const SELDOM: u64 = 3;
-        if let Err(error) = self.0.departures.begin().await {
+        const READS_PER_COMPARISON: u64 = 3;
+        if let Err(error) = self.0.outgoing_guard.record_first_start().await {
             tracing::error!(error, "when this store was first started could not be written down");
         }
         if !self.are_withdrawals_paused() {
@@ -301,12 +301,12 @@ impl Engine {
         }
         self.read_lost_orders().await;
         self.match_outgoing_transfers().await;
-        for departure in self.0.departures.open.lock().iter() {
+        for departure in self.0.outgoing_guard.untracked.lock().iter() {
             let (name, to) = (departure.name(), departure.to);
             tracing::error!(%name, %to, amount = %departure.amount.decimal(), "left the treasury and is in no book");
         }
         let inner = Arc::downgrade(&self.0);
-        let every = Duration::from_millis(self.0.settings.watch_every_ms.max(1).saturating_mul(SELDOM));
+        let every = Duration::from_millis(self.0.settings.watch_every_ms.max(1).saturating_mul(READS_PER_COMPARISON));
         tokio::spawn(async move {
             loop {
                 tokio::time::sleep(every).await;
@@ -317,7 +317,7 @@ impl Engine {
                 }
                 engine.read_lost_orders().await;
                 // Not beside a booking: what it explains must not be found open by rows read before it.
-                let _one = engine.0.operating.lock().await;
+                let _one = engine.0.operator_lock.lock().await;
                 engine.match_outgoing_transfers().await;
             }
         });

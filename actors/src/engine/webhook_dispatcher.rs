@@ -58,26 +58,26 @@ pub(super) struct WebhookDispatcher {
     /// Accounts that have or had an endpoint, by their keys.
     watched: DashSet<Box<[u8]>>,
     /// Whether there are any.
-    open: AtomicBool,
+    has_endpoints: AtomicBool,
     queue: Mutex<EventQueue>,
     /// The queue was thrown away: the journal knows what was in it.
-    behind: AtomicBool,
+    overflowed: AtomicBool,
     /// The newest sequence that was handed over, wanted or not.
-    seen: AtomicU64,
-    bell: Notify,
+    last_seq: AtomicU64,
+    notify: Notify,
 }
 
 impl WebhookDispatcher {
     /// From now on the events of this account are kept.
     pub(super) fn watch(&self, owner: &Wallet) {
         self.watched.insert(owner.key().into_boxed_slice());
-        self.open.store(true, Ordering::Release);
+        self.has_endpoints.store(true, Ordering::Release);
     }
 }
 
 impl EventSink for WebhookDispatcher {
     fn publish(&self, events: &[StoredEvent]) {
-        if self.open.load(Ordering::Acquire) {
+        if self.has_endpoints.load(Ordering::Acquire) {
             let mut queue = None;
             for event in events.iter().filter(|event| self.watched.contains(&event.subject[..])) {
                 let queue = queue.get_or_insert_with(|| self.queue.lock());
@@ -85,35 +85,35 @@ impl EventSink for WebhookDispatcher {
                 queue.events.push_back(event.clone());
                 if queue.bytes > QUEUE_BYTES {
                     **queue = EventQueue::default();
-                    self.behind.store(true, Ordering::Release);
+                    self.overflowed.store(true, Ordering::Release);
                 }
             }
             if queue.is_some() {
-                self.bell.notify_one();
+                self.notify.notify_one();
             }
         }
         if let Some(last) = events.last() {
-            self.seen.store(last.seq, Ordering::Release);
+            self.last_seq.store(last.seq, Ordering::Release);
         }
     }
 }
 
 /// Who sorts, with what it knows of the endpoints.
 struct FanOutWorker {
-    families: Registries,
+    registries: Registries,
     store: Arc<dyn Store>,
-    mailroom: Arc<WebhookDispatcher>,
+    dispatcher: Arc<WebhookDispatcher>,
     /// By account.
     endpoints: BTreeMap<Box<[u8]>, BTreeMap<WebhookId, WebhookEndpoint>>,
     /// Everything up to here is known.
-    at: Seq,
-    written: Seq,
+    position: Seq,
+    persisted: Seq,
 }
 
 /// Sorts for as long as the engine lives. If it fails or panics, the next one begins where it is written down.
 pub(super) fn spawn(engine: &Engine) {
     let inner = Arc::downgrade(&engine.0);
-    let mailroom = engine.0.posting.mailroom.clone();
+    let mailroom = engine.0.webhooks.dispatcher.clone();
     engine.0.store.subscribe(mailroom.clone());
     tokio::spawn(async move {
         let mut sorter: Option<FanOutWorker> = None;
@@ -144,7 +144,7 @@ pub(super) fn spawn(engine: &Engine) {
                 continue;
             }
             tokio::select! {
-                () = mailroom.bell.notified() => {}
+                () = mailroom.notify.notified() => {}
                 () = tokio::time::sleep(POLL_INTERVAL) => {}
             }
         }
@@ -155,16 +155,16 @@ impl FanOutWorker {
     /// With every endpoint there is, at the place that is written down.
     async fn start(inner: &Inner) -> Result<Self, StoreError> {
         let mut sorter = Self {
-            families: inner.families.clone(),
+            registries: inner.registries.clone(),
             store: inner.store.clone(),
-            mailroom: inner.posting.mailroom.clone(),
+            dispatcher: inner.webhooks.dispatcher.clone(),
             endpoints: BTreeMap::new(),
-            at: 0,
-            written: 0,
+            position: 0,
+            persisted: 0,
         };
         // The queue may lack what the last one had taken from it.
         let newest = sorter.store.durable_seq();
-        sorter.mailroom.behind.store(true, Ordering::Release);
+        sorter.dispatcher.overflowed.store(true, Ordering::Release);
         let mut after = None;
         loop {
             let page = sorter.store.scan(&[table::WEBHOOK], after.as_deref(), 1_000).await?;
@@ -192,24 +192,24 @@ impl FanOutWorker {
         });
         // Without a row, whoever registered first died before it was written: each endpoint knows since when it listens, and
         // what was opened is known.
-        sorter.at = told.map_or(0, |told| told.0);
-        sorter.written = sorter.at;
+        sorter.position = told.map_or(0, |told| told.0);
+        sorter.persisted = sorter.position;
         if sorter.endpoints.is_empty() {
             // Nobody wants what is behind us; who comes now is watched first.
-            sorter.at = sorter.at.max(newest);
+            sorter.position = sorter.position.max(newest);
         }
         Ok(sorter)
     }
 
     /// Takes up an endpoint as it is now. One that is damaged stands in the way of no other.
     async fn load_endpoint(&mut self, id: WebhookId) -> Result<(), StoreError> {
-        let Some((endpoint, _)) = self.families.webhooks.read_or_skip_corrupt(&id).await? else {
+        let Some((endpoint, _)) = self.registries.webhooks.read_or_skip_corrupt(&id).await? else {
             self.endpoints
                 .values_mut()
                 .for_each(|of_owner| drop(of_owner.remove(&id)));
             return Ok(());
         };
-        self.mailroom.watch(&endpoint.owner);
+        self.dispatcher.watch(&endpoint.owner);
         let of_owner = self
             .endpoints
             .entry(endpoint.owner.key().into_boxed_slice())
@@ -225,19 +225,19 @@ impl FanOutWorker {
     /// Everything that has come since.
     async fn run_once(&mut self) -> Result<(), String> {
         loop {
-            if self.mailroom.behind.swap(false, Ordering::AcqRel) {
+            if self.dispatcher.overflowed.swap(false, Ordering::AcqRel) {
                 self.catch_up().await?;
                 continue;
             }
             // In this order: what was seen by then is in the queue, or in none.
-            let seen = self.mailroom.seen.load(Ordering::Acquire);
-            let events = std::mem::take(&mut *self.mailroom.queue.lock()).events;
-            if self.mailroom.behind.load(Ordering::Acquire) {
+            let seen = self.dispatcher.last_seq.load(Ordering::Acquire);
+            let events = std::mem::take(&mut *self.dispatcher.queue.lock()).events;
+            if self.dispatcher.overflowed.load(Ordering::Acquire) {
                 continue;
             }
             let opened = self.fan_out(events).await?;
-            self.at = self.at.max(seen);
-            if opened || self.at >= self.written + CURSOR_INTERVAL {
+            self.position = self.position.max(seen);
+            if opened || self.position >= self.persisted + CURSOR_INTERVAL {
                 self.persist_cursor().await?;
             }
             if !opened {
@@ -249,10 +249,10 @@ impl FanOutWorker {
     /// Reads the journal up to its end.
     async fn catch_up(&mut self) -> Result<(), String> {
         loop {
-            let page = match self.store.events(self.at, PAGE, None).await {
+            let page = match self.store.events(self.position, PAGE, None).await {
                 // Nobody can be told of it any more.
                 Err(StoreError::Expired { oldest }) => {
-                    self.at = self.at.max(oldest.saturating_sub(1));
+                    self.position = self.position.max(oldest.saturating_sub(1));
                     continue;
                 }
                 page => page.map_err(|e| e.to_string())?,
@@ -261,21 +261,21 @@ impl FanOutWorker {
                 return self.persist_cursor().await;
             };
             self.fan_out(page).await?;
-            self.at = last;
+            self.position = last;
             self.persist_cursor().await?;
         }
     }
 
     async fn persist_cursor(&mut self) -> Result<(), String> {
         // Without endpoints, a start begins at the end anyway.
-        if self.at > self.written && !self.endpoints.is_empty() {
+        if self.position > self.persisted && !self.endpoints.is_empty() {
             persist_cursor(
                 &*self.store,
                 table::meta(CURSOR_KEY),
-                codec::encode(&DispatchCursor(self.at)),
+                codec::encode(&DispatchCursor(self.position)),
             )
             .await?;
-            self.written = self.at;
+            self.persisted = self.position;
         }
         Ok(())
     }
@@ -285,7 +285,7 @@ impl FanOutWorker {
         let mut opening = JoinSet::new();
         let mut some = false;
         for event in events {
-            if event.seq <= self.at || !self.mailroom.watched.contains(&event.subject[..]) {
+            if event.seq <= self.position || !self.dispatcher.watched.contains(&event.subject[..]) {
                 continue;
             }
             let record = match EventRecord::read(&event.payload) {
@@ -301,17 +301,17 @@ impl FanOutWorker {
             }
             for (endpoint, letter) in self.messages(&event, &record) {
                 some = true;
-                let (deliveries, owner) = (self.families.webhook_deliveries.clone(), record.owner);
-                let id = WebhookDeliveryId::of(endpoint, letter.event);
-                opening.spawn(async move { deliveries.ask(id, Command::Create { owner, letter }).await });
+                let (deliveries, owner) = (self.registries.webhook_deliveries.clone(), record.owner);
+                let id = WebhookDeliveryId::for_event(endpoint, letter.event);
+                opening.spawn(async move { deliveries.ask(id, Command::Create { owner, message: letter }).await });
                 // A page at a time would do, but for a page of one account with many endpoints.
                 if opening.len() >= PAGE {
-                    opened(opening.join_next().await)?;
+                    check_opened(opening.join_next().await)?;
                 }
             }
         }
         while let Some(one) = opening.join_next().await {
-            opened(Some(one))?;
+            check_opened(Some(one))?;
         }
         Ok(some)
     }
@@ -352,7 +352,7 @@ pub(super) fn message_for(
 type OpenResult = Result<(), AskError<Rejection>>;
 
 /// Anything but a yes leaves the event to the next time.
-fn opened(told: Option<Result<OpenResult, tokio::task::JoinError>>) -> Result<(), String> {
+fn check_opened(told: Option<Result<OpenResult, tokio::task::JoinError>>) -> Result<(), String> {
     match told {
         None | Some(Ok(Ok(()))) => Ok(()),
         // It keeps no other waiting; an operator sees what is quarantined.

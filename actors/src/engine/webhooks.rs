@@ -33,9 +33,9 @@ pub(super) struct WebhookService {
     /// One at a time.
     registering: tokio::sync::Mutex<()>,
     /// Where events wait to be brought to endpoints.
-    pub(super) mailroom: Arc<WebhookDispatcher>,
+    pub(super) dispatcher: Arc<WebhookDispatcher>,
     /// Who is posted to, and when.
-    pub(super) rooms: Arc<DeliveryLimiter>,
+    pub(super) limiter: Arc<DeliveryLimiter>,
     /// Jitter.
     pub(super) entropy: Arc<dyn Entropy>,
 }
@@ -44,8 +44,8 @@ impl WebhookService {
     pub(super) fn new(settings: &WebhookSettings, entropy: &Arc<dyn Entropy>) -> Arc<Self> {
         Arc::new(Self {
             registering: tokio::sync::Mutex::default(),
-            mailroom: Arc::default(),
-            rooms: DeliveryLimiter::new(settings),
+            dispatcher: Arc::default(),
+            limiter: DeliveryLimiter::new(settings),
             entropy: entropy.clone(),
         })
     }
@@ -76,9 +76,9 @@ pub enum RegistrationError {
     /// The account has as many as it may.
     LimitReached(usize),
     /// Another session has registered the URL.
-    OfAnotherSession,
+    OwnedByOtherSession,
     /// Ask again later; [`Denied::Used`] when the key's answer came to be in between.
-    Denied(OperationError<webhook::Rejection>),
+    Operation(OperationError<webhook::Rejection>),
 }
 
 /// Which deliveries of an account.
@@ -87,7 +87,7 @@ pub struct DeliveryQuery {
     /// Of this endpoint only.
     pub endpoint: Option<WebhookId>,
     /// In this state only.
-    pub state: Option<String>,
+    pub status: Option<String>,
     /// Behind this one.
     pub after: Option<WebhookDeliveryId>,
     /// At most so many.
@@ -122,16 +122,16 @@ impl Engine {
         wanted: WebhookRegistration,
         place: Option<IdempotencySlot>,
     ) -> Result<WebhookId, RegistrationError> {
-        let unavailable = |_| RegistrationError::Denied(OperationError::Unavailable);
+        let unavailable = |_| RegistrationError::Operation(OperationError::Unavailable);
         // One at a time, so that what was counted is what there is.
-        let _one = self.0.posting.registering.lock().await;
+        let _one = self.0.webhooks.registering.lock().await;
         let known = self.webhook_rows(&wanted.owner).await.map_err(unavailable)?;
         let row = table::webhook(&wanted.owner, &wanted.url);
         let (id, is_new) = match known.iter().find(|(key, _)| *key == row) {
             Some((_, id)) => (*id, false),
             None => (WebhookId(self.0.entropy.random()), true),
         };
-        let most = self.0.settings.webhooks.per_account_max;
+        let most = self.0.settings.webhooks.max_per_account;
         if is_new && known.len() >= most {
             return Err(RegistrationError::LimitReached(most));
         }
@@ -139,13 +139,13 @@ impl Engine {
             let known = self
                 .webhook(&id)
                 .await
-                .map_err(|_| RegistrationError::Denied(OperationError::Unavailable))?;
+                .map_err(|_| RegistrationError::Operation(OperationError::Unavailable))?;
             if known.is_some_and(|endpoint| endpoint.session != wanted.session) {
-                return Err(RegistrationError::OfAnotherSession);
+                return Err(RegistrationError::OwnedByOtherSession);
             }
         }
         // Before the endpoint exists: no event between its first and the dispatcher's notice is missed.
-        self.0.posting.mailroom.watch(&wanted.owner);
+        self.0.webhooks.dispatcher.watch(&wanted.owner);
         let (owner, record) = (wanted.owner, wanted.record);
         let memo = place.map(|place| {
             IdempotencyRecorder::<WebhookEndpoint>::new(place, move |told| {
@@ -163,8 +163,8 @@ impl Engine {
             overlap_ms: self.0.settings.webhooks.overlap_ms,
             session: wanted.session,
         };
-        let told = self.ask_idempotent(&self.0.families.webhooks, id, command, memo).await;
-        told.map(|()| id).map_err(RegistrationError::Denied)
+        let told = self.ask_idempotent(&self.0.registries.webhooks, id, command, memo).await;
+        told.map(|()| id).map_err(RegistrationError::Operation)
     }
 
     async fn webhook_rows(&self, owner: &Wallet) -> Result<Vec<(purser_storage::RowKey, WebhookId)>, StoreError> {
@@ -178,7 +178,7 @@ impl Engine {
     /// # Errors
     /// When storage fails.
     pub async fn webhook(&self, id: &WebhookId) -> Result<Option<WebhookEndpoint>, LoadError> {
-        Ok(self.0.families.webhooks.read(id).await?.map(|(endpoint, _)| endpoint))
+        Ok(self.0.registries.webhooks.read(id).await?.map(|(endpoint, _)| endpoint))
     }
 
     /// A wallet's endpoints but for those that are deleted, the oldest first.
@@ -231,7 +231,7 @@ impl Engine {
         memo: Option<IdempotencyRecorder<WebhookEndpoint>>,
     ) -> Result<(), OperationError<webhook::Rejection>> {
         let command = webhook::Command::Delete;
-        self.ask_idempotent(&self.0.families.webhooks, id, command, memo).await
+        self.ask_idempotent(&self.0.registries.webhooks, id, command, memo).await
     }
 
     /// What an endpoint has not received of events since a moment is posted again; an operator who asks for it is written down.
@@ -247,7 +247,7 @@ impl Engine {
     ) -> Result<(), OperationError<webhook::Rejection>> {
         let upto = self.0.store.durable_seq();
         let command = |by| webhook::Command::RequestRedelivery { since, upto, by };
-        let endpoint = (&self.0.families.webhooks, id);
+        let endpoint = (&self.0.registries.webhooks, id);
         self.ask_as_operator_or_owner(endpoint, (by.as_ref(), memo), command)
             .await
     }
@@ -257,7 +257,7 @@ impl Engine {
     /// # Errors
     /// When storage fails.
     pub async fn webhook_delivery(&self, id: &WebhookDeliveryId) -> Result<Option<WebhookDelivery>, LoadError> {
-        let read = self.0.families.webhook_deliveries.read(id).await?;
+        let read = self.0.registries.webhook_deliveries.read(id).await?;
         Ok(read.map(|(delivery, _)| delivery))
     }
 
@@ -271,8 +271,8 @@ impl Engine {
         by: Option<OperatorAction>,
         memo: Option<IdempotencyRecorder<WebhookDelivery>>,
     ) -> Result<(), OperationError<webhook_delivery::Rejection>> {
-        let command = |by| webhook_delivery::Command::Redeliver { whatever: true, by };
-        let delivery = (&self.0.families.webhook_deliveries, id);
+        let command = |by| webhook_delivery::Command::Redeliver { force: true, by };
+        let delivery = (&self.0.registries.webhook_deliveries, id);
         self.ask_as_operator_or_owner(delivery, (by.as_ref(), memo), command)
             .await
     }
@@ -292,7 +292,7 @@ impl Engine {
             None => None,
             Some(id) => {
                 let known = self.webhook_delivery(&id).await?;
-                known.map(|delivery| WebhookDelivery::listed(&delivery.owner, delivery.created_at, id))
+                known.map(|delivery| WebhookDelivery::list_key(&delivery.owner, delivery.created_at, id))
             }
         };
         let mut looked = 0;
@@ -323,7 +323,7 @@ impl Engine {
                     continue;
                 };
                 use crate::kernel::Entity as _;
-                if wanted.state.as_deref().is_none_or(|state| state == delivery.status()) {
+                if wanted.status.as_deref().is_none_or(|state| state == delivery.status()) {
                     page.found.push((id, delivery));
                 }
             }
@@ -334,7 +334,7 @@ impl Engine {
 
     /// What posting has come to.
     pub fn webhook_stats(&self) -> WebhookStats {
-        self.0.posting.rooms.stats()
+        self.0.webhooks.limiter.stats()
     }
 
     /// Deliveries that are being tried or wait for it, among the first 10,000 pieces of open work.

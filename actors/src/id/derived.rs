@@ -8,7 +8,7 @@ use crate::port::TransferName;
 impl PaymentId {
     /// The number of what it buys, and so the name of it at its provider: it follows from the payment alone, so that a
     /// restored store which does not know what was bought can ask for it.
-    pub fn product(self) -> u128 {
+    pub fn product_id(self) -> u128 {
         let mut hash = Sha256::new();
         hash.update(b"bought with a payment");
         hash.update([0]);
@@ -19,7 +19,7 @@ impl PaymentId {
 
 impl DepositId {
     /// Of a transfer on a network: the same place in the same transaction always has the same id.
-    pub fn of(network: Network, transaction: &str, index: u32) -> Self {
+    pub fn for_transfer(network: Network, transaction: &str, index: u32) -> Self {
         let mut hash = Sha256::new();
         hash.update(b"incoming transfer");
         hash.update([0]);
@@ -32,7 +32,7 @@ impl DepositId {
     }
 
     /// The withdrawal that sends the transfer back.
-    pub const fn sent_back(self) -> WithdrawalId {
+    pub const fn return_withdrawal(self) -> WithdrawalId {
         WithdrawalId(self.0)
     }
 }
@@ -40,7 +40,7 @@ impl DepositId {
 impl OutgoingTransferId {
     /// Of a transfer on a network: the same place in the same transaction always has the same id. The first has the id that the
     /// transaction had when there was no other.
-    pub fn of(network: Network, transaction: &str, index: u32) -> Self {
+    pub fn for_transfer(network: Network, transaction: &str, index: u32) -> Self {
         let mut hash = Sha256::new();
         hash.update(network.caip2());
         hash.update([0]);
@@ -53,7 +53,7 @@ impl OutgoingTransferId {
     }
 
     /// Of an order that a provider has carried out: its list and its key there always give the same id.
-    pub fn of_order(list: &str, key: JobId) -> Self {
+    pub fn for_order(list: &str, key: JobId) -> Self {
         let mut hash = Sha256::new();
         hash.update(b"order at a provider");
         hash.update([0]);
@@ -64,10 +64,10 @@ impl OutgoingTransferId {
     }
 
     /// Of a name as rows have it: see [`crate::port::Departure::key`].
-    pub fn named(network: Network, name: &str) -> Self {
+    pub fn for_name(network: Network, name: &str) -> Self {
         match TransferName::parse(name) {
-            Some(TransferName { transaction, index }) => Self::of(network, &transaction, index.unwrap_or(0)),
-            None => Self::of(network, name, 0),
+            Some(TransferName { transaction, index }) => Self::for_transfer(network, &transaction, index.unwrap_or(0)),
+            None => Self::for_transfer(network, name, 0),
         }
     }
 }

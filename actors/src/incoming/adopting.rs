@@ -1,7 +1,7 @@
 //! What a provider made of a payment that a restore lost: the payment, its product and what they cost come into being as they
 //! would have, but that nothing is ordered anew. The order goes to the provider under the name that it has there already.
 
-use super::{Event, Incoming, Made};
+use super::{Event, Incoming, AdoptableProduct};
 use crate::account::counted_day;
 use crate::card::Card;
 use crate::gift_card::{self, GiftCard};
@@ -23,19 +23,19 @@ impl Incoming {
     /// The payment, fulfilled, with its product; whose order is asked for again.
     pub(super) fn adopt(
         &self,
-        (owner, made): (Wallet, Made),
+        (owner, made): (Wallet, AdoptableProduct),
         decision: Decision<Self>,
         context: &Context,
     ) -> Result<Decision<Self>, InvalidTransition> {
         let id = self.transfer.payment;
         let claim = self.claim(owner, &made, context)?;
-        let (line, share) = (claim.purchase.line(), claim.share);
-        let card = CardId(id.product());
+        let (line, share) = (claim.purchase.line(), claim.cap_reservation);
+        let card = CardId(id.product_id());
         let product = match made {
-            Made::Card { .. } => PurchasedProduct::Card(card),
-            Made::GiftCard { .. } => PurchasedProduct::GiftCard(card),
+            AdoptableProduct::Card { .. } => PurchasedProduct::Card(card),
+            AdoptableProduct::GiftCard { .. } => PurchasedProduct::GiftCard(card),
         };
-        let (opening, payment) = Payment::adopted(id, claim, (&self.transfer.transaction, product), context)?;
+        let (opening, payment) = Payment::adopt(id, claim, (&self.transfer.transaction, product), context)?;
         let charge = payment.charge(id);
         let treasury = LedgerAccount::Treasury(self.transfer.network);
         let received =
@@ -43,20 +43,20 @@ impl Incoming {
         let sold = charge.capture(received, line.provider());
         let decision = decision
             .requires_absent(table::entity(EntityKind::Payment, &id.key()))
-            .requires_absent(table::deposit(id))
+            .requires_absent(table::taken_in_payment(id))
             .event(Event::Adopted(product, context.now))
             .open(opening)
-            .put(Payment::listed(&owner, context.now, id), Vec::new())
-            .enqueue(Job::CountShare { account: owner, share }, context)
-            .enqueue(self.counts_for_nothing(), context)
+            .put(Payment::list_key(&owner, context.now, id), Vec::new())
+            .enqueue(Job::CountCapReservation { account: owner, reservation: share }, context)
+            .enqueue(self.uncount_job(), context)
             .post_ledger(&sold, context);
         let key = JobId(card.0);
         Ok(match made {
-            Made::Card { amount } => decision
+            AdoptableProduct::Card { amount } => decision
                 .open(Card::order(card, owner, charge, amount, context)?)
                 .index_for_owner(&owner, EntityKind::Card, card.0, context)
                 .enqueue_as(key, Job::IssueCard(card), context),
-            Made::GiftCard {
+            AdoptableProduct::GiftCard {
                 amount,
                 currency,
                 product,
@@ -68,7 +68,7 @@ impl Incoming {
                     amount,
                     currency,
                     country,
-                    quoted: Box::new(self.quoted(amount, currency, &fee_rate).0),
+                    quoted: Box::new(self.quote(amount, currency, &fee_rate).0),
                     fee_rate,
                 };
                 decision
@@ -80,11 +80,11 @@ impl Incoming {
     }
 
     /// What its payer asked for, as far as the chain and the provider show it.
-    fn claim(&self, account: Wallet, made: &Made, context: &Context) -> Result<Claim, InvalidTransition> {
-        let (purchase, worth, found) = self.bought(made)?;
+    fn claim(&self, account: Wallet, made: &AdoptableProduct, context: &Context) -> Result<Claim, InvalidTransition> {
+        let (purchase, worth, found) = self.purchase(made)?;
         let share = CapReservation {
             day: counted_day(self.transfer.at, 0),
-            budget: purchase.line().cap_group(),
+            cap_group: purchase.line().cap_group(),
             cents: worth,
         };
         Ok(Claim {
@@ -92,27 +92,27 @@ impl Incoming {
             authorization: self.authorization(),
             purchase,
             worth,
-            found,
+            resolved: found,
             request: Claim::UNKNOWN,
             session: SessionSeed {
-                id: SessionId(self.transfer.payment.product()),
+                id: SessionId(self.transfer.payment.product_id()),
                 first: [0; 32],
                 life_ms: 0,
             },
-            share,
+            cap_reservation: share,
             at: context.now,
         })
     }
 
     /// The purchase, and what it was worth in US dollars: what was paid, less the fee.
-    fn bought(&self, made: &Made) -> Result<(Purchase, Cents, ResolvedPreconditions), InvalidTransition> {
+    fn purchase(&self, made: &AdoptableProduct) -> Result<(Purchase, Cents, ResolvedPreconditions), InvalidTransition> {
         Ok(match made {
-            Made::Card { amount } => (
+            AdoptableProduct::Card { amount } => (
                 Purchase::UsaCard { amount: *amount },
                 *amount,
-                ResolvedPreconditions::Nothing,
+                ResolvedPreconditions::None,
             ),
-            Made::GiftCard {
+            AdoptableProduct::GiftCard {
                 amount,
                 currency,
                 product,
@@ -125,7 +125,7 @@ impl Incoming {
                     product: product.clone(),
                     country: *country,
                 };
-                let (quoted, worth) = self.quoted(*amount, *currency, fee_rate);
+                let (quoted, worth) = self.quote(*amount, *currency, fee_rate);
                 let found = ResolvedPreconditions::Offer {
                     fee_rate: fee_rate.clone(),
                     quoted: Box::new(quoted),
@@ -137,7 +137,7 @@ impl Incoming {
 
     /// Facts that make the price which was paid, and what the product is worth by them in US dollars. Of another currency nobody
     /// knows the exchange rate any more; it follows from what was paid and the fee rate that it was ordered at, within a cent.
-    fn quoted(&self, amount: Cents, currency: Currency, fee_rate: &str) -> (QuoteFacts, Cents) {
+    fn quote(&self, amount: Cents, currency: Currency, fee_rate: &str) -> (QuoteFacts, Cents) {
         let paid = self.transfer.amount.whole_cents().get();
         let decimal = |cents: u64| format!("{}.{:02}", cents / 100, cents % 100);
         if currency == Currency::USD {
@@ -179,12 +179,12 @@ impl Incoming {
                 value: self.transfer.amount,
                 valid_after: 0,
                 valid_before: 0,
-                nonce: self.transfer.mark,
+                nonce: self.transfer.fingerprint,
                 signature: EvmSignature::ecdsa([0; 65]),
             }),
             Wallet::Solana(payer) => Authorization::Solana(SolanaTransfer {
                 transaction: Vec::new(),
-                message_hash: self.transfer.mark,
+                message_hash: self.transfer.fingerprint,
                 payer,
                 value: self.transfer.amount,
                 blockhash: [0; 32],

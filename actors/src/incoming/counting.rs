@@ -9,13 +9,13 @@ use crate::product::ProductLine;
 impl Incoming {
     /// What counts against the daily caps of whoever may have bought something with it: all of it, in each budget that it may have
     /// been of.
-    pub(super) fn counted(&self, account: Wallet, lines: &[ProductLine]) -> Job {
+    pub(super) fn count_job(&self, account: Wallet, lines: &[ProductLine]) -> Job {
         let mut shares: Vec<CapReservation> = Vec::new();
         for budget in lines.iter().map(|line| line.cap_group()) {
-            if shares.iter().all(|share| share.budget != budget) {
+            if shares.iter().all(|share| share.cap_group != budget) {
                 shares.push(CapReservation {
                     day: counted_day(self.transfer.at, 0),
-                    budget,
+                    cap_group: budget,
                     cents: self.transfer.amount.whole_cents(),
                 });
             }
@@ -24,12 +24,12 @@ impl Incoming {
             account,
             payment: self.transfer.payment,
             lines: lines.to_vec(),
-            shares,
+            reservations: shares,
         }
     }
 
     /// Nothing was bought with it, or what was bought counts by itself: what was counted for its payment is free again.
-    pub(super) const fn counts_for_nothing(&self) -> Job {
+    pub(super) const fn uncount_job(&self) -> Job {
         Job::CountClaimed {
             account: self.transfer.from,
             payment: self.transfer.payment,

@@ -2,7 +2,7 @@
 
 use purser_storage::codec;
 
-use super::{Command, Event, Incoming, PaidFor, Rejection, Ruling, Status, Verdict};
+use super::{Command, Event, Incoming, PaidFor, Rejection, OperatorDecision, Status, Verdict};
 use crate::id::{DepositId, Wallet};
 use crate::kernel::entity::{EntityId as _, Transition};
 use crate::kernel::job::{CreditCause, Job};
@@ -12,61 +12,61 @@ use crate::money::Usdc;
 use crate::operator::AuditedAction;
 use crate::port::{AttributedTransfer, Timestamp};
 
-type Decided = Result<Decision<Incoming>, Rejection>;
+type DecisionResult = Result<Decision<Incoming>, Rejection>;
 
 /// The value of its row in the list: whether an operator must decide.
-const BEING_LOOKED_INTO: u8 = 0;
-const WAITS: u8 = 1;
+const UNDER_INVESTIGATION: u8 = 0;
+const AWAITS_OPERATOR: u8 = 1;
 
 impl Incoming {
     /// What every decision about its money rests on: it is on the list, and the payment that it would settle has not moved since
     /// it was looked at. From now on that payment settles by it no more.
-    fn taken(&self, id: DepositId, payment: u64, decision: Decision<Self>) -> Decision<Self> {
+    fn decide_unclaimed(&self, id: DepositId, payment: u64, decision: Decision<Self>) -> Decision<Self> {
         let key = table::entity(EntityKind::Payment, &self.transfer.payment.key());
         decision
             .requires_unchanged(key, payment)
             .delete(table::incoming(self.found_at, id))
-            .put(table::deposit(self.transfer.payment), id.0.to_be_bytes().to_vec())
+            .put(table::taken_in_payment(self.transfer.payment), id.0.to_be_bytes().to_vec())
     }
 
-    fn received(&self, id: DepositId, at: Timestamp, for_whom: LedgerAccount) -> LedgerTransaction {
+    fn receipt(&self, id: DepositId, at: Timestamp, for_whom: LedgerAccount) -> LedgerTransaction {
         let treasury = LedgerAccount::Treasury(self.transfer.network);
         LedgerTransaction::new(at, id).post(treasury, for_whom, self.transfer.amount)
     }
 
-    fn grant(&self, id: DepositId, account: Wallet, decision: Decision<Self>, context: &Context) -> Decision<Self> {
+    fn grant_credit(&self, id: DepositId, account: Wallet, decision: Decision<Self>, context: &Context) -> Decision<Self> {
         let credit = Job::CreditAccount {
             account,
             amount: self.transfer.amount,
             cause: CreditCause::Deposit(id),
         };
         decision
-            .event(Event::Granted(account, context.now))
-            .post_ledger(&self.received(id, context.now, LedgerAccount::Suspense), context)
+            .event(Event::CreditGranted(account, context.now))
+            .post_ledger(&self.receipt(id, context.now, LedgerAccount::Suspense), context)
             .enqueue(credit, context)
-            .enqueue(self.counts_for_nothing(), context)
+            .enqueue(self.uncount_job(), context)
     }
 
-    fn place(
+    fn record_verdict(
         &self,
         id: DepositId,
         (verdict, payment): (Verdict, u64),
         done: Decision<Self>,
         context: &Context,
-    ) -> Decided {
+    ) -> DecisionResult {
         let row = table::incoming(self.found_at, id);
         Ok(match verdict {
             Verdict::Claimed => done.delete(row).event(Event::Claimed(context.now)),
-            Verdict::Wait { shows, counts } => {
-                let listed = done.put(row, vec![WAITS]).event(Event::Listed(shows, context.now));
+            Verdict::Wait { provider_report: shows, cap_usage: counts } => {
+                let listed = done.put(row, vec![AWAITS_OPERATOR]).event(Event::OperatorRequired(shows, context.now));
                 match counts {
-                    Some((account, lines)) => listed.enqueue(self.counted(account, &lines), context),
+                    Some((account, lines)) => listed.enqueue(self.count_job(account, &lines), context),
                     None => listed,
                 }
             }
             Verdict::Credit(account) => {
-                let taken = self.taken(id, payment, done);
-                self.grant(id, account, taken, context)
+                let taken = self.decide_unclaimed(id, payment, done);
+                self.grant_credit(id, account, taken, context)
             }
             Verdict::Adopt(account, made) => {
                 let adopted = self.adopt((account, made), done.delete(row), context);
@@ -75,28 +75,28 @@ impl Incoming {
         })
     }
 
-    fn rule(
+    fn apply_decision(
         &self,
         id: DepositId,
-        (ruling, payment): (Ruling, u64),
+        (ruling, payment): (OperatorDecision, u64),
         (act, evidence): (&AuditedAction, String),
         context: &Context,
     ) -> Decision<Self> {
         let subject = format!("{id} {} {}", self.transfer.amount.decimal(), self.transfer.from);
         let (what, subject) = match ruling {
-            Ruling::Credit(account) => ("incoming.credit", format!("{subject} to {account}")),
-            Ruling::OperatorFunds => ("incoming.operator_funds", subject),
-            Ruling::Return(_) => ("incoming.return", subject),
+            OperatorDecision::Credit(account) => ("incoming.credit", format!("{subject} to {account}")),
+            OperatorDecision::OperatorFunds => ("incoming.operator_funds", subject),
+            OperatorDecision::Return(_) => ("incoming.return", subject),
         };
         let decision = Decision::answer(()).audit(act, what, subject, Some(evidence), context);
-        let decision = self.taken(id, payment, decision);
+        let decision = self.decide_unclaimed(id, payment, decision);
         match ruling {
-            Ruling::Credit(account) => self.grant(id, account, decision, context),
-            Ruling::OperatorFunds => decision
-                .event(Event::TakenIn(context.now))
-                .post_ledger(&self.received(id, context.now, LedgerAccount::OperatorFunds), context)
-                .enqueue(self.counts_for_nothing(), context),
-            Ruling::Return(account) => {
+            OperatorDecision::Credit(account) => self.grant_credit(id, account, decision, context),
+            OperatorDecision::OperatorFunds => decision
+                .event(Event::TakenAsOperatorFunds(context.now))
+                .post_ledger(&self.receipt(id, context.now, LedgerAccount::OperatorFunds), context)
+                .enqueue(self.uncount_job(), context),
+            OperatorDecision::Return(account) => {
                 let send_back = Job::SendBack {
                     account,
                     deposit: id,
@@ -105,9 +105,9 @@ impl Incoming {
                 };
                 decision
                     .event(Event::SentBack(account, context.now))
-                    .post_ledger(&self.received(id, context.now, LedgerAccount::Suspense), context)
+                    .post_ledger(&self.receipt(id, context.now, LedgerAccount::Suspense), context)
                     .enqueue(send_back, context)
-                    .enqueue(self.counts_for_nothing(), context)
+                    .enqueue(self.uncount_job(), context)
             }
         }
     }
@@ -123,7 +123,7 @@ impl Incoming {
     ) -> Decision<Self> {
         let now = context.now;
         let (what, subject, left, booked, row) = match paid_for {
-            PaidFor::Departure(departure) => {
+            PaidFor::OutgoingTransfer(departure) => {
                 let treasury = LedgerAccount::Treasury(departure.to.network());
                 let left = departure.id();
                 let (came, went) = (self.transfer.amount, departure.amount);
@@ -141,7 +141,7 @@ impl Incoming {
                     );
                 let subject = format!("{} {} from {id}", departure.key(), went.decimal());
                 let row = AttributedTransfer {
-                    departure,
+                    transfer: departure,
                     account: None,
                     outlay: None,
                 };
@@ -152,24 +152,24 @@ impl Incoming {
                 let (list, paid) = (order.order.source.name(), order.charged.decimal());
                 let subject = format!("{list} {} {paid} from {id}", order.order.key);
                 let row = (table::lost_order(order.order.key), codec::encode(&order));
-                ("order.book", subject, order.order.id(), order.paid(now), row)
+                ("order.book", subject, order.order.id(), order.payment_transaction(now), row)
             }
         };
         let decision = Decision::answer(()).audit(act, what, subject, Some(evidence), context);
-        self.taken(id, payment, decision)
-            .delete_if_present(table::counted(self.transfer.payment))
+        self.decide_unclaimed(id, payment, decision)
+            .delete_if_present(table::unclaimed_cap_usage(self.transfer.payment))
             .event(Event::Forwarded(left, now))
-            .post_ledger(&self.received(id, now, LedgerAccount::Suspense), context)
+            .post_ledger(&self.receipt(id, now, LedgerAccount::Suspense), context)
             .post_ledger(&booked, context)
             .put_new(row.0, row.1)
     }
 
     /// Whether this is what was decided already: the operator's answer was lost.
-    fn is_ruled(&self, ruling: Ruling) -> bool {
+    fn is_decided_as(&self, ruling: OperatorDecision) -> bool {
         match (self.status, ruling) {
-            (Status::Crediting(has) | Status::Credited(has), Ruling::Credit(account))
-            | (Status::Returning(has) | Status::Returned(has), Ruling::Return(account)) => has == account,
-            (Status::OperatorFunds, Ruling::OperatorFunds) => true,
+            (Status::Crediting(has) | Status::Credited(has), OperatorDecision::Credit(account))
+            | (Status::Returning(has) | Status::Returned(has), OperatorDecision::Return(account)) => has == account,
+            (Status::OperatorFunds, OperatorDecision::OperatorFunds) => true,
             _ => false,
         }
     }
@@ -237,14 +237,14 @@ impl Entity for Incoming {
     type Rejection = Rejection;
     type Outcome = ();
 
-    fn decide(this: Option<&Self>, id: &DepositId, command: Command, context: &Context) -> Decided {
+    fn decide(this: Option<&Self>, id: &DepositId, command: Command, context: &Context) -> DecisionResult {
         let (done, now) = (Decision::answer(()), context.now);
         let Some(incoming) = this else {
             return match command {
                 Command::Find(transfer) => Ok(done
-                    .put_new(table::incoming(now, *id), vec![BEING_LOOKED_INTO])
+                    .put_new(table::incoming(now, *id), vec![UNDER_INVESTIGATION])
                     .event(Event::Found(transfer, now))
-                    .enqueue(Job::PlaceIncoming(*id), context)),
+                    .enqueue(Job::ClassifyIncoming(*id), context)),
                 _ => Err(Rejection("-")),
             };
         };
@@ -253,15 +253,15 @@ impl Entity for Incoming {
             (_, Command::Find(_)) => Ok(done),
             (
                 Status::Found,
-                Command::Place {
-                    effect,
+                Command::RecordVerdict {
+                    job: effect,
                     verdict,
                     payment,
                 },
-            ) => incoming.place(*id, (*verdict, payment), done.completes_job(effect), context),
-            (_, Command::Place { effect, .. }) => Ok(done.completes_job(effect)),
+            ) => incoming.record_verdict(*id, (*verdict, payment), done.completes_job(effect), context),
+            (_, Command::RecordVerdict { job: effect, .. }) => Ok(done.completes_job(effect)),
             (Status::Found, Command::Count(account, lines)) => {
-                Ok(done.enqueue(incoming.counted(account, &lines), context))
+                Ok(done.enqueue(incoming.count_job(account, &lines), context))
             }
             (_, Command::Count(..)) => Ok(done),
             (Status::Waiting, Command::Claim(account)) => {
@@ -274,14 +274,14 @@ impl Entity for Incoming {
             (_, Command::Claim(_)) => Ok(done),
             (
                 Status::Waiting,
-                Command::Rule {
-                    ruling,
+                Command::Decide {
+                    decision: ruling,
                     payment,
                     act,
                     evidence,
                 },
-            ) => Ok(incoming.rule(*id, (ruling, payment), (&*act, evidence), context)),
-            (_, Command::Rule { ruling, .. }) if incoming.is_ruled(ruling) => Ok(done),
+            ) => Ok(incoming.apply_decision(*id, (ruling, payment), (&*act, evidence), context)),
+            (_, Command::Decide { decision: ruling, .. }) if incoming.is_decided_as(ruling) => Ok(done),
             (
                 Status::Waiting,
                 Command::Forward {
@@ -291,10 +291,10 @@ impl Entity for Incoming {
                     evidence,
                 },
             ) => Ok(incoming.forward(*id, (*paid_for, payment), (&*act, evidence), context)),
-            (Status::Crediting(_), Command::Confirm { effect }) => {
+            (Status::Crediting(_), Command::Confirm { job: effect }) => {
                 Ok(done.completes_job(effect).event(Event::Credited(now)))
             }
-            (Status::Returning(_), Command::Confirm { effect }) => {
+            (Status::Returning(_), Command::Confirm { job: effect }) => {
                 Ok(done.completes_job(effect).event(Event::Returned(now)))
             }
             (_, _) => Err(Rejection(incoming.status())),
@@ -308,24 +308,24 @@ impl Entity for Incoming {
                     transfer: (**transfer).clone(),
                     found_at: *at,
                     updated_at: *at,
-                    shows: None,
+                    provider_report: None,
                     status: Status::Found,
                 }),
                 event => Err(InvalidTransition::new("-", event)),
             };
         };
         match (incoming.status, event) {
-            (Status::Found, Event::Listed(shows, at)) => Ok(Self {
-                shows: shows.clone(),
+            (Status::Found, Event::OperatorRequired(shows, at)) => Ok(Self {
+                provider_report: shows.clone(),
                 ..incoming.at(Status::Waiting, *at)
             }),
             (Status::Found | Status::Waiting, Event::Claimed(at)) => Ok(incoming.at(Status::Claimed, *at)),
-            (Status::Found | Status::Waiting, Event::Granted(account, at)) => {
+            (Status::Found | Status::Waiting, Event::CreditGranted(account, at)) => {
                 Ok(incoming.at(Status::Crediting(*account), *at))
             }
             (Status::Crediting(account), Event::Credited(at)) => Ok(incoming.at(Status::Credited(account), *at)),
             (Status::Found, Event::Adopted(product, at)) => Ok(incoming.at(Status::Adopted(*product), *at)),
-            (Status::Waiting, Event::TakenIn(at)) => Ok(incoming.at(Status::OperatorFunds, *at)),
+            (Status::Waiting, Event::TakenAsOperatorFunds(at)) => Ok(incoming.at(Status::OperatorFunds, *at)),
             (Status::Waiting, Event::SentBack(account, at)) => Ok(incoming.at(Status::Returning(*account), *at)),
             (Status::Returning(account), Event::Returned(at)) => Ok(incoming.at(Status::Returned(account), *at)),
             (Status::Waiting, Event::Forwarded(by, at)) => Ok(incoming.at(Status::Forwarded(*by), *at)),
@@ -355,12 +355,12 @@ impl Entity for Incoming {
     fn event_name(event: &Event) -> Option<&'static str> {
         Some(match event {
             Event::Found(..) => "found",
-            Event::Listed(..) => "waiting",
+            Event::OperatorRequired(..) => "waiting",
             Event::Claimed(_) => "claimed",
-            Event::Granted(..) => "crediting",
+            Event::CreditGranted(..) => "crediting",
             Event::Credited(_) => "credited",
             Event::Adopted(..) => "adopted",
-            Event::TakenIn(_) => "operator_funds",
+            Event::TakenAsOperatorFunds(_) => "operator_funds",
             Event::SentBack(..) => "returning",
             Event::Returned(_) => "returned",
             Event::Forwarded(..) => "forwarded",
@@ -374,7 +374,7 @@ impl Entity for Incoming {
             _ => None,
         };
         let withdrawal = match self.status {
-            Status::Returning(_) | Status::Returned(_) => Some(id.sent_back().to_string()),
+            Status::Returning(_) | Status::Returned(_) => Some(id.return_withdrawal().to_string()),
             _ => None,
         };
         JsonObject::new()
@@ -386,7 +386,7 @@ impl Entity for Incoming {
             .number("amount", transfer.amount.decimal())
             .time("at", transfer.at)
             .text("status", self.status())
-            .optional_text("shows", self.shows.as_ref().map(ToString::to_string))
+            .optional_text("shows", self.provider_report.as_ref().map(ToString::to_string))
             .optional_text("account", self.account().map(|wallet| wallet.to_string()))
             .optional_text("product_id", product)
             .optional_text("withdrawal_id", withdrawal)

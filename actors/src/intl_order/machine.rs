@@ -1,7 +1,7 @@
 //! The order's state machine.
 
-use super::{Answer, Command, EnteredCard, Event, IntlOrder, Rejection, Status};
-use crate::card::life::{self, Life};
+use super::{Reply, Command, EnteredCard, Event, IntlOrder, Rejection, Status};
+use crate::card::lifecycle::{self, CardLifecycle};
 use crate::id::{CardId, Wallet};
 use crate::kernel::entity::Transition;
 use crate::kernel::job::{CreditCause, Job};
@@ -23,7 +23,7 @@ impl IntlOrder {
     }
 
     /// There will be no card: the whole charge goes back.
-    fn undo(&self, id: CardId, decided: Decision<Self>, context: &Context) -> Decision<Self> {
+    fn credit_charge(&self, id: CardId, decided: Decision<Self>, context: &Context) -> Decision<Self> {
         let credit = Job::CreditAccount {
             account: self.owner,
             amount: self.charge.charged,
@@ -48,8 +48,8 @@ impl IntlOrder {
 }
 
 impl Leasable for IntlOrder {
-    fn answered(lease: Option<Lease>) -> Answer {
-        lease.map_or(Answer::Done, Answer::Lease)
+    fn lease_reply(lease: Option<Lease>) -> Reply {
+        lease.map_or(Reply::Done, Reply::Lease)
     }
 
     fn leases(&self) -> Leases<'_> {
@@ -59,7 +59,7 @@ impl Leasable for IntlOrder {
         }
     }
 
-    fn holder_notice(change: LeaseEvent) -> Event {
+    fn lease_event(change: LeaseEvent) -> Event {
         match change {
             LeaseEvent::Claimed(holder, at) => Event::Claimed(holder, at),
             LeaseEvent::Expired(at) => Event::LeaseExpired(at),
@@ -67,7 +67,7 @@ impl Leasable for IntlOrder {
         }
     }
 
-    fn end_of(id: CardId, lease: u64) -> Job {
+    fn expiry_job(id: CardId, lease: u64) -> Job {
         Job::ExpireOrderLease { order: id, lease }
     }
 }
@@ -115,7 +115,7 @@ impl Entity for IntlOrder {
     type Id = CardId;
     type Command = Command;
     type Event = Event;
-    type Reply = Answer;
+    type Reply = Reply;
     type Rejection = Rejection;
     type Outcome = ();
 
@@ -128,7 +128,7 @@ impl Entity for IntlOrder {
         let Some(order) = this else {
             return Err(Rejection::InvalidState("-"));
         };
-        let (decided, now) = (Decision::answer(Answer::Done), context.now);
+        let (decided, now) = (Decision::answer(Reply::Done), context.now);
         match (&order.status, command) {
             (Status::Queued | Status::Claimed(_), Command::Claim { act, life_ms }) => {
                 Ok(order.claim(*id, &act, life_ms, context)?)
@@ -149,37 +149,37 @@ impl Entity for IntlOrder {
                 let decided = decided
                     .audit(&act, "intl_order.reject", id, Some(reason.clone()), context)
                     .event(Event::Rejected(reason, now));
-                Ok(order.undo(*id, decided, context))
+                Ok(order.credit_charge(*id, decided, context))
             }
-            (Status::Queued, Command::Cancel) => Ok(order.undo(*id, decided.event(Event::Cancelled(now)), context)),
+            (Status::Queued, Command::Cancel) => Ok(order.credit_charge(*id, decided.event(Event::Cancelled(now)), context)),
             (Status::Ready(_) | Status::Paused(_), Command::Reveal) => Ok(decided.event(Event::Revealed(now))),
-            (_, Command::Steer(wish)) if order.is_alive() => Ok(order.steer(*id, wish, context)),
-            (_, Command::Report { act, report, refunded }) if order.stand().is_some() => {
-                order.reported(*id, &act, (*report, refunded), context)
+            (_, Command::RequestAction(wish)) if order.is_usable() => Ok(order.request_action(*id, wish, context)),
+            (_, Command::RecordReport { act, report, refunded }) if order.lifecycle_state().is_some() => {
+                order.record_report(*id, &act, (*report, refunded), context)
             }
-            (Status::Claimed(Some(_)), Command::ExpireLease { effect, lease }) if lease == order.lease => {
+            (Status::Claimed(Some(_)), Command::ExpireLease { job: effect, lease }) if lease == order.lease => {
                 Ok(decided.completes_job(effect).event(Event::LeaseExpired(now)))
             }
-            (Status::Queued | Status::Claimed(_), Command::MarkOverdue { effect }) if !order.overdue => {
+            (Status::Queued | Status::Claimed(_), Command::MarkOverdue { job: effect }) if !order.overdue => {
                 let claimed = matches!(order.status, Status::Claimed(_));
                 Ok(decided
                     .completes_job(effect)
                     .event(Event::BecameOverdue { claimed, at: now }))
             }
-            (Status::Ready(_) | Status::Paused(_), Command::Expire { effect }) => {
+            (Status::Ready(_) | Status::Paused(_), Command::Expire { job: effect }) => {
                 let decided = decided.completes_job(effect).event(Event::Expired(now));
-                Ok(order.without_wish(*id, decided).enqueue(Job::ShredCvv(*id), context))
+                Ok(order.clear_pending_action(*id, decided).enqueue(Job::ShredCvv(*id), context))
             }
-            (Status::Expired(_) | Status::Closed(_), Command::RecordCvvShredded { effect }) => {
+            (Status::Expired(_) | Status::Closed(_), Command::RecordCvvShredded { job: effect }) => {
                 Ok(decided.completes_job(effect).delete(table::cvv(*id)))
             }
             // Timers are never called off: one that comes too late just ends.
             (
                 _,
-                Command::ExpireLease { effect, .. }
-                | Command::MarkOverdue { effect }
-                | Command::Expire { effect }
-                | Command::RecordCvvShredded { effect },
+                Command::ExpireLease { job: effect, .. }
+                | Command::MarkOverdue { job: effect }
+                | Command::Expire { job: effect }
+                | Command::RecordCvvShredded { job: effect },
             ) => Ok(decided.completes_job(effect)),
             (_, _) => Err(Rejection::InvalidState(order.status())),
         }
@@ -204,8 +204,8 @@ impl Entity for IntlOrder {
                     overdue: false,
                     lease: 0,
                     released_at: None,
-                    life: Life::default(),
-                    wished_at: None,
+                    lifecycle: CardLifecycle::default(),
+                    action_requested_at: None,
                     status: Status::Queued,
                 }),
                 event => Err(InvalidTransition::new("-", event)),
@@ -222,8 +222,8 @@ impl Entity for IntlOrder {
                 Ok(Self { released_at, ..order }.at(Status::Queued, *at))
             }
             (Status::Claimed(Some(_)), Event::Fulfilled(details, at)) => {
-                let life = Life::begun(order.amount, *at);
-                Ok(Self { life, ..order }.at(Status::Ready(details.clone()), *at))
+                let life = CardLifecycle::activated(order.amount, *at);
+                Ok(Self { lifecycle: life, ..order }.at(Status::Ready(details.clone()), *at))
             }
             (Status::Queued, Event::Cancelled(at)) => Ok(order.at(Status::Cancelled, *at)),
             (Status::Queued | Status::Claimed(_), Event::Rejected(reason, at)) => {
@@ -236,19 +236,19 @@ impl Entity for IntlOrder {
             }
             (Status::Ready(_) | Status::Paused(_), Event::Revealed(_)) => Ok(order),
             (Status::Ready(details) | Status::Paused(details), Event::Expired(at)) => {
-                let ended = order.wishing(None, *at).noted(life::Change::Expired, *at);
+                let ended = order.with_pending_action(None, *at).with_history_entry(lifecycle::LifecycleChange::Expired, *at);
                 Ok(ended.at(Status::Expired(details), *at))
             }
-            (status @ (Status::Ready(_) | Status::Paused(_)), Event::Wished(wish, at)) => {
-                Ok(order.wishing(Some(*wish), *at).at(status, *at))
+            (status @ (Status::Ready(_) | Status::Paused(_)), Event::ActionRequested(wish, at)) => {
+                Ok(order.with_pending_action(Some(*wish), *at).at(status, *at))
             }
-            (status, Event::Answered(at) | Event::WishEnded(at)) if order.life.wish.is_some() => {
-                Ok(order.wishing(None, *at).at(status, *at))
+            (status, Event::ActionCompleted(at) | Event::ActionCancelled(at)) if order.lifecycle.pending_action.is_some() => {
+                Ok(order.with_pending_action(None, *at).at(status, *at))
             }
-            (_, Event::Told(news, at)) => order.after(news, *at),
-            (status, Event::Kept(amount, at)) if order.stand().is_some() => {
-                let life = order.life.clone().keeping(*amount);
-                Ok(Self { life, ..order }.at(status, *at))
+            (_, Event::Updated(news, at)) => order.apply_update(news, *at),
+            (status, Event::RemainderRetained(amount, at)) if order.lifecycle_state().is_some() => {
+                let life = order.lifecycle.clone().with_retained(*amount);
+                Ok(Self { lifecycle: life, ..order }.at(status, *at))
             }
             (_, event) => Err(InvalidTransition::new(order.status(), event)),
         }
@@ -283,11 +283,11 @@ impl Entity for IntlOrder {
             Event::BecameOverdue { .. } => "overdue",
             Event::Revealed(_) => "details_viewed",
             Event::Expired(_) => "expired",
-            Event::Wished(wish, _) => wish.requested(),
+            Event::ActionRequested(wish, _) => wish.requested(),
             // What the answer changed is told by itself.
-            Event::Answered(_) | Event::Kept(..) => return None,
-            Event::WishEnded(_) => "request_ended",
-            Event::Told(news, _) => return news.announced(),
+            Event::ActionCompleted(_) | Event::RemainderRetained(..) => return None,
+            Event::ActionCancelled(_) => "request_ended",
+            Event::Updated(news, _) => return news.event_suffix(),
         })
     }
 
@@ -305,11 +305,11 @@ impl Entity for IntlOrder {
             .number("on_card_usd_amount", self.amount.decimal())
             .number("charged_usd_amount", self.charge.charged.decimal())
             .number("fees_paid", self.charge.fee().decimal())
-            .number("available_usd_amount", self.life.activity.available.decimal())
+            .number("available_usd_amount", self.lifecycle.activity.available.decimal())
             .number("credited_usd_amount", self.credited().decimal())
             .optional_text("label", self.label.as_deref())
             .optional_text("last4", self.details().map(|d| d.last4.as_str()))
-            .optional_text("requested", self.life.wish.map(CardAction::name))
+            .optional_text("requested", self.lifecycle.pending_action.map(CardAction::name))
             .optional_text("rejection_reason", reason)
             .boolean("overdue", self.overdue)
             .text("payment_id", self.charge.payment)

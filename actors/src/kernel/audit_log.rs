@@ -6,7 +6,7 @@ use purser_storage::{Condition, RowKey, Store, StoreError, Write};
 use sha2::{Digest, Sha256};
 
 use crate::kernel::table;
-use crate::operator::{AuditPosition, AuditRecord, Beside};
+use crate::operator::{AuditPosition, AuditRecord, AuditExtras};
 
 /// Where the hash of the newest row is kept; its revision is that row's number.
 const HEAD_KEY: &str = "audit";
@@ -31,35 +31,35 @@ pub(crate) async fn next_position(store: &dyn Store) -> Result<AuditPosition, St
     };
     let before = (*row.value).try_into();
     Ok(AuditPosition {
-        number: row.revision.saturating_add(1),
+        sequence: row.revision.saturating_add(1),
         previous_hash: before
-            .map_err(|_| StoreError::Damaged("the newest hash of the audit log is none".to_owned()))?,
+            .map_err(|_| StoreError::Corrupt("the newest hash of the audit log is none".to_owned()))?,
     })
 }
 
 /// What a batch needs to write down an act, behind whoever approved it, and what comes with it: it holds only if the act's place
 /// is still the next.
-pub(crate) fn append(mut audit: AuditRecord, beside: &Beside) -> (Vec<Condition>, Vec<Write>) {
+pub(crate) fn append(mut audit: AuditRecord, beside: &AuditExtras) -> (Vec<Condition>, Vec<Write>) {
     let put = |key, revision, value| Write::Put { key, revision, value };
-    let first = audit.link.number;
+    let first = audit.position.sequence;
     let mut conditions = vec![Condition::Revision(head(), first.saturating_sub(1))];
     let mut writes = Vec::with_capacity(3 + beside.writes.len());
-    if let Some((act, approval)) = &beside.approved {
+    if let Some((act, approval)) = &beside.approved_by {
         let value = codec::encode(&AuditRecord {
-            link: audit.link,
+            position: audit.position,
             at: audit.at,
             act: act.clone(),
             action: "approval.approve".to_owned(),
             subject: approval.clone(),
             note: None,
         });
-        audit.link = AuditPosition {
-            number: first.saturating_add(1),
+        audit.position = AuditPosition {
+            sequence: first.saturating_add(1),
             previous_hash: hash_of(&value),
         };
         writes.push(put(table::audit(first), 0, value));
     }
-    let (number, value) = (audit.link.number, codec::encode(&audit));
+    let (number, value) = (audit.position.sequence, codec::encode(&audit));
     writes.push(put(head(), number, hash_of(&value).to_vec()));
     writes.push(put(table::audit(number), 0, value));
     conditions.extend_from_slice(&beside.conditions);

@@ -15,23 +15,23 @@ use crate::port::Timestamp;
 #[derive(Debug)]
 pub struct Decision<E: Entity> {
     pub(crate) events: Vec<E::Event>,
-    pub(crate) answer: E::Reply,
-    pub(crate) effects: Vec<OutboxJob>,
+    pub(crate) reply: E::Reply,
+    pub(crate) jobs: Vec<OutboxJob>,
     pub(crate) conditions: Vec<Condition>,
     pub(crate) writes: Vec<Write>,
-    pub(crate) openings: Vec<NewEntity>,
+    pub(crate) new_entities: Vec<NewEntity>,
 }
 
 impl<E: Entity> Decision<E> {
     /// Changes nothing.
-    pub const fn answer(answer: E::Reply) -> Self {
+    pub const fn answer(reply: E::Reply) -> Self {
         Self {
             events: Vec::new(),
-            answer,
-            effects: Vec::new(),
+            reply,
+            jobs: Vec::new(),
             conditions: Vec::new(),
             writes: Vec::new(),
-            openings: Vec::new(),
+            new_entities: Vec::new(),
         }
     }
 
@@ -45,7 +45,7 @@ impl<E: Entity> Decision<E> {
     /// Adds durable work.
     #[must_use]
     pub fn enqueue(mut self, work: Job, context: &Context) -> Self {
-        self.effects
+        self.jobs
             .push(OutboxJob::new(JobId(context.id()), work, context.now));
         self
     }
@@ -60,15 +60,15 @@ impl<E: Entity> Decision<E> {
     /// Adds durable work under an id of the caller's choice, of which only one can be open.
     #[must_use]
     pub fn enqueue_as(mut self, id: JobId, work: Job, context: &Context) -> Self {
-        self.conditions.push(Condition::Absent(table::effect(id)));
-        self.effects.push(OutboxJob::new(id, work, context.now));
+        self.conditions.push(Condition::Absent(table::outbox_job(id)));
+        self.jobs.push(OutboxJob::new(id, work, context.now));
         self
     }
 
     /// Ends an effect: the batch holds only if the effect is still open.
     #[must_use]
     pub fn completes_job(mut self, effect: JobId) -> Self {
-        let key = table::effect(effect);
+        let key = table::outbox_job(effect);
         self.conditions.push(Condition::Present(key.clone()));
         self.writes.push(Write::Delete { key });
         self
@@ -97,14 +97,14 @@ impl<E: Entity> Decision<E> {
         context: &Context,
     ) -> Self {
         let act = AuditRecord {
-            link: deed.position,
+            position: deed.position,
             at: context.now,
             act: deed.act.clone(),
             action: what.to_owned(),
             subject: subject.to_string(),
             note: words,
         };
-        let (conditions, writes) = audit_log::append(act, &deed.beside);
+        let (conditions, writes) = audit_log::append(act, &deed.extras);
         self.conditions.extend(conditions);
         self.writes.extend(writes);
         self
@@ -167,7 +167,7 @@ impl<E: Entity> Decision<E> {
     /// Brings another entity into being.
     #[must_use]
     pub fn open(mut self, opening: NewEntity) -> Self {
-        self.openings.push(opening);
+        self.new_entities.push(opening);
         self
     }
 
@@ -178,7 +178,7 @@ impl<E: Entity> Decision<E> {
 
     /// The durable work that begins.
     pub fn jobs(&self) -> &[OutboxJob] {
-        &self.effects
+        &self.jobs
     }
 
     /// The rows that are written besides the snapshots.
@@ -193,15 +193,15 @@ impl<E: Entity> Decision<E> {
 
     /// The other entities that come into being.
     pub fn new_entities(&self) -> &[NewEntity] {
-        &self.openings
+        &self.new_entities
     }
 
     /// The reply, once all of this is durable.
     pub const fn reply(&self) -> &E::Reply {
-        &self.answer
+        &self.reply
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.events.is_empty() && self.effects.is_empty() && self.writes.is_empty() && self.openings.is_empty()
+        self.events.is_empty() && self.jobs.is_empty() && self.writes.is_empty() && self.new_entities.is_empty()
     }
 }

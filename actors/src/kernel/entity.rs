@@ -273,7 +273,7 @@ impl NewEntity {
     ///
     /// # Errors
     /// [`OutOfOrder`] when the event cannot be the first.
-    pub fn of<E: Entity>(id: &E::Id, event: &E::Event, context: &Context) -> Result<Self, InvalidTransition> {
+    pub fn from_event<E: Entity>(id: &E::Id, event: &E::Event, context: &Context) -> Result<Self, InvalidTransition> {
         let (state, record) = fold_event::<E>(None, &mut None, id, event, 1, context)?;
         Ok(Self {
             key: table::entity(E::KIND, &id.key()),

@@ -46,11 +46,11 @@ pub enum EntityMsg<E: Entity> {
         /// What is asked.
         command: E::Command,
         /// What its batch writes beside it.
-        aside: Option<ExtraWrite<E>>,
+        extra: Option<ExtraWrite<E>>,
         /// Where the answer goes.
         reply: ReplyCallback<E>,
         /// The request behind it.
-        origin: RequestId,
+        request_id: RequestId,
     },
     /// Tell when there is an outcome.
     AwaitOutcome(OutcomeWaiter<E>),
@@ -78,11 +78,11 @@ pub(crate) struct ActorState<E: Entity> {
     /// Includes what is enqueued and not yet durable.
     state: Option<E>,
     revision: u64,
-    lane: Arc<WriteSession>,
+    session: Arc<WriteSession>,
     /// Batches enqueued and not yet answered; shared with their acknowledgements.
     in_flight: Arc<AtomicUsize>,
     waiters: Vec<OutcomeWaiter<E>>,
-    leaving: bool,
+    passivating: bool,
 }
 
 impl<E: Entity> Actor for EntityActor<E> {
@@ -98,10 +98,10 @@ impl<E: Entity> Actor for EntityActor<E> {
         Ok(ActorState {
             state: loaded.state,
             revision: loaded.revision,
-            lane: Arc::default(),
+            session: Arc::default(),
             in_flight: Arc::default(),
             waiters: Vec::new(),
-            leaving: false,
+            passivating: false,
         })
     }
 
@@ -111,15 +111,15 @@ impl<E: Entity> Actor for EntityActor<E> {
         message: EntityMsg<E>,
         resident: &mut ActorState<E>,
     ) -> Result<(), ActorProcessingErr> {
-        if resident.lane.has_failed() {
+        if resident.session.has_failed() {
             self.reload(resident).await?;
         }
         match message {
             EntityMsg::Command {
                 command,
-                aside,
+                extra: aside,
                 reply,
-                origin,
+                request_id: origin,
             } => self.decide(&myself, resident, (command, aside), (reply, origin))?,
             EntityMsg::AwaitOutcome(waiter) => self.wait(&myself, resident, waiter),
             EntityMsg::Reload(waiters) => waiters.into_iter().for_each(|w| self.wait(&myself, resident, w)),
@@ -129,15 +129,15 @@ impl<E: Entity> Actor for EntityActor<E> {
                 myself.stop(None);
             }
             EntityMsg::Passivate => {
-                resident.leaving = true;
+                resident.passivating = true;
                 let me = myself.clone();
                 self.after_durable(resident, move |_| drop(me.cast(EntityMsg::Drained)));
             }
-            EntityMsg::Drained if resident.leaving && resident.waiters.is_empty() && resident.idle() => {
+            EntityMsg::Drained if resident.passivating && resident.waiters.is_empty() && resident.idle() => {
                 myself.stop(None)
             }
             EntityMsg::Drained => {
-                resident.leaving = false;
+                resident.passivating = false;
                 self.core.may_stay_active(self.id, myself);
             }
         }
@@ -158,7 +158,7 @@ impl<E: Entity> EntityActor<E> {
         let loaded = self.core.load(&self.id).await?;
         resident.state = loaded.state;
         resident.revision = loaded.revision;
-        resident.lane = Arc::default();
+        resident.session = Arc::default();
         resident.in_flight = Arc::default();
         Ok(())
     }
@@ -171,7 +171,7 @@ impl<E: Entity> EntityActor<E> {
             .and_then(E::outcome);
         match outcome {
             Some(outcome) => {
-                let (myself, lane) = (myself.clone(), resident.lane.clone());
+                let (myself, lane) = (myself.clone(), resident.session.clone());
                 self.after_durable(resident, move |durable| {
                     if durable {
                         drop(waiter.reply.send(outcome));
@@ -190,10 +190,10 @@ impl<E: Entity> EntityActor<E> {
         if resident.idle() || mutants::is_enabled(Mutant::ReplyBeforeDurable) {
             // A batch may have been refused since this message began: then the state it met never came to be. The lane
             // breaks before the batch is answered, so whoever sees that nothing is in flight sees this too.
-            return then(!resident.lane.has_failed());
+            return then(!resident.session.has_failed());
         }
         let barrier = Batch {
-            lane: Some(resident.lane.clone()),
+            session: Some(resident.session.clone()),
             ..Batch::default()
         };
         self.core
@@ -241,7 +241,7 @@ impl<E: Entity> EntityActor<E> {
             Ok(decision) if decision.is_empty() && aside.is_none() => {
                 self.after_durable(resident, move |durable| {
                     drop(reply.send(if durable {
-                        Ok(decision.answer)
+                        Ok(decision.reply)
                     } else {
                         Err(AskError::Conflict)
                     }));
@@ -249,10 +249,10 @@ impl<E: Entity> EntityActor<E> {
             }
             Ok(mut decision) => {
                 decision
-                    .effects
+                    .jobs
                     .iter_mut()
                     .for_each(|effect| effect.request_id = origin);
-                let (events, effects) = (decision.events.len(), decision.effects.len());
+                let (events, effects) = (decision.events.len(), decision.jobs.len());
                 tracing::debug!(kind = E::KIND.name(), id = %self.id, request = %origin, events, effects, "decided");
                 self.commit(myself, resident, (decision, aside), &context, (reply, origin))?;
             }
@@ -273,11 +273,11 @@ impl<E: Entity> EntityActor<E> {
         let mut batch = self.apply_events(resident, &decision.events, context)?;
         batch.conditions.extend(decision.conditions);
         batch.writes.extend(decision.writes);
-        batch.writes.extend(decision.effects.iter().map(OutboxJob::put));
+        batch.writes.extend(decision.jobs.iter().map(OutboxJob::put));
         batch
             .writes
-            .extend(trace_decision::<E>(origin, decision.openings.first()));
-        for opening in decision.openings {
+            .extend(trace_decision::<E>(origin, decision.new_entities.first()));
+        for opening in decision.new_entities {
             if !mutants::is_enabled(Mutant::ClaimUnconditional) {
                 batch.conditions.push(Condition::Absent(opening.key.clone()));
             }
@@ -289,7 +289,7 @@ impl<E: Entity> EntityActor<E> {
             batch.events.push(opening.record.into_event());
         }
         if let Some(aside) = aside {
-            aside.write(Ok((&decision.answer, resident.state.as_ref())), &mut batch, context);
+            aside.write(Ok((&decision.reply, resident.state.as_ref())), &mut batch, context);
         }
         let outcome = resident
             .state
@@ -303,9 +303,9 @@ impl<E: Entity> EntityActor<E> {
                 .collect(),
             None => Vec::new(),
         };
-        let effects = decision.effects;
-        let effects = if mutants::is_enabled(Mutant::EffectBeforeDurable) {
-            effects.into_iter().for_each(|e| self.core.effects.start(e));
+        let effects = decision.jobs;
+        let effects = if mutants::is_enabled(Mutant::JobBeforeDurable) {
+            effects.into_iter().for_each(|e| self.core.job_starter.start(e));
             Vec::new()
         } else {
             effects
@@ -315,7 +315,7 @@ impl<E: Entity> EntityActor<E> {
             resident,
             batch,
             (effects, waiters),
-            (reply, Ok(decision.answer), origin),
+            (reply, Ok(decision.reply), origin),
         );
         Ok(())
     }
@@ -330,7 +330,7 @@ impl<E: Entity> EntityActor<E> {
         (reply, answer, origin): (ReplyCallback<E>, CommandReply<E>, RequestId),
     ) {
         debug_assert!(dedup_keys(&batch.writes), "a batch writes each row once");
-        batch.lane = Some(resident.lane.clone());
+        batch.session = Some(resident.session.clone());
         let in_flight = resident.in_flight.clone();
         in_flight.fetch_add(1, Ordering::AcqRel);
         let (id, core, myself) = (self.id, self.core.clone(), myself.clone());
@@ -343,7 +343,7 @@ impl<E: Entity> EntityActor<E> {
                         tracing::debug!(kind = E::KIND.name(), %id, request = %origin, seq = committed.seq, "durable");
                         drop(reply.send(answer));
                         waiters.into_iter().for_each(|(w, outcome)| drop(w.reply.send(outcome)));
-                        effects.into_iter().for_each(|e| core.effects.start(e));
+                        effects.into_iter().for_each(|e| core.job_starter.start(e));
                     }
                     Err(CommitError::Stopped) => drop(reply.send(Err(AskError::OutcomeUnknown))),
                     Err(_) => {

@@ -42,7 +42,7 @@ pub struct IdempotencyRecord {
     /// Forgotten from this second on.
     pub expires_s: u64,
     /// What was answered.
-    pub kept: RecordedResponse,
+    pub response: RecordedResponse,
 }
 
 impl Stored for IdempotencyRecord {
@@ -69,14 +69,14 @@ type RecordFn<E> = dyn Fn(CommandResult<'_, E>) -> Option<RecordedResponse> + Se
 
 /// Remembers the answer to one command.
 pub struct IdempotencyRecorder<E: Entity> {
-    place: IdempotencySlot,
+    slot: IdempotencySlot,
     render: Arc<RecordFn<E>>,
 }
 
 impl<E: Entity> Clone for IdempotencyRecorder<E> {
     fn clone(&self) -> Self {
         Self {
-            place: self.place.clone(),
+            slot: self.slot.clone(),
             render: self.render.clone(),
         }
     }
@@ -85,7 +85,7 @@ impl<E: Entity> Clone for IdempotencyRecorder<E> {
 impl<E: Entity> fmt::Debug for IdempotencyRecorder<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Memo")
-            .field("place", &self.place)
+            .field("place", &self.slot)
             .finish_non_exhaustive()
     }
 }
@@ -124,18 +124,18 @@ impl<E: Entity> ExtraWrite<E> {
 impl<E: Entity> IdempotencyRecorder<E> {
     /// `render` writes what is kept; `None` is for what is not to be remembered, such as a frozen account's refusal.
     pub fn new(
-        place: IdempotencySlot,
+        slot: IdempotencySlot,
         render: impl Fn(CommandResult<'_, E>) -> Option<RecordedResponse> + Send + Sync + 'static,
     ) -> Self {
         Self {
-            place,
+            slot,
             render: Arc::new(render),
         }
     }
 
     /// Where the answer is remembered.
     pub const fn slot(&self) -> &IdempotencySlot {
-        &self.place
+        &self.slot
     }
 
     /// Adds the record to the command's batch. `false` when there is nothing to be remembered.
@@ -146,7 +146,7 @@ impl<E: Entity> IdempotencyRecorder<E> {
             key,
             fingerprint,
             replaces,
-        } = &self.place;
+        } = &self.slot;
         let expires_s = context.now.seconds().saturating_add(RECORD_TTL_S);
         let row = table::idempotency(wallet, *key);
         let end = |expires_s| table::idempotency_expiry(expires_s, wallet, *key);
@@ -162,7 +162,7 @@ impl<E: Entity> IdempotencyRecorder<E> {
         let remembered = IdempotencyRecord {
             fingerprint: *fingerprint,
             expires_s,
-            kept,
+            response: kept,
         };
         let put = |key, value| Write::Put {
             key,

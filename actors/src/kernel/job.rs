@@ -3,13 +3,13 @@
 //! An effect is a row. It is written by the batch that wants the work and deleted by the batch that records the
 //! outcome, on the condition that it still exists: that is the only memory of what was seen. It runs at least once.
 
-mod at_line;
+mod line_dependency;
 mod cap_reservation;
 mod credit_cause;
 mod failure;
-mod family;
-mod lane;
-mod leaves;
+mod entity_kind;
+mod partition_key;
+mod outgoing_purpose;
 mod outbox_job;
 mod subject;
 
@@ -22,11 +22,11 @@ use crate::payment::SessionSeed;
 use crate::port::Timestamp;
 use crate::product::ProductLine;
 
-pub use at_line::AtLine;
-pub use cap_reservation::{CapReservation, Counted};
+pub use line_dependency::LineDependency;
+pub use cap_reservation::{CapReservation, UnclaimedCapUsage};
 pub use credit_cause::CreditCause;
 pub use failure::{AttemptFailure, RetryMode};
-pub use leaves::Leaves;
+pub use outgoing_purpose::OutgoingPurpose;
 pub use outbox_job::OutboxJob;
 
 /// What is to be done.
@@ -54,7 +54,7 @@ pub enum Job {
         /// Whose.
         account: Wallet,
         /// What was reserved.
-        share: CapReservation,
+        reservation: CapReservation,
     },
     /// End a card's life.
     ExpireCard(CardId),
@@ -65,7 +65,7 @@ pub enum Job {
         /// Which.
         payment: PaymentId,
         /// What was reserved for it.
-        share: CapReservation,
+        reservation: CapReservation,
         /// Opened if this is what admits it.
         session: SessionSeed,
     },
@@ -126,7 +126,7 @@ pub enum Job {
         /// Whose wallet.
         wallet: Wallet,
         /// For what it was reserved.
-        spend: WalletPaymentId,
+        payment: WalletPaymentId,
         /// Whether it left.
         paid: bool,
     },
@@ -187,7 +187,7 @@ pub enum Job {
     /// Ask the chain whether a payment that it has taken back can land again; if it never can, book the loss.
     ConfirmReorg(DiscrepancyId),
     /// Look into a transfer that no payment claims: whether one does, what was bought with it, whose it is.
-    PlaceIncoming(DepositId),
+    ClassifyIncoming(DepositId),
     /// Reserve a transfer that goes back to its sender, and open the withdrawal that brings it there.
     SendBack {
         /// Whose withdrawal.
@@ -202,13 +202,13 @@ pub enum Job {
     /// Tell a transfer that the account holds it.
     ConfirmIncoming(DepositId),
     /// Have the issuer do what a prepaid card's holder wants of it.
-    SteerPrepaid(CardId),
+    ChangePrepaidCardState(CardId),
     /// Count what was bought in a history that a restore has lost against an account's daily caps.
-    CountShare {
+    CountCapReservation {
         /// Whose.
         account: Wallet,
         /// Of the day on which it was paid.
-        share: CapReservation,
+        reservation: CapReservation,
     },
     /// Count what a payment may have bought in a history that a restore has lost, as long as nobody presents it again.
     CountUnclaimed {
@@ -219,7 +219,7 @@ pub enum Job {
         /// Of what it may have bought.
         lines: Vec<ProductLine>,
         /// Of the day on which it was paid: one for each budget that it may have been of.
-        shares: Vec<CapReservation>,
+        reservations: Vec<CapReservation>,
     },
     /// Count what such a payment has bought, now that it has settled, in the place of what it may have bought.
     CountClaimed {
@@ -348,11 +348,11 @@ impl Job {
             Self::ConfirmRefund(_) => 42,
             Self::ExpireRefund { .. } => 43,
             Self::ConfirmReorg(_) => 44,
-            Self::PlaceIncoming(_) => 45,
+            Self::ClassifyIncoming(_) => 45,
             Self::SendBack { .. } => 46,
             Self::ConfirmIncoming(_) => 47,
-            Self::SteerPrepaid(_) => 48,
-            Self::CountShare { .. } => 49,
+            Self::ChangePrepaidCardState(_) => 48,
+            Self::CountCapReservation { .. } => 49,
             Self::CountUnclaimed { .. } => 50,
             Self::CountClaimed { .. } => 51,
             Self::AwaitFinal(_) => 52,

@@ -3,7 +3,7 @@
 //! not fail takes the next effect.
 
 mod attempts;
-mod one;
+mod job_runner;
 mod partitions;
 
 use std::collections::{HashMap, VecDeque};
@@ -18,9 +18,9 @@ use crate::kernel::registry::JobStarter;
 use crate::kernel::{EntityKind, table};
 use crate::port::{BoxFuture, Clock, Entropy, ErrorKind};
 
-use self::one::JobRunner;
+use self::job_runner::JobRunner;
 use self::partitions::{PartitionQueues, QueueDecision};
-pub use attempts::{AttemptCounters, AttemptCounts, FAILURE_REASONS, Trouble};
+pub use attempts::{AttemptCounters, AttemptCounts, FAILURE_REASONS, LastFailure};
 
 /// Does the work of effects.
 pub trait JobHandler: Send + Sync + 'static {
@@ -53,7 +53,7 @@ pub struct OutboxDeps {
     /// Limits.
     pub retry: RetryPolicy,
     /// What is counted.
-    pub tries: Arc<AttemptCounters>,
+    pub attempts: Arc<AttemptCounters>,
 }
 
 /// Handle on all delivery supervisors. Made before the families that start effects, opened after the worker that needs
@@ -78,8 +78,8 @@ impl Outbox {
         let mut supervisors = HashMap::new();
         for kind in kinds {
             let supervisor = OutboxSupervisor {
-                ground: ground.clone(),
-                worker: worker.clone(),
+                deps: ground.clone(),
+                handler: worker.clone(),
             };
             let (actor, _) = Actor::spawn_linked(None, supervisor, (), root.clone()).await?;
             supervisors.insert(*kind, actor);
@@ -100,7 +100,7 @@ impl Outbox {
 impl JobStarter for Outbox {
     fn start(&self, effect: OutboxJob) {
         // Before `open`, nothing is lost either: the rows are durable and are read at the start.
-        if let Some(supervisor) = self.supervisors.get().and_then(|s| s.get(&effect.job.family())) {
+        if let Some(supervisor) = self.supervisors.get().and_then(|s| s.get(&effect.job.entity_kind())) {
             drop(supervisor.cast(SupervisorMsg::Start(effect)));
         }
     }
@@ -114,31 +114,31 @@ pub enum SupervisorMsg {
     /// This delivery's effect is done.
     Completed(ActorId),
     /// This delivery's effect is to be run again after so many milliseconds.
-    Retry(ActorId, u64, Wrong),
+    Retry(ActorId, u64, RetryReason),
     /// The effect waits for its time, or until such work was woken more often than so.
     Wait(OutboxJob, u64),
 }
 
 /// What is wrong with a try that is followed by another.
 #[derive(Debug)]
-pub enum Wrong {
+pub enum RetryReason {
     /// It was just not its time.
-    Nothing,
+    NotDue,
     /// It was not even tried.
-    Held(String),
+    Blocked(String),
     /// It failed.
     Failed(ErrorKind, String),
 }
 
 /// How often work that may be woken looks whether it is, in milliseconds.
-const LOOK_EVERY_MS: u64 = 2_000;
+const WAKE_CHECK_INTERVAL_MS: u64 = 2_000;
 
 /// Deliveries without work that a supervisor keeps.
-const IDLE_MAX: usize = 256;
+const MAX_IDLE: usize = 256;
 
 struct OutboxSupervisor {
-    ground: OutboxDeps,
-    worker: Arc<dyn JobHandler>,
+    deps: OutboxDeps,
+    handler: Arc<dyn JobHandler>,
 }
 
 #[derive(Default)]
@@ -146,7 +146,7 @@ struct OutboxSupervisorState {
     running: HashMap<ActorId, (ActorRef<OutboxJob>, OutboxJob)>,
     idle: Vec<ActorRef<OutboxJob>>,
     pending: VecDeque<OutboxJob>,
-    lanes: PartitionQueues,
+    partitions: PartitionQueues,
 }
 
 impl Actor for OutboxSupervisor {
@@ -166,13 +166,13 @@ impl Actor for OutboxSupervisor {
     ) -> Result<(), ActorProcessingErr> {
         match order {
             SupervisorMsg::Start(effect) => {
-                let wakes = self.ground.tries.wakes(&effect.job);
+                let wakes = self.deps.attempts.wakes(&effect.job);
                 self.start(&myself, desk, (effect, wakes)).await
             }
             SupervisorMsg::Wait(effect, wakes) => self.start(&myself, desk, (effect, wakes)).await,
             SupervisorMsg::Completed(delivery) => {
                 if let Some((actor, effect)) = self.take_finished(desk, delivery) {
-                    self.ground.tries.ease(effect.id);
+                    self.deps.attempts.clear_last_failure(effect.id);
                     desk.park_idle(actor);
                 }
                 self.run_next(&myself, desk).await
@@ -181,8 +181,8 @@ impl Actor for OutboxSupervisor {
                 if let Some((actor, mut effect)) = self.take_finished(desk, delivery) {
                     desk.park_idle(actor);
                     // Nothing to write down: its pace does not depend on how often it was tried.
-                    effect.next_attempt_at = self.ground.clock.now().plus_ms(ms);
-                    self.note(&effect, wrong);
+                    effect.next_attempt_at = self.deps.clock.now().plus_ms(ms);
+                    self.record_retry_reason(&effect, wrong);
                     drop(myself.cast(SupervisorMsg::Start(effect)));
                 }
                 self.run_next(&myself, desk).await
@@ -211,7 +211,7 @@ impl Actor for OutboxSupervisor {
 
 impl OutboxSupervisorState {
     fn park_idle(&mut self, actor: ActorRef<OutboxJob>) {
-        if self.idle.len() < IDLE_MAX {
+        if self.idle.len() < MAX_IDLE {
             self.idle.push(actor);
         } else {
             actor.stop(None);
@@ -227,17 +227,17 @@ impl OutboxSupervisor {
         desk: &mut OutboxSupervisorState,
         (effect, wakes): (OutboxJob, u64),
     ) -> Result<(), ActorProcessingErr> {
-        let wait_ms = effect.next_attempt_at.0.saturating_sub(self.ground.clock.now().0);
-        let may_wake = effect.job.may_be_woken();
-        if wait_ms > 0 && !(may_wake && self.ground.tries.wakes(&effect.job) > wakes) {
-            let wait_ms = if may_wake { wait_ms.min(LOOK_EVERY_MS) } else { wait_ms };
+        let wait_ms = effect.next_attempt_at.0.saturating_sub(self.deps.clock.now().0);
+        let may_wake = effect.job.waits_for_provider();
+        if wait_ms > 0 && !(may_wake && self.deps.attempts.wakes(&effect.job) > wakes) {
+            let wait_ms = if may_wake { wait_ms.min(WAKE_CHECK_INTERVAL_MS) } else { wait_ms };
             drop(myself.send_after(Duration::from_millis(wait_ms), move || {
                 SupervisorMsg::Wait(effect, wakes)
             }));
             return Ok(());
         }
-        match desk.lanes.admit(effect) {
-            QueueDecision::Run(effect) if desk.running.len() >= self.ground.retry.max_concurrent => {
+        match desk.partitions.admit(effect) {
+            QueueDecision::Run(effect) if desk.running.len() >= self.deps.retry.max_concurrent => {
                 desk.pending.push_back(effect);
             }
             QueueDecision::Run(effect) => self.run(myself, desk, effect).await?,
@@ -248,14 +248,14 @@ impl OutboxSupervisor {
     }
 
     /// Counts what was wrong with a try, for whoever looks.
-    fn note(&self, effect: &OutboxJob, wrong: Wrong) {
-        let tries = &self.ground.tries;
+    fn record_retry_reason(&self, effect: &OutboxJob, wrong: RetryReason) {
+        let tries = &self.deps.attempts;
         match wrong {
-            Wrong::Nothing => tries.ease(effect.id),
-            Wrong::Held(error) => tries.trouble(effect, truncate_error(error), effect.next_attempt_at),
-            Wrong::Failed(kind, error) => {
+            RetryReason::NotDue => tries.clear_last_failure(effect.id),
+            RetryReason::Blocked(error) => tries.last_failure(effect, truncate_error(error), effect.next_attempt_at),
+            RetryReason::Failed(kind, error) => {
                 tries.failed(&effect.job, Some(kind));
-                tries.trouble(effect, truncate_error(error), effect.next_attempt_at);
+                tries.last_failure(effect, truncate_error(error), effect.next_attempt_at);
             }
         }
     }
@@ -282,14 +282,14 @@ impl OutboxSupervisor {
             Some(actor) => actor,
             None => {
                 let delivery = JobRunner {
-                    worker: self.worker.clone(),
-                    store: self.ground.store.clone(),
+                    handler: self.handler.clone(),
+                    store: self.deps.store.clone(),
                     supervisor: myself.clone(),
                 };
                 Actor::spawn_linked(None, delivery, (), myself.get_cell()).await?.0
             }
         };
-        self.ground.tries.started(&effect.job);
+        self.deps.attempts.started(&effect.job);
         // One that has just died leaves the effect in `running`, where its end is on the way to find it.
         drop(actor.cast(effect.clone()));
         desk.running.insert(actor.get_id(), (actor, effect));
@@ -302,8 +302,8 @@ impl OutboxSupervisor {
         delivery: ActorId,
     ) -> Option<(ActorRef<OutboxJob>, OutboxJob)> {
         let ended = desk.running.remove(&delivery)?;
-        self.ground.tries.finished(&ended.1.job);
-        if let Some(next) = desk.lanes.release(&ended.1) {
+        self.deps.attempts.finished(&ended.1.job);
+        if let Some(next) = desk.partitions.release(&ended.1) {
             desk.pending.push_back(next);
         }
         Some(ended)
@@ -312,18 +312,18 @@ impl OutboxSupervisor {
     fn record_failure(&self, myself: &ActorRef<SupervisorMsg>, mut effect: OutboxJob, error: ActorProcessingErr) {
         let failure = error.downcast::<AttemptFailure>().map(|failure| *failure);
         let kind = failure.as_ref().ok().map(|failure| failure.kind);
-        self.ground.tries.failed(&effect.job, kind);
+        self.deps.attempts.failed(&effect.job, kind);
         // A panic: what it had begun may have happened.
         let failure = failure.unwrap_or_else(|other| AttemptFailure {
             kind: ErrorKind::Unknown,
             message: other.to_string(),
-            pace: RetryMode::Backoff,
+            retry_mode: RetryMode::Backoff,
         });
-        let now = self.ground.clock.now();
+        let now = self.deps.clock.now();
         effect.attempts = effect.attempts.saturating_add(1);
         effect.next_attempt_at = now.plus_ms(self.backoff_ms(effect.attempts));
         effect.dead_lettered =
-            failure.kind == ErrorKind::Permanent || effect.attempts >= self.ground.retry.max_attempts;
+            failure.kind == ErrorKind::Permanent || effect.attempts >= self.deps.retry.max_attempts;
         let (id, request, work, attempts) = (effect.id, effect.request_id, effect.job.name(), effect.attempts);
         let error = &failure.message;
         if effect.dead_lettered {
@@ -333,11 +333,11 @@ impl OutboxSupervisor {
         }
         let error = truncate_error(failure.message);
         match effect.dead_lettered {
-            true => self.ground.tries.ease(effect.id),
+            true => self.deps.attempts.clear_last_failure(effect.id),
             false => self
-                .ground
-                .tries
-                .trouble(&effect, error.clone(), effect.next_attempt_at),
+                .deps
+                .attempts
+                .last_failure(&effect, error.clone(), effect.next_attempt_at),
         }
         effect.last_error = Some(error);
         self.persist_failure(myself.clone(), effect);
@@ -346,31 +346,31 @@ impl OutboxSupervisor {
     /// Makes the failed try durable, then schedules the next.
     fn persist_failure(&self, myself: ActorRef<SupervisorMsg>, effect: OutboxJob) {
         let batch = Batch {
-            conditions: vec![Condition::Present(table::effect(effect.id))],
+            conditions: vec![Condition::Present(table::outbox_job(effect.id))],
             writes: vec![effect.put()],
             ..Batch::default()
         };
-        let tries = self.ground.tries.clone();
-        self.ground.store.commit(
+        let tries = self.deps.attempts.clone();
+        self.deps.store.commit(
             batch,
             Box::new(move |done| match done {
                 Ok(_) if effect.dead_lettered => {}
                 Ok(_) => drop(myself.cast(SupervisorMsg::Start(effect))),
                 // It was completed meanwhile: by an earlier try whose answer was lost.
-                Err(CommitError::Condition(_)) => tries.ease(effect.id),
+                Err(CommitError::Condition(_)) => tries.clear_last_failure(effect.id),
                 Err(error) => tracing::error!(effect = %effect.id, %error, "a failed try was not written down"),
             }),
         );
     }
 
     fn backoff_ms(&self, attempts: u32) -> u64 {
-        let retry = &self.ground.retry;
+        let retry = &self.deps.retry;
         let full = retry
             .initial_backoff_ms
             .saturating_mul(1 << attempts.saturating_sub(1).min(20))
             .min(retry.max_backoff_ms)
             .max(2);
-        let jitter = (self.ground.entropy.random() % u128::from(full / 2)) as u64;
+        let jitter = (self.deps.entropy.random() % u128::from(full / 2)) as u64;
         full - jitter
     }
 }

@@ -48,17 +48,17 @@ pub(crate) struct RegistryCore<E: Entity> {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
-    pub(crate) effects: Arc<dyn JobStarter>,
+    pub(crate) job_starter: Arc<dyn JobStarter>,
     runtime: Handle,
     limits: ActivationLimits,
     slots: DashMap<E::Id, ActorSlot<E>>,
-    names: DashMap<ActorId, E::Id>,
+    ids_by_actor: DashMap<ActorId, E::Id>,
     /// Deaths in a row, by entity; forgotten when an actor leaves in peace.
-    deaths: Mutex<HashMap<E::Id, u32>>,
+    crashes: Mutex<HashMap<E::Id, u32>>,
     restarts: AtomicU64,
     /// Commands asked and not answered.
-    open: Counter,
-    guardian: ActorCell,
+    commands_in_flight: Counter,
+    supervisor: ActorCell,
     /// [`FamilyCore::activate`] on the runtime. A pointer, so that the shell and its actor are compiled with the engine's
     /// start alone: through a direct call every crate that asks an entity would compile them again.
     launch: fn(Arc<Self>, E::Id),
@@ -89,15 +89,15 @@ impl<E: Entity> EntityRegistry<E> {
             store: ground.store,
             clock: ground.clock,
             entropy: ground.entropy,
-            effects: ground.effects,
+            job_starter: ground.job_starter,
             runtime: ground.runtime,
             limits: ground.limits,
             slots: DashMap::new(),
-            names: DashMap::new(),
-            deaths: Mutex::default(),
+            ids_by_actor: DashMap::new(),
+            crashes: Mutex::default(),
             restarts: AtomicU64::new(0),
-            open: Counter::default(),
-            guardian,
+            commands_in_flight: Counter::default(),
+            supervisor: guardian,
             launch: |core, id| drop(core.runtime.clone().spawn(core.activate(id))),
         });
         // Before the first child: supervision events overtake messages, so a message could come too late.
@@ -139,13 +139,13 @@ impl<E: Entity> EntityRegistry<E> {
         aside: Option<ExtraWrite<E>>,
     ) -> Result<E::Reply, AskError<E::Rejection>> {
         let (reply, answer) = oneshot::channel();
-        let _open = self.core.open.track();
+        let _open = self.core.commands_in_flight.track();
         let origin = request_context::current_request();
         let message = EntityMsg::Command {
             command,
-            aside,
+            extra: aside,
             reply,
-            origin,
+            request_id: origin,
         };
         self.core.send(id, message);
         answer.await.unwrap_or(Err(AskError::OutcomeUnknown))
@@ -177,7 +177,7 @@ impl<E: Entity> EntityRegistry<E> {
     /// Commands asked and not answered: in a mailbox, being decided, or waiting for the disk. ractor does not tell how
     /// much waits in a mailbox, so this is counted where it is asked.
     pub fn commands_in_flight(&self) -> u64 {
-        self.core.open.sum()
+        self.core.commands_in_flight.sum()
     }
 
     /// Actors that died and were replaced since the start.
@@ -264,9 +264,9 @@ impl<E: Entity> RegistryCore<E> {
             return;
         }
         let shell = EntityActor { core: self.clone(), id };
-        match Actor::spawn_linked(None, shell, loaded, self.guardian.clone()).await {
+        match Actor::spawn_linked(None, shell, loaded, self.supervisor.clone()).await {
             Ok((actor, _)) => {
-                self.names.insert(actor.get_id(), id);
+                self.ids_by_actor.insert(actor.get_id(), id);
                 self.may_stay_active(id, actor);
             }
             // Only when the process is stopping: callers learn `Unknown` from their closed channels.
@@ -305,7 +305,7 @@ impl<E: Entity> RegistryCore<E> {
 
     fn record_crash(&self, id: E::Id) -> u32 {
         self.restarts.fetch_add(1, Ordering::Relaxed);
-        let mut deaths = self.deaths.lock();
+        let mut deaths = self.crashes.lock();
         let count = deaths.entry(id).or_insert(0);
         *count = count.saturating_add(1);
         *count
@@ -321,11 +321,11 @@ impl<E: Entity> RegistryCore<E> {
 
     /// The guardian's word that an actor is gone.
     fn on_stopped(self: &Arc<Self>, actor: ActorId, error: Option<&str>) {
-        let Some((_, id)) = self.names.remove(&actor) else {
+        let Some((_, id)) = self.ids_by_actor.remove(&actor) else {
             return;
         };
         let Some(error) = error else {
-            self.deaths.lock().remove(&id);
+            self.crashes.lock().remove(&id);
             let waiting = self
                 .slots
                 .remove_if(&id, |_, s| matches!(s, ActorSlot::Activating(q) if q.is_empty()))

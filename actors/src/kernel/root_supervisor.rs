@@ -8,7 +8,7 @@ use ractor::{Actor, ActorCell, ActorProcessingErr, ActorRef, SpawnErr, Supervisi
 /// Outlives every supervisor. A supervisor that dies takes the process's trust with it: that is logged as an error, and
 /// its entities answer `Unknown` until a restart.
 struct RootSupervisor {
-    sound: Arc<AtomicBool>,
+    healthy: Arc<AtomicBool>,
 }
 
 /// Starts a root. It clears `sound` when a supervisor dies.
@@ -16,7 +16,7 @@ struct RootSupervisor {
 /// # Errors
 /// When the runtime is shutting down.
 pub async fn start(sound: Arc<AtomicBool>) -> Result<ActorCell, SpawnErr> {
-    let (root, _) = Actor::spawn(None, RootSupervisor { sound }, ()).await?;
+    let (root, _) = Actor::spawn(None, RootSupervisor { healthy: sound }, ()).await?;
     Ok(root.get_cell())
 }
 
@@ -41,7 +41,7 @@ impl Actor for RootSupervisor {
             SupervisionEvent::ActorTerminated(cell, _, why) => (cell, why.unwrap_or_default()),
             SupervisionEvent::ActorStarted(_) | SupervisionEvent::ProcessGroupChanged(_) => return Ok(()),
         };
-        self.sound.store(false, Ordering::Release);
+        self.healthy.store(false, Ordering::Release);
         tracing::error!(actor = %cell.get_id(), error, "a supervisor died; the service is not ready any more");
         Ok(())
     }

@@ -11,7 +11,7 @@ use crate::id::{
 use crate::kernel::EntityKind;
 use crate::port::Timestamp;
 
-pub use gate::{all_frozen, frozen, recognised, unfinal};
+pub use gate::{all_frozen, frozen, recognised_transfer, pending_finality};
 
 /// Gives each table its byte. The enum is what lets no two tables have the same one: its discriminants must differ.
 macro_rules! tables {
@@ -51,9 +51,9 @@ tables! {
     /// Revoked sessions whose id_tokens could still be alive, by the end of the last of them.
     REVOKED_SESSION = b'r',
     /// Payments whose transfer was taken in as an incoming transfer that no payment claims: none of them settles any more.
-    UNCLAIMED_DEPOSIT = b'd',
+    TAKEN_IN_PAYMENT = b'd',
     /// Shares of an account's daily caps that were counted for a payment of a history which a restore has lost.
-    COUNTED = b'N',
+    UNCLAIMED_CAP_USAGE = b'N',
     /// Incoming transfers that nobody has decided about, the oldest first; the value says whether an operator must.
     INCOMING = b'I',
     /// Transfers out of the treasury that an operator has booked after a restore: none is booked again.
@@ -67,7 +67,7 @@ tables! {
     /// International orders that an operator has still to decide, the oldest first.
     INTL_ORDER_QUEUE = b'q',
     /// International cards whose holders want something of them, by when they first did.
-    CARD_WISH = b'C',
+    PENDING_CARD_ACTION = b'C',
     /// Withdrawals from card balances that an operator has still to decide, the oldest first.
     CARD_WITHDRAWAL_QUEUE = b'z',
     /// Transactions that operators paid such withdrawals with: each pays one.
@@ -77,7 +77,7 @@ tables! {
     /// Operators' tokens, by their hash.
     OPERATOR_TOKEN = b'o',
     /// What operators have given alone today, by their tokens' names.
-    GIVEN = b'L',
+    OPERATOR_DAILY_TOTAL = b'L',
     /// Acts that wait for a second operator.
     APPROVAL = b'O',
     /// Remembered answers, by account and idempotency key.
@@ -126,7 +126,7 @@ pub fn entity(kind: EntityKind, id: &[u8]) -> RowKey {
 }
 
 /// An effect.
-pub fn effect(id: JobId) -> RowKey {
+pub fn outbox_job(id: JobId) -> RowKey {
     key(&[&[OUTBOX], &id.0.to_be_bytes()])
 }
 
@@ -141,12 +141,12 @@ pub fn verified(wallet: &Wallet) -> RowKey {
 }
 
 /// Present while the holder has a linked account at the card issuer; the value is the 20 bytes of its deposit address.
-pub fn linked(wallet: &Wallet) -> RowKey {
+pub fn issuer_linked(wallet: &Wallet) -> RowKey {
     key(&[&[ISSUER_LINKED], &wallet.key()])
 }
 
 /// Present while this destination can be paid by this wallet.
-pub fn destination(owner: &Wallet, id: BankDestinationId) -> RowKey {
+pub fn payable_destination(owner: &Wallet, id: BankDestinationId) -> RowKey {
     key(&[
         &[PAYABLE_DESTINATION],
         &owner.digest().to_be_bytes(),
@@ -195,7 +195,7 @@ pub fn login_code(code_hash: &[u8; 32]) -> RowKey {
 }
 
 /// A revoked session, with the second from which no id_token of it lives.
-pub fn revoked(until_s: u64, session: SessionId) -> RowKey {
+pub fn revoked_session(until_s: u64, session: SessionId) -> RowKey {
     key(&[&[REVOKED_SESSION], &until_s.to_be_bytes(), &session.0.to_be_bytes()])
 }
 
@@ -205,13 +205,13 @@ pub fn address(wallet: &Wallet) -> RowKey {
 }
 
 /// Present once the transfer that would settle this payment was taken in without it; the value is the transfer's id.
-pub fn deposit(payment: PaymentId) -> RowKey {
-    key(&[&[UNCLAIMED_DEPOSIT], &payment.0.to_be_bytes()])
+pub fn taken_in_payment(payment: PaymentId) -> RowKey {
+    key(&[&[TAKEN_IN_PAYMENT], &payment.0.to_be_bytes()])
 }
 
 /// What was counted for a payment that nobody has presented again.
-pub fn counted(payment: PaymentId) -> RowKey {
-    key(&[&[COUNTED], &payment.0.to_be_bytes()])
+pub fn unclaimed_cap_usage(payment: PaymentId) -> RowKey {
+    key(&[&[UNCLAIMED_CAP_USAGE], &payment.0.to_be_bytes()])
 }
 
 /// An incoming transfer that nobody has decided about.
@@ -250,8 +250,8 @@ pub fn intl_order_queue(since: Timestamp, order: CardId) -> RowKey {
 }
 
 /// An international card whose holder wants something of it.
-pub fn card_wish(since: Timestamp, card: CardId) -> RowKey {
-    key(&[&[CARD_WISH], &since.0.to_be_bytes(), &card.0.to_be_bytes()])
+pub fn pending_card_action(since: Timestamp, card: CardId) -> RowKey {
+    key(&[&[PENDING_CARD_ACTION], &since.0.to_be_bytes(), &card.0.to_be_bytes()])
 }
 
 /// A withdrawal from a card balance that is open.
@@ -299,9 +299,9 @@ pub fn audit(number: u64) -> RowKey {
 }
 
 /// What an operator has given alone, by the name of the token.
-pub fn given(by: &str) -> RowKey {
+pub fn operator_daily_total(by: &str) -> RowKey {
     use sha2::{Digest as _, Sha256};
-    key(&[&[GIVEN], &Sha256::digest(by)[..16]])
+    key(&[&[OPERATOR_DAILY_TOTAL], &Sha256::digest(by)[..16]])
 }
 
 /// An act that waits for a second operator.
@@ -334,13 +334,13 @@ pub(crate) fn idempotency_of_expiry(end: &[u8]) -> Option<RowKey> {
 }
 
 /// Prefix of a wallet's statement.
-pub fn entries(owner: &Wallet) -> RowKey {
+pub fn statement_lines(owner: &Wallet) -> RowKey {
     key(&[&[STATEMENT_LINE], &owner.digest().to_be_bytes()])
 }
 
 /// A line of it.
-pub fn entry(owner: &Wallet, id: StatementLineId) -> RowKey {
-    key(&[&entries(owner), &id.0.to_be_bytes()])
+pub fn statement_line(owner: &Wallet, id: StatementLineId) -> RowKey {
+    key(&[&statement_lines(owner), &id.0.to_be_bytes()])
 }
 
 /// Prefix of what was spoken for a spend.

@@ -1,59 +1,59 @@
 //! How a payment ends otherwise than by what it buys.
 
-use super::{Command, Event, Payment, Rejection, Reply, Status, TakenIn};
+use super::{Command, Event, Payment, Rejection, Reply, Status, IncomingOutcome};
 use crate::id::{JobId, PaymentId};
 use crate::kernel::{Context, Decision, table};
 use crate::ledger::{LedgerAccount, LedgerTransaction};
 
 impl Payment {
     /// On chain, and taken in without it: that was its end, though nobody knew.
-    pub(super) fn deposited(
+    pub(super) fn settle_by_deposit(
         &self,
         id: &PaymentId,
         effect: JobId,
-        (transaction, taken_in): (String, TakenIn),
+        (transaction, taken_in): (String, IncomingOutcome),
         context: &Context,
     ) -> Decision<Self> {
         let event = match taken_in {
-            TakenIn::Credited => Event::CreditedAfterRestore(transaction, context.now),
-            TakenIn::Resolved(resolution) => Event::Resolved(transaction, resolution, context.now),
+            IncomingOutcome::Credited => Event::CreditedAfterRestore(transaction, context.now),
+            IncomingOutcome::Resolved(resolution) => Event::Resolved(transaction, resolution, context.now),
         };
-        let deposit = table::deposit(*id);
+        let deposit = table::taken_in_payment(*id);
         Decision::answer(Reply::Done)
             .completes_job(effect)
             .requires_present(deposit)
             .event(event)
-            .enqueue(self.released_cap(), context)
+            .enqueue(self.release_cap_job(), context)
     }
 
     /// What the chain shows of a settled payment for good: that it stays, or that it is gone.
-    pub(super) fn known_for_good(
+    pub(super) fn decide_final(
         &self,
         id: &PaymentId,
         command: &Command,
         context: &Context,
     ) -> Result<Decision<Self>, Rejection> {
         match (&self.status, command) {
-            (Status::Fulfilled { .. } | Status::Credited { .. }, Command::RecordReorg { effect }) => {
-                Ok(self.reversed(id, *effect, context))
+            (Status::Fulfilled { .. } | Status::Credited { .. }, Command::RecordReorg { job: effect }) => {
+                Ok(self.reverse(id, *effect, context))
             }
             // Found again meanwhile: one loss is booked. What was gone before it was final never becomes final.
-            (Status::Reversed { .. }, Command::RecordReorg { effect } | Command::Finalized { effect }) => {
+            (Status::Reversed { .. }, Command::RecordReorg { job: effect } | Command::RecordFinal { job: effect }) => {
                 Ok(Decision::answer(Reply::Done).completes_job(*effect))
             }
             (
                 Status::Settled { .. } | Status::Fulfilled { .. } | Status::Credited { .. },
-                Command::Finalized { effect },
+                Command::RecordFinal { job: effect },
             ) => {
                 let done = Decision::answer(Reply::Done).completes_job(*effect);
-                Ok(done.delete(table::unfinal(*id)))
+                Ok(done.delete(table::pending_finality(*id)))
             }
             (_, _) => Err(Rejection::InvalidState(self.state_name())),
         }
     }
 
     /// Gone from the chain for good: what was received for it is our loss, whoever has the product.
-    fn reversed(&self, id: &PaymentId, effect: JobId, context: &Context) -> Decision<Self> {
+    fn reverse(&self, id: &PaymentId, effect: JobId, context: &Context) -> Decision<Self> {
         let treasury = LedgerAccount::Treasury(self.claim.authorization.network());
         let lost = LedgerTransaction::new(context.now, id).post(LedgerAccount::Losses, treasury, self.price());
         Decision::answer(Reply::Done)
@@ -63,8 +63,8 @@ impl Payment {
     }
 
     /// Given back unsent: what was reserved for it is free.
-    pub(super) fn released(&self, effect: JobId, event: Event, context: &Context) -> Decision<Self> {
+    pub(super) fn release(&self, effect: JobId, event: Event, context: &Context) -> Decision<Self> {
         let released = Decision::answer(Reply::Done).completes_job(effect).event(event);
-        released.enqueue(self.released_cap(), context)
+        released.enqueue(self.release_cap_job(), context)
     }
 }

@@ -33,7 +33,7 @@ impl Payment {
         let bought = |product| Event::Fulfilled(product, context.now);
         let decision = match &self.claim.purchase {
             Purchase::UsaCard { amount } => {
-                let card = CardId(id.product());
+                let card = CardId(id.product_id());
                 decision
                     .event(bought(PurchasedProduct::Card(card)))
                     .open(Card::order(card, owner, charge, *amount, context)?)
@@ -46,8 +46,8 @@ impl Payment {
                 product,
                 country,
             } => {
-                let card = CardId(id.product());
-                let (fee_rate, quoted) = self.claim.found.offer();
+                let card = CardId(id.product_id());
+                let (fee_rate, quoted) = self.claim.resolved.offer();
                 let order = gift_card::GiftCardOrder {
                     product: product.clone(),
                     amount: *amount,
@@ -63,7 +63,7 @@ impl Payment {
                     .enqueue_as(JobId(card.0), Job::OrderGiftCard(card), context)
             }
             Purchase::IntlCard { amount, label } => {
-                let card = CardId(id.product());
+                let card = CardId(id.product_id());
                 let overdue = context.now.plus_ms(OVERDUE_AFTER_MS);
                 decision
                     .event(bought(PurchasedProduct::IntlOrder(card)))
@@ -73,7 +73,7 @@ impl Payment {
                     .enqueue_at(overdue, Job::MarkOrderOverdue(card), context)
             }
             Purchase::PushToCard { .. } | Purchase::BankPayment { .. } | Purchase::AppPayment { .. } => {
-                let payout = PayoutId(id.product());
+                let payout = PayoutId(id.product_id());
                 let decision = decision
                     .event(bought(PurchasedProduct::Payout(payout)))
                     .index_for_owner(&owner, EntityKind::Payout, payout.0, context);
@@ -107,15 +107,15 @@ impl Payment {
         decision: Decision<Self>,
         context: &Context,
     ) -> Result<Decision<Self>, InvalidTransition> {
-        let ResolvedPreconditions::Linked(address) = self.claim.found else {
-            return Err(InvalidTransition::new("settling", &self.claim.found));
+        let ResolvedPreconditions::DepositAddress(address) = self.claim.resolved else {
+            return Err(InvalidTransition::new("settling", &self.claim.resolved));
         };
         let (owner, rail) = (self.account(), self.claim.authorization.network());
-        let top_up = TopUpId(id.product());
+        let top_up = TopUpId(id.product_id());
         Ok(decision
             .event(Event::Fulfilled(PurchasedProduct::TopUp(top_up), context.now))
-            .open(TopUp::pay(top_up, owner, charge, (amount, rail, address), context)?)
-            .put(TopUp::listed(&owner, context.now, top_up), Vec::new())
+            .open(TopUp::open(top_up, owner, charge, (amount, rail, address), context)?)
+            .put(TopUp::list_key(&owner, context.now, top_up), Vec::new())
             .enqueue(Job::SendTopUp(top_up), context))
     }
 
@@ -126,8 +126,8 @@ impl Payment {
         decision: Decision<Self>,
         context: &Context,
     ) -> Result<Decision<Self>, InvalidTransition> {
-        let ResolvedPreconditions::Payout(plan) = &self.claim.found else {
-            return Err(InvalidTransition::new("settling", &self.claim.found));
+        let ResolvedPreconditions::Payout(plan) = &self.claim.resolved else {
+            return Err(InvalidTransition::new("settling", &self.claim.resolved));
         };
         let (amount, currency) = self.claim.purchase.amount();
         let ordered = payout::PayoutOrdered {

@@ -20,14 +20,14 @@ impl Payment {
     /// # Errors
     /// Never for a new id; the type is the engine's.
     pub fn claim(id: PaymentId, claim: Claim, context: &Context) -> Result<NewEntity, InvalidTransition> {
-        NewEntity::of::<Self>(&id, &Event::Claimed(Box::new(claim)), context)
+        NewEntity::from_event::<Self>(&id, &Event::Claimed(Box::new(claim)), context)
     }
 
     /// The first snapshot of a payment that a restore lost and whose product its provider shows.
     ///
     /// # Errors
     /// Never for a new id; the type is the engine's.
-    pub fn adopted(
+    pub fn adopt(
         id: PaymentId,
         claim: Claim,
         (transaction, product): (&str, PurchasedProduct),
@@ -35,10 +35,10 @@ impl Payment {
     ) -> Result<(NewEntity, Self), InvalidTransition> {
         let event = Event::Adopted(Box::new(claim), transaction.to_owned(), product);
         let payment = Self::apply(None, &id, &event)?;
-        Ok((NewEntity::of::<Self>(&id, &event, context)?, payment))
+        Ok((NewEntity::from_event::<Self>(&id, &event, context)?, payment))
     }
 
-    fn present(
+    fn rejoin(
         &self,
         id: &PaymentId,
         request: [u8; 32],
@@ -52,7 +52,7 @@ impl Payment {
             (Status::Released | Status::DeclinedUnsent(_), _) => Ok(Decision::answer(Reply::Readmit)),
             // It is being sent again: nothing to watch until the chain has answered.
             (Status::Declined(..), Some(session)) => Ok(Decision::answer(Reply::AwaitOutcome)
-                .completes_job(watch(id))
+                .completes_job(watch_job_id(id))
                 .event(Event::Resumed(session, context.now))
                 .enqueue(Job::SettlePayment(*id), context)),
             _ => Ok(Decision::answer(Reply::AwaitOutcome)),
@@ -60,7 +60,7 @@ impl Payment {
     }
 
     /// On chain: booked and, if somebody still waits for the product, fulfilled in the same batch.
-    fn settled(
+    fn settle(
         &self,
         id: &PaymentId,
         effect: JobId,
@@ -71,15 +71,15 @@ impl Payment {
         let treasury = LedgerAccount::Treasury(self.claim.authorization.network());
         let received = LedgerTransaction::new(context.now, id).post(treasury, LedgerAccount::Suspense, self.price());
         // A transfer that was taken in otherwise buys nothing any more.
-        let deposit = table::deposit(*id);
+        let deposit = table::taken_in_payment(*id);
         let decision = Decision::answer(Reply::Done)
             .completes_job(effect)
             .requires_absent(deposit)
             .event(Event::Settled(transaction, context.now));
         let decision = match finality {
             Finality::Final => decision,
-            Finality::Seen => decision
-                .put_new(table::unfinal(*id), Vec::new())
+            Finality::Confirmed => decision
+                .put_new(table::pending_finality(*id), Vec::new())
                 .enqueue(Job::AwaitFinal(*id), context),
         };
         if matches!(self.status, Status::Declined(..)) && !made {
@@ -94,10 +94,10 @@ impl Payment {
             .map_err(|_| Rejection::InvalidState(self.status()))
     }
 
-    pub(super) fn released_cap(&self) -> Job {
+    pub(super) fn release_cap_job(&self) -> Job {
         Job::ReleaseCapReservation {
             account: self.account(),
-            share: self.claim.share,
+            reservation: self.claim.cap_reservation,
         }
     }
 
@@ -109,13 +109,13 @@ impl Payment {
         context: &Context,
     ) -> DecisionResult {
         match (&self.status, lookup) {
-            (Status::Declined(..), ChainStatus::Landed { .. })
+            (Status::Declined(..), ChainStatus::Confirmed { .. })
                 if mutants::is_enabled(Mutant::LateSettlementIgnored) =>
             {
                 Ok(Decision::answer(Reply::Done).completes_job(effect))
             }
-            (_, ChainStatus::Landed { transaction, finality }) => {
-                self.settled(id, effect, (transaction, finality), made, context)
+            (_, ChainStatus::Confirmed { transaction, finality }) => {
+                self.settle(id, effect, (transaction, finality), made, context)
             }
             (_, ChainStatus::Pending) => Ok(Decision::answer(Reply::Done)),
             (status, ChainStatus::Impossible) => {
@@ -125,13 +125,13 @@ impl Payment {
                     _ => decision,
                 };
                 let refused = decision.event(Event::Refused(context.now));
-                Ok(refused.enqueue(self.released_cap(), context))
+                Ok(refused.enqueue(self.release_cap_job(), context))
             }
         }
     }
 
     /// As its first event makes it.
-    fn begun(event: &Event) -> Result<Self, InvalidTransition> {
+    fn from_first_event(event: &Event) -> Result<Self, InvalidTransition> {
         let (claim, status) = match event {
             Event::Claimed(claim) => (claim, Status::Claimed),
             Event::Adopted(claim, transaction, product) => {
@@ -147,7 +147,7 @@ impl Payment {
         })
     }
 
-    fn moved(self, status: Status, at: crate::port::Timestamp) -> Self {
+    fn with_status(self, status: Status, at: crate::port::Timestamp) -> Self {
         Self {
             status,
             updated_at: at,
@@ -157,11 +157,11 @@ impl Payment {
 }
 
 /// A payment is watched by one effect at most, so its id needs no drawing.
-const fn watch(payment: &PaymentId) -> JobId {
+const fn watch_job_id(payment: &PaymentId) -> JobId {
     JobId(payment.0)
 }
 
-const fn gone(transaction: String, product: Option<PurchasedProduct>) -> Status {
+const fn reversed_status(transaction: String, product: Option<PurchasedProduct>) -> Status {
     Status::Reversed { transaction, product }
 }
 
@@ -222,66 +222,66 @@ impl Entity for Payment {
         let done = Decision::answer(Reply::Done);
         let now = context.now;
         match (&payment.status, command) {
-            (_, Command::Join { request, again }) => payment.present(id, request, again, context),
+            (_, Command::Join { request, new_session: again }) => payment.rejoin(id, request, again, context),
             (Status::Claimed, Command::RecordPrepared(prepared)) => Ok(done.event(Event::Settling(prepared, now))),
-            (Status::Claimed, Command::Release { effect }) => {
-                Ok(payment.released(effect, Event::Released(now), context))
+            (Status::Claimed, Command::Release { job: effect }) => {
+                Ok(payment.release(effect, Event::Released(now), context))
             }
-            (Status::Claimed, Command::DeclinedUnsent { effect, decline }) => {
-                Ok(payment.released(effect, Event::DeclinedUnsent(decline, now), context))
+            (Status::Claimed, Command::RecordDeclinedUnsent { job: effect, decline }) => {
+                Ok(payment.release(effect, Event::DeclinedUnsent(decline, now), context))
             }
             (
                 Status::Settling(_),
                 Command::RecordSettled {
-                    effect,
+                    job: effect,
                     transaction,
                     finality,
                 },
-            ) => payment.settled(id, effect, (transaction, finality), false, context),
-            (Status::Settling(_), Command::RecordDeclined { effect, decline }) => {
+            ) => payment.settle(id, effect, (transaction, finality), false, context),
+            (Status::Settling(_), Command::RecordDeclined { job: effect, decline }) => {
                 let declined = done.completes_job(effect).event(Event::Declined(decline, now));
-                let declined = declined.enqueue_as(watch(id), Job::WatchPayment(*id), context);
+                let declined = declined.enqueue_as(watch_job_id(id), Job::WatchPayment(*id), context);
                 if mutants::is_enabled(Mutant::CapReservationReleasedTwice) {
-                    return Ok(declined.enqueue(payment.released_cap(), context));
+                    return Ok(declined.enqueue(payment.release_cap_job(), context));
                 }
                 Ok(declined)
             }
-            (Status::Settling(_), Command::RecordNoResponse { effect }) => Ok(done
+            (Status::Settling(_), Command::RecordNoResponse { job: effect }) => Ok(done
                 .completes_job(effect)
                 .event(Event::BecameUnknown(now))
-                .enqueue_as(watch(id), Job::WatchPayment(*id), context)),
-            (Status::Unknown(_) | Status::Declined(..), Command::RecordChainLookup { effect, lookup, made }) => {
+                .enqueue_as(watch_job_id(id), Job::WatchPayment(*id), context)),
+            (Status::Unknown(_) | Status::Declined(..), Command::RecordChainLookup { job: effect, lookup, is_ordered: made }) => {
                 payment.apply_lookup(id, effect, (lookup, made), context)
             }
             // A watch that finds its payment moved on has nothing left to watch.
-            (_, Command::RecordChainLookup { effect, .. }) => Ok(done.completes_job(effect)),
+            (_, Command::RecordChainLookup { job: effect, .. }) => Ok(done.completes_job(effect)),
             (
                 Status::Settling(_) | Status::Unknown(_) | Status::Declined(..),
                 Command::RecordRestoreCredit {
-                    effect,
+                    job: effect,
                     transaction,
-                    taken_in,
+                    outcome: taken_in,
                 },
-            ) => Ok(payment.deposited(id, effect, (transaction, taken_in), context)),
-            (Status::Settled { .. }, Command::RecordCredit { effect }) => {
+            ) => Ok(payment.settle_by_deposit(id, effect, (transaction, taken_in), context)),
+            (Status::Settled { .. }, Command::RecordCredit { job: effect }) => {
                 Ok(done.completes_job(effect).event(Event::Credited(now)))
             }
-            (Status::Released | Status::DeclinedUnsent(_), Command::RecordReadmitted { effect, share, session }) => {
+            (Status::Released | Status::DeclinedUnsent(_), Command::RecordReadmitted { job: effect, reservation: share, session }) => {
                 Ok(done
                     .completes_job(effect)
                     .event(Event::Readmitted(share, session, now))
                     .enqueue(Job::SettlePayment(*id), context))
             }
             // Somebody else's presentation was admitted first: this share goes back.
-            (_, Command::RecordReadmitted { effect, share, .. }) => Ok(done.completes_job(effect).enqueue(
+            (_, Command::RecordReadmitted { job: effect, reservation: share, .. }) => Ok(done.completes_job(effect).enqueue(
                 Job::ReleaseCapReservation {
                     account: payment.account(),
-                    share,
+                    reservation: share,
                 },
                 context,
             )),
-            (_, command @ (Command::RecordReorg { .. } | Command::Finalized { .. })) => {
-                payment.known_for_good(id, &command, context)
+            (_, command @ (Command::RecordReorg { .. } | Command::RecordFinal { .. })) => {
+                payment.decide_final(id, &command, context)
             }
             (_, _) => Err(Rejection::InvalidState(payment.status())),
         }
@@ -289,41 +289,41 @@ impl Entity for Payment {
 
     fn apply(this: Option<Self>, _: &PaymentId, event: &Event) -> Result<Self, InvalidTransition> {
         let Some(payment) = this else {
-            return Self::begun(event);
+            return Self::from_first_event(event);
         };
         match (payment.status.clone(), event) {
             (Status::Claimed, Event::Settling(prepared, at)) => {
-                Ok(payment.moved(Status::Settling(prepared.clone()), *at))
+                Ok(payment.with_status(Status::Settling(prepared.clone()), *at))
             }
-            (Status::Claimed, Event::Released(at)) => Ok(payment.moved(Status::Released, *at)),
+            (Status::Claimed, Event::Released(at)) => Ok(payment.with_status(Status::Released, *at)),
             (Status::Claimed, Event::DeclinedUnsent(decline, at)) => {
-                Ok(payment.moved(Status::DeclinedUnsent(decline.clone()), *at))
+                Ok(payment.with_status(Status::DeclinedUnsent(decline.clone()), *at))
             }
             (Status::Released | Status::DeclinedUnsent(_), Event::Readmitted(share, session, at)) => {
-                let mut payment = payment.moved(Status::Claimed, *at);
-                payment.claim.share = *share;
+                let mut payment = payment.with_status(Status::Claimed, *at);
+                payment.claim.cap_reservation = *share;
                 payment.claim.session = *session;
                 Ok(payment)
             }
             (Status::Declined(_, prepared), Event::Resumed(session, at)) => {
-                let mut payment = payment.moved(Status::Settling(prepared), *at);
+                let mut payment = payment.with_status(Status::Settling(prepared), *at);
                 payment.claim.session = *session;
                 Ok(payment)
             }
-            (Status::Settling(prepared), Event::BecameUnknown(at)) => Ok(payment.moved(Status::Unknown(prepared), *at)),
+            (Status::Settling(prepared), Event::BecameUnknown(at)) => Ok(payment.with_status(Status::Unknown(prepared), *at)),
             (Status::Settling(prepared) | Status::Unknown(prepared), Event::Declined(decline, at)) => {
-                Ok(payment.moved(Status::Declined(decline.clone(), prepared), *at))
+                Ok(payment.with_status(Status::Declined(decline.clone(), prepared), *at))
             }
-            (Status::Declined(decline, _), Event::Refused(at)) => Ok(payment.moved(Status::Refused(decline), *at)),
+            (Status::Declined(decline, _), Event::Refused(at)) => Ok(payment.with_status(Status::Refused(decline), *at)),
             (Status::Settling(_) | Status::Unknown(_) | Status::Declined(..), Event::Settled(transaction, at)) => {
-                Ok(payment.moved(
+                Ok(payment.with_status(
                     Status::Settled {
                         transaction: transaction.clone(),
                     },
                     *at,
                 ))
             }
-            (Status::Settled { transaction }, Event::Fulfilled(product, at)) => Ok(payment.moved(
+            (Status::Settled { transaction }, Event::Fulfilled(product, at)) => Ok(payment.with_status(
                 Status::Fulfilled {
                     transaction,
                     product: *product,
@@ -335,7 +335,7 @@ impl Entity for Payment {
                 Event::CreditedAfterRestore(transaction, at),
             ) => {
                 let transaction = transaction.clone();
-                Ok(payment.moved(Status::Credited { transaction }, *at))
+                Ok(payment.with_status(Status::Credited { transaction }, *at))
             }
             (
                 Status::Settling(_) | Status::Unknown(_) | Status::Declined(..),
@@ -346,14 +346,14 @@ impl Entity for Payment {
                     transaction,
                     resolution,
                 };
-                Ok(payment.moved(resolved, *at))
+                Ok(payment.with_status(resolved, *at))
             }
             (Status::Fulfilled { transaction, product }, Event::Reversed(at)) => {
-                Ok(payment.moved(gone(transaction, Some(product)), *at))
+                Ok(payment.with_status(reversed_status(transaction, Some(product)), *at))
             }
-            (Status::Credited { transaction }, Event::Reversed(at)) => Ok(payment.moved(gone(transaction, None), *at)),
+            (Status::Credited { transaction }, Event::Reversed(at)) => Ok(payment.with_status(reversed_status(transaction, None), *at)),
             (Status::Settled { transaction }, Event::Credited(at)) => {
-                Ok(payment.moved(Status::Credited { transaction }, *at))
+                Ok(payment.with_status(Status::Credited { transaction }, *at))
             }
             (_, event) => Err(InvalidTransition::new(payment.status(), event)),
         }

@@ -27,16 +27,16 @@ impl Resolution {
 
 /// What becomes of a payment whose transfer was taken in without it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TakenIn {
+pub enum IncomingOutcome {
     /// Its account has it, or is getting it.
     Credited,
     /// Its account has nothing of it.
     Resolved(Resolution),
 }
 
-impl TakenIn {
+impl IncomingOutcome {
     /// Of an account's payment, by what was decided about its transfer; `None` while nothing is.
-    pub fn of(incoming: &Incoming, account: Wallet) -> Option<Self> {
+    pub fn from_incoming(incoming: &Incoming, account: Wallet) -> Option<Self> {
         match incoming.status {
             Status::Found | Status::Waiting | Status::Claimed | Status::Adopted(_) => None,
             Status::Crediting(has) | Status::Credited(has) if has == account => Some(Self::Credited),

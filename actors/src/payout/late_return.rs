@@ -17,17 +17,17 @@ impl Payout {
         reason: ExternalText,
         context: &Context,
     ) -> Result<Decision<Self>, Rejection> {
-        if self.came_back_late {
+        if self.returned_late {
             return Ok(decision);
         }
         let kept = self.plan.terms.return_fee.min(self.charge.provider_amount());
-        let (owner, late, at) = (self.owner, LateReturnId::of(id), context.now);
+        let (owner, late, at) = (self.owner, LateReturnId::for_payout(id), context.now);
         let (posted, amount) = self.charge.provider_return(at, late, self.provider(), kept);
         let received = LateReturnDetails {
             owner,
             payout: id,
             amount: self.charge.provider_amount(),
-            kept,
+            return_fee: kept,
             reason,
             at,
         };

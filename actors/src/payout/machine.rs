@@ -87,7 +87,7 @@ impl Payout {
     fn apply_rail_event(
         &self,
         id: PayoutId,
-        PayoutStatusUpdate { sequence, state }: PayoutStatusUpdate,
+        PayoutStatusUpdate { sequence, status: state }: PayoutStatusUpdate,
         context: &Context,
     ) -> Result<Decision<Self>, Rejection> {
         if self.status == Status::AwaitingDetails {
@@ -97,10 +97,10 @@ impl Payout {
         }
         let decision = Decision::answer(()).event(Event::RailSequenceAdvanced(sequence));
         Ok(match &self.status {
-            Status::AwaitingDetails | Status::Queued | Status::InProcess => self.moved(id, decision, state, context),
+            Status::AwaitingDetails | Status::Queued | Status::InProcess => self.apply_rail_status(id, decision, state, context),
             Status::Complete { returnable, .. } => match state {
                 // Its late return has credited the payer: paid again, it is taken back as after any credit.
-                PayoutRailStatus::Complete { .. } if self.came_back_late && !self.recalling => decision
+                PayoutRailStatus::Complete { .. } if self.returned_late && !self.recalling => decision
                     .event(Event::PaidAfterCredit(context.now))
                     .enqueue(Job::RecallPayout(id), context),
                 PayoutRailStatus::InProcess { .. } | PayoutRailStatus::Complete { .. } => decision,
@@ -125,7 +125,7 @@ impl Payout {
     }
 
     /// What a new word means for a payout that is under way.
-    fn moved(
+    fn apply_rail_status(
         &self,
         id: PayoutId,
         decision: Decision<Self>,
@@ -243,7 +243,7 @@ impl Entity for Payout {
         let decided = Decision::answer(());
         match (&payout.status, command) {
             (Status::AwaitingDetails, Command::SubmitDetails { last4, sealed })
-                if context.now < payout.open_until() =>
+                if context.now < payout.expires_at() =>
             {
                 Ok(decided
                     .event(Event::DetailsSubmitted(last4, context.now))
@@ -251,9 +251,9 @@ impl Entity for Payout {
                     .enqueue_as(payout.key, Job::SendPayout(*id), context))
             }
             (_, Command::SubmitDetails { .. }) => Err(Rejection(payout.status())),
-            (Status::Returned { kept, .. }, Command::RecordRailEvent(report))
+            (Status::Returned { return_fee: kept, .. }, Command::RecordRailEvent(report))
                 if mutants::is_enabled(Mutant::ReturnCreditedTwice)
-                    && matches!(report.state, PayoutRailStatus::Returned { .. }) =>
+                    && matches!(report.status, PayoutRailStatus::Returned { .. }) =>
             {
                 let (posted, amount) = payout
                     .charge
@@ -262,25 +262,25 @@ impl Entity for Payout {
                 let credit = Job::CreditAccount { account, amount, cause };
                 Ok(decided.post_ledger(&posted, context).enqueue(credit, context))
             }
-            (Status::Queued | Status::InProcess, Command::ResolveManually { effect, state })
+            (Status::Queued | Status::InProcess, Command::ResolveManually { job: effect, state })
                 if effect == payout.key =>
             {
-                Ok(payout.moved(*id, decided, state, context))
+                Ok(payout.apply_rail_status(*id, decided, state, context))
             }
             (_, Command::ResolveManually { .. }) => Err(Rejection(payout.status())),
-            (_, Command::RecordRailEvent(report)) if report.sequence <= payout.seen => Ok(decided),
+            (_, Command::RecordRailEvent(report)) if report.sequence <= payout.last_sequence => Ok(decided),
             (_, Command::RecordRailEvent(report)) => payout.apply_rail_event(*id, report, context),
-            (Status::AwaitingDetails, Command::Expire { effect }) => {
+            (Status::AwaitingDetails, Command::Expire { job: effect }) => {
                 let decision = decided.completes_job(effect).event(Event::Expired(context.now));
                 Ok(payout.reversal(*id, decision, context))
             }
-            (Status::Complete { returnable: true, .. }, Command::CloseReturnWindow { effect }) => Ok(decided
+            (Status::Complete { returnable: true, .. }, Command::CloseReturnWindow { job: effect }) => Ok(decided
                 .completes_job(effect)
                 .event(Event::ReturnWindowClosed(context.now))),
-            (_, Command::Expire { effect } | Command::CloseReturnWindow { effect }) => {
+            (_, Command::Expire { job: effect } | Command::CloseReturnWindow { job: effect }) => {
                 Ok(decided.completes_job(effect))
             }
-            (_, Command::RecordRecall { effect, done }) => Ok(payout.recalled(*id, effect, done, context)),
+            (_, Command::RecordRecall { job: effect, done }) => Ok(payout.recalled(*id, effect, done, context)),
         }
     }
 
@@ -289,7 +289,7 @@ impl Entity for Payout {
         let broken = || InvalidTransition::new(status, event);
         let Some(payout) = this else {
             return match event {
-                Event::Ordered(ordered) => Ok(begun(ordered)),
+                Event::Ordered(ordered) => Ok(from_order(ordered)),
                 _ => Err(broken()),
             };
         };
@@ -314,7 +314,7 @@ impl Entity for Payout {
             }
             (Status::InProcess | Status::Complete { returnable: true, .. }, Event::Returned(reason, kept, at)) => {
                 let (reason, kept) = (reason.clone(), *kept);
-                Ok(payout.at(Status::Returned { reason, kept }, *at))
+                Ok(payout.at(Status::Returned { reason, return_fee: kept }, *at))
             }
             (
                 Status::Complete {
@@ -327,8 +327,8 @@ impl Entity for Payout {
                 Ok(payout.at(Status::Complete { reference, returnable }, *at))
             }
             (Status::AwaitingDetails, Event::RailSequenceAdvanced(_)) => Err(broken()),
-            (_, Event::RailSequenceAdvanced(seen)) if *seen > payout.seen => Ok(Self { seen: *seen, ..payout }),
-            (_, Event::PaidAfterCredit(_)) if (payout.is_credited() || payout.came_back_late) && !payout.recalling => {
+            (_, Event::RailSequenceAdvanced(seen)) if *seen > payout.last_sequence => Ok(Self { last_sequence: *seen, ..payout }),
+            (_, Event::PaidAfterCredit(_)) if (payout.is_credited() || payout.returned_late) && !payout.recalling => {
                 Ok(Self {
                     recalling: true,
                     ..payout
@@ -338,8 +338,8 @@ impl Entity for Payout {
                 recalling: false,
                 ..payout
             }),
-            (Status::Complete { returnable: false, .. }, Event::ReturnedLate) if !payout.came_back_late => Ok(Self {
-                came_back_late: true,
+            (Status::Complete { returnable: false, .. }, Event::ReturnedLate) if !payout.returned_late => Ok(Self {
+                returned_late: true,
                 ..payout
             }),
             _ => Err(broken()),
@@ -391,7 +391,7 @@ impl Entity for Payout {
     }
 }
 
-fn begun(ordered: &PayoutOrdered) -> Payout {
+fn from_order(ordered: &PayoutOrdered) -> Payout {
     let status = match ordered.plan.target {
         PayoutTarget::Card(_) => Status::AwaitingDetails,
         PayoutTarget::Bank(..) | PayoutTarget::App(..) => Status::Queued,
@@ -405,9 +405,9 @@ fn begun(ordered: &PayoutOrdered) -> Payout {
         key: ordered.key,
         created_at: ordered.at,
         updated_at: ordered.at,
-        seen: 0,
+        last_sequence: 0,
         recalling: false,
-        came_back_late: false,
+        returned_late: false,
         status,
     }
 }

@@ -18,7 +18,7 @@ impl Payout {
     /// What went back to the payer's balance.
     pub fn credited(&self) -> Option<Usdc> {
         match &self.status {
-            Status::Returned { kept, .. } => {
+            Status::Returned { return_fee: kept, .. } => {
                 Some(self.charge.provider_amount().checked_sub(*kept).unwrap_or(Usdc::ZERO))
             }
             _ if self.is_credited() => Some(self.charge.charged),

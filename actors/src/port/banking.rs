@@ -5,15 +5,15 @@ use crate::id::{BankAccountId, BankTransferId, BankingApplicationId, DocumentId,
 use crate::money::Cents;
 
 /// What is kept of a bank's own text, in characters: a row's size is bounded.
-const TEXT_MAX: usize = 200;
+const MAX_TEXT_CHARS: usize = 200;
 
 fn truncate_text(text: String) -> String {
-    text.chars().take(TEXT_MAX).collect()
+    text.chars().take(MAX_TEXT_CHARS).collect()
 }
 
 /// The same of words, which name nothing: without card numbers.
-fn words(text: &str) -> String {
-    redact(text).chars().take(TEXT_MAX).collect()
+fn redact_text(text: &str) -> String {
+    redact(text).chars().take(MAX_TEXT_CHARS).collect()
 }
 
 /// An application as the bank is to see it. What is secret is sealed.
@@ -39,7 +39,7 @@ pub struct SealedDocument {
     /// Ours.
     pub id: DocumentId,
     /// What it shows.
-    pub shows: &'static str,
+    pub document_type: &'static str,
     /// Its media type.
     pub media: &'static str,
     /// SHA-256 of the plain bytes.
@@ -71,13 +71,13 @@ pub enum ReviewDecision {
 impl ReviewDecision {
     /// With no more of the bank's text than is kept.
     #[must_use]
-    pub fn shortened(self) -> Self {
+    pub fn truncated(self) -> Self {
         match self {
             Self::Approved { customer } => Self::Approved {
                 customer: truncate_text(customer),
             },
-            Self::Rejected { reason } => Self::Rejected { reason: words(&reason) },
-            Self::InformationRequested { what } => Self::InformationRequested { what: words(&what) },
+            Self::Rejected { reason } => Self::Rejected { reason: redact_text(&reason) },
+            Self::InformationRequested { what } => Self::InformationRequested { what: redact_text(&what) },
         }
     }
 }
@@ -123,7 +123,7 @@ pub struct OpenAccountRequest {
     /// Whose: the bank's name of the customer.
     pub customer: String,
     /// What it is for.
-    pub ramp: AccountType,
+    pub account_type: AccountType,
 }
 
 /// What came of opening an account.
@@ -154,9 +154,9 @@ pub struct AccountNumbers {
 impl OpenAccountResult {
     /// With no more of the bank's text than is kept.
     #[must_use]
-    pub fn shortened(self) -> Self {
+    pub fn truncated(self) -> Self {
         match self {
-            Self::Rejected { reason } => Self::Rejected { reason: words(&reason) },
+            Self::Rejected { reason } => Self::Rejected { reason: redact_text(&reason) },
             Self::Open(at) => Self::Open(AccountNumbers {
                 bank_name: truncate_text(at.bank_name),
                 routing_number: truncate_text(at.routing_number),
@@ -200,12 +200,12 @@ pub enum BankTransferResult {
 impl BankTransferResult {
     /// With no more of the bank's text than is kept.
     #[must_use]
-    pub fn shortened(self) -> Self {
+    pub fn truncated(self) -> Self {
         match self {
             Self::Complete { reference } => Self::Complete {
                 reference: truncate_text(reference),
             },
-            Self::Failed { reason } => Self::Failed { reason: words(&reason) },
+            Self::Failed { reason } => Self::Failed { reason: redact_text(&reason) },
         }
     }
 }
@@ -214,7 +214,7 @@ impl BankTransferResult {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IncomingTransfer {
     /// Its place among all of them, from 1: where the next reading goes on.
-    pub number: u64,
+    pub position: u64,
     /// The bank's name of it. The same one is the same money, however often it is told.
     pub reference: String,
     /// Into which account.
@@ -224,15 +224,15 @@ pub struct IncomingTransfer {
     /// Who sent it, as the bank tells.
     pub sender: String,
     /// What it is the return of: a move to that account, which the bank has said is complete.
-    pub returns: Option<BankTransferId>,
+    pub returned_transfer: Option<BankTransferId>,
 }
 
 impl IncomingTransfer {
     /// With no more of the bank's text than is kept.
     #[must_use]
-    pub fn shortened(self) -> Self {
+    pub fn truncated(self) -> Self {
         Self {
-            sender: words(&self.sender),
+            sender: redact_text(&self.sender),
             ..self
         }
     }

@@ -12,7 +12,7 @@ pub struct BridgeTransfer {
     /// Who receives it on Base.
     pub to: [u8; 20],
     /// What must arrive at least. More is burned where the bridge takes a fee.
-    pub arrives: Usdc,
+    pub delivered_amount: Usdc,
 }
 
 /// A burn, signed: what is sent on every try.
@@ -59,12 +59,12 @@ pub struct AttestedMessage {
     /// Whether it is USDC that was burned for it, as the message says.
     pub is_usdc: bool,
     /// What the mint will bring, as the message says.
-    pub arrives: Usdc,
+    pub delivered_amount: Usdc,
 }
 
 /// Of a message, the attesters' bytes and signatures together: several times what the bridge sends, and far less than a
 /// row takes.
-const MESSAGE_MAX: usize = 4 * 1024;
+const MAX_MESSAGE_BYTES: usize = 4 * 1024;
 
 impl AttestedMessage {
     /// Checks that this is the message of a burn of `burned` for this crossing: nothing else is minted for it. More than was
@@ -72,8 +72,8 @@ impl AttestedMessage {
     ///
     /// # Errors
     /// What is wrong with it, for the operator.
-    pub fn is_of(&self, crossing: &BridgeTransfer, burned: Usdc) -> Result<(), &'static str> {
-        if self.message.len() + self.attestation.len() > MESSAGE_MAX {
+    pub fn check_matches(&self, crossing: &BridgeTransfer, burned: Usdc) -> Result<(), &'static str> {
+        if self.message.len() + self.attestation.len() > MAX_MESSAGE_BYTES {
             return Err("the attested message is longer than any message of the bridge");
         }
         if self.to != crossing.to {
@@ -82,10 +82,10 @@ impl AttestedMessage {
         if !self.is_usdc {
             return Err("the attested token is not USDC");
         }
-        if self.arrives < crossing.arrives {
+        if self.delivered_amount < crossing.delivered_amount {
             return Err("the attested amount is less than the top-up's");
         }
-        if self.arrives > burned {
+        if self.delivered_amount > burned {
             return Err("the attested amount is more than was burned");
         }
         Ok(())

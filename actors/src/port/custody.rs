@@ -18,7 +18,7 @@ pub struct SealedKeys<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct SealedHttpPart<'a> {
     /// Which spend.
-    pub spend: WalletPaymentId,
+    pub payment: WalletPaymentId,
     /// What was said; see [`crate::spend::Part`].
     pub sealed: &'a [u8],
 }

@@ -6,7 +6,7 @@ use std::ops::Deref;
 use super::redact;
 
 /// Characters of a card number with what stands between its digits and of a CVV behind its name, generously.
-const LONGEST_NUMBER: usize = 64;
+const MAX_NUMBER_LEN: usize = 64;
 
 /// What somebody outside said, as much of it as is kept: the first [`Said::LONGEST`] characters, without card numbers and CVVs
 /// ([`masked`]). Every port answers with it where its words go into a row, since a row's size is bounded and one that cannot be
@@ -23,7 +23,7 @@ impl ExternalText {
 
     /// Words of our own about something outside, such as the hash of a transaction, which has no card number however much it looks
     /// like one. Cut as all words are.
-    pub fn by_us(text: &str) -> Self {
+    pub fn internal(text: &str) -> Self {
         Self(text.chars().take(Self::MAX_CHARS).collect())
     }
 
@@ -43,7 +43,7 @@ impl From<&str> for ExternalText {
     fn from(text: &str) -> Self {
         // Cut behind any number that begins within it, since half a number would not be known as one, and only then searched,
         // since it may be as long as an answer.
-        let searched: String = text.chars().take(Self::MAX_CHARS + LONGEST_NUMBER).collect();
+        let searched: String = text.chars().take(Self::MAX_CHARS + MAX_NUMBER_LEN).collect();
         Self(redact(&searched).chars().take(Self::MAX_CHARS).collect())
     }
 }

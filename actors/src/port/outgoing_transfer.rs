@@ -60,20 +60,20 @@ pub struct OutgoingTransfer {
     /// When, by the chain's clock.
     pub at: Timestamp,
     /// What its authorization is recognised by: see [`Authorization::mark`] and [`Movement::mark`].
-    pub mark: [u8; 32],
+    pub fingerprint: [u8; 32],
     /// Where in the transaction: see [`Movement::index`].
     pub index: u32,
 }
 
 impl OutgoingTransfer {
     /// What a movement out of a treasury is; `None` for one that came in.
-    pub fn of(moved: &ChainMovement) -> Option<Self> {
+    pub fn from_movement(moved: &ChainMovement) -> Option<Self> {
         (!moved.incoming).then(|| Self {
             transaction: moved.transaction.clone(),
-            to: moved.other,
+            to: moved.counterparty,
             amount: moved.amount,
             at: moved.at,
-            mark: moved.mark,
+            fingerprint: moved.fingerprint,
             index: moved.index,
         })
     }
@@ -93,7 +93,7 @@ impl OutgoingTransfer {
 
     /// Its id: always the same.
     pub fn id(&self) -> OutgoingTransferId {
-        OutgoingTransferId::of(self.to.network(), &self.transaction, self.index)
+        OutgoingTransferId::for_transfer(self.to.network(), &self.transaction, self.index)
     }
 
     /// Whether this text names it, alone or with others of its transaction.
@@ -106,7 +106,7 @@ impl OutgoingTransfer {
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct AttributedTransfer {
     /// Which.
-    pub departure: OutgoingTransfer,
+    pub transfer: OutgoingTransfer,
     /// Whose balance it was taken from.
     pub account: Option<Wallet>,
     /// What the treasury paid with it. Without this, and without an account, it is a loss of ours, or sent on what had come in.
@@ -123,14 +123,14 @@ impl AttributedTransfer {
     /// # Errors
     /// When it is neither.
     pub fn read(bytes: &[u8]) -> Result<Self, DecodeError> {
-        match codec::decode::<BookedBefore>(bytes) {
-            Ok(BookedBefore { departure, account }) => Ok(Self {
-                departure: OutgoingTransfer {
+        match codec::decode::<AttributedTransferV1>(bytes) {
+            Ok(AttributedTransferV1 { transfer: departure, account }) => Ok(Self {
+                transfer: OutgoingTransfer {
                     transaction: departure.transaction,
                     to: departure.to,
                     amount: departure.amount,
                     at: departure.at,
-                    mark: departure.mark,
+                    fingerprint: departure.fingerprint,
                     index: 0,
                 },
                 account,
@@ -144,21 +144,21 @@ impl AttributedTransfer {
 
 /// A row of before a transfer was named by its place in its transaction.
 #[derive(bincode::Encode, bincode::Decode)]
-struct BookedBefore {
-    departure: DepartureBefore,
+struct AttributedTransferV1 {
+    transfer: OutgoingTransferV1,
     account: Option<Wallet>,
 }
 
 #[derive(bincode::Encode, bincode::Decode)]
-struct DepartureBefore {
+struct OutgoingTransferV1 {
     transaction: String,
     to: Wallet,
     amount: Usdc,
     at: Timestamp,
-    mark: [u8; 32],
+    fingerprint: [u8; 32],
 }
 
-impl Stored for BookedBefore {
+impl Stored for AttributedTransferV1 {
     const SCHEMA: u16 = 82;
 }
 

@@ -56,7 +56,7 @@ pub struct PayoutStatusUpdate {
     /// Its place among the words about this payout, from 1.
     pub sequence: u64,
     /// Where the payout stands.
-    pub state: PayoutRailStatus,
+    pub status: PayoutRailStatus,
 }
 
 /// Where a payout stands at its rail.
@@ -93,11 +93,11 @@ pub enum PayoutRailStatus {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PayoutEvent {
     /// Its place in that order, from 1: where the next reading goes on.
-    pub number: u64,
+    pub position: u64,
     /// About which payout.
     pub payout: PayoutId,
     /// What.
-    pub report: PayoutStatusUpdate,
+    pub update: PayoutStatusUpdate,
 }
 
 /// What came of asking for money back.

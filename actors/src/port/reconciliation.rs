@@ -18,16 +18,16 @@ pub struct ListCursor(String);
 
 impl ListCursor {
     /// Bytes at most.
-    pub const LONGEST: usize = 200;
+    pub const MAX_LEN: usize = 200;
 
     /// `None` for what is too long, or no visible ASCII.
     pub fn new(text: String) -> Option<Self> {
-        let good = (1..=Self::LONGEST).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_graphic());
+        let good = (1..=Self::MAX_LEN).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_graphic());
         good.then_some(Self(text))
     }
 
     /// For lists whose places are numbers.
-    pub fn of_number(number: u64) -> Self {
+    pub fn from_number(number: u64) -> Self {
         Self(number.to_string())
     }
 
@@ -58,16 +58,16 @@ pub struct EntryKey(String);
 
 impl EntryKey {
     /// Bytes at most.
-    pub const LONGEST: usize = 200;
+    pub const MAX_LEN: usize = 200;
 
     /// `None` for what is empty, too long, or has control characters.
     pub fn new(text: String) -> Option<Self> {
-        let good = (1..=Self::LONGEST).contains(&text.len()) && !text.chars().any(char::is_control);
+        let good = (1..=Self::MAX_LEN).contains(&text.len()) && !text.chars().any(char::is_control);
         good.then_some(Self(text))
     }
 
     /// Of an order.
-    pub fn of(key: JobId) -> Self {
+    pub fn for_order(key: JobId) -> Self {
         Self(key.to_string())
     }
 
@@ -107,11 +107,11 @@ pub struct ProviderEntry {
     /// Of a gift card: where it is redeemed and at which fee it was ordered, where the list says so.
     pub terms: Option<GiftTerms>,
     /// How much.
-    pub money: EntryAmount,
+    pub amount: EntryAmount,
     /// Of money that comes back: the move that it is the return of.
-    pub returns: Option<BankTransferId>,
+    pub returned_transfer: Option<BankTransferId>,
     /// What came of it; never [`Standing::NotAsked`].
-    pub standing: EntryStatus,
+    pub status: EntryStatus,
     /// When that last changed, by the provider's clock.
     pub at: Timestamp,
 }
@@ -142,7 +142,7 @@ pub struct ChainMovement {
     /// Whether it came to us.
     pub incoming: bool,
     /// Who paid us, or whom we paid.
-    pub other: Wallet,
+    pub counterparty: Wallet,
     /// How much.
     pub amount: Usdc,
     /// When, by the chain's clock.
@@ -150,12 +150,12 @@ pub struct ChainMovement {
     /// What its authorization is recognised by: see [`super::Authorization::mark`]. Of a transfer that nobody authorized so, such
     /// as a plain ERC-20 `transfer`, or on Solana a transfer by a transaction that no fee payer of ours has signed, this is
     /// [`Movement::plain_mark`].
-    pub mark: [u8; 32],
+    pub fingerprint: [u8; 32],
 }
 
 impl ChainMovement {
     /// The mark of a transfer without an authorization that a payment could be: its own, and no other's.
-    pub fn plain_mark(transaction: &str, index: u32) -> [u8; 32] {
+    pub fn plain_fingerprint(transaction: &str, index: u32) -> [u8; 32] {
         let mut hash = Sha256::new();
         hash.update(b"plain transfer");
         hash.update([0]);
@@ -198,7 +198,7 @@ pub trait TreasuryList: Send + Sync {
 
     /// The transfer that used an authorization, in whatever transaction; `None` if there is none that stayed, and from a list that
     /// cannot be asked so. `payer`: whose authorization it is, `None` for our treasury's. `mark`: see [`super::Authorization::mark`].
-    fn authorized<'a>(
+    fn find_by_authorization<'a>(
         &'a self,
         _network: Network,
         _payer: Option<&'a Wallet>,

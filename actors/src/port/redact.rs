@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 /// Digits of a card number (ISO/IEC 7812), at least and at most.
-const NUMBER: (usize, usize) = (12, 19);
+const CARD_NUMBER_DIGITS: (usize, usize) = (12, 19);
 /// What is said before a CVV, by any scheme.
 const CVV_NAMES: [&str; 8] = [
     "cvv",
@@ -52,7 +52,7 @@ fn groups(chars: &[char]) -> Vec<Range<usize>> {
 
 /// Groups that are a card number together, and parts of one that is too long for one.
 fn numbers(chars: &[char], groups: &[Range<usize>]) -> Vec<Range<usize>> {
-    let (least, most) = NUMBER;
+    let (least, most) = CARD_NUMBER_DIGITS;
     let mut found = Vec::new();
     for (n, first) in groups.iter().enumerate() {
         // One that stands in a longer run of digits, before its CVV for example.
@@ -191,7 +191,7 @@ mod tests {
             wrong[length - 1] = (wrong[length - 1] + 1) % 10;
             let wrong: String = wrong.iter().map(|digit| char::from(b'0' + digit)).collect();
             // Part of a longer one may still look like a number.
-            if length == NUMBER.0 {
+            if length == CARD_NUMBER_DIGITS.0 {
                 assert_eq!(redact(&wrong), wrong, "its check digit is wrong");
             }
         }

@@ -106,18 +106,18 @@ pub struct CardActionRequest {
     /// The issuer's name of it.
     pub issuer_ref: String,
     /// What is wanted.
-    pub wish: CardAction,
+    pub action: CardAction,
 }
 
 /// A word in the order in which the issuer told it, over all cards.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CardEvent {
     /// Its place in that order, from 1: where the next reading goes on.
-    pub number: u64,
+    pub position: u64,
     /// About which card.
     pub card: CardId,
     /// How it stood then, or has come to stand since.
-    pub standing: CardSnapshot,
+    pub snapshot: CardSnapshot,
 }
 
 /// Part of a balance that is set aside, so that nothing else can spend it.

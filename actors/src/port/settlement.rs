@@ -29,7 +29,7 @@ pub enum Preparation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, bincode::Encode, bincode::Decode)]
 pub enum Finality {
     /// It is in a block that a reorganisation may still remove; also where the port does not know better.
-    Seen,
+    Confirmed,
     /// It is past the depth at which this amount is taken for irreversible. It is not `Seen` afterwards.
     Final,
 }
@@ -61,7 +61,7 @@ pub struct Decline {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChainStatus {
     /// It is there, through us or somebody else who submitted it.
-    Landed {
+    Confirmed {
         /// Its id.
         transaction: String,
         /// How sure that is.
@@ -75,21 +75,21 @@ pub enum ChainStatus {
 
 /// What the chain shows now of a transaction that a payment has landed as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ChainStanding {
+pub enum ChainTransactionStatus {
     /// The chain as it is now does not have this payment by this transaction. It proves no more than that: the payment may
     /// be there by another transaction, or may land again while it is valid. [`Settlement::lookup`] says which, and only
     /// its `Impossible` proves that it never lands.
-    Gone,
+    NotFound,
     /// It is there, and a reorganisation may still remove it.
-    Seen,
+    Confirmed,
     /// It is there for good.
     Final,
 }
 
-impl From<Finality> for ChainStanding {
+impl From<Finality> for ChainTransactionStatus {
     fn from(finality: Finality) -> Self {
         match finality {
-            Finality::Seen => Self::Seen,
+            Finality::Confirmed => Self::Confirmed,
             Finality::Final => Self::Final,
         }
     }
@@ -144,18 +144,18 @@ pub trait Settlement: Send + Sync {
 
     /// Whether a payment that has landed as this transaction is final, still only seen, or gone from the chain; `prepared`
     /// as for [`Self::lookup`]. What cannot be read now is an error, never [`ChainStanding::Gone`].
-    fn standing<'a>(
+    fn transaction_status<'a>(
         &'a self,
         authorization: &'a Authorization,
         prepared: Option<&'a PreparedTransaction>,
         transaction: &'a str,
-    ) -> BoxFuture<'a, Result<ChainStanding, PortError>>;
+    ) -> BoxFuture<'a, Result<ChainTransactionStatus, PortError>>;
 
     /// Whether this address can be sent USDC: an owner on Solana can once there is a token account of theirs.
     fn can_receive<'a>(&'a self, to: &'a Wallet) -> BoxFuture<'a, Result<bool, PortError>>;
 
     /// What our treasury holds on this chain, durable there.
-    fn treasury_holds(&self, network: Network) -> BoxFuture<'_, Result<Usdc, PortError>>;
+    fn final_treasury_balance(&self, network: Network) -> BoxFuture<'_, Result<Usdc, PortError>>;
 
     /// Everything that left this wallet on its chain since then and stayed, oldest first.
     fn sent_by<'a>(
@@ -165,6 +165,6 @@ pub trait Settlement: Send + Sync {
     ) -> BoxFuture<'a, Result<Vec<OutgoingTransfer>, PortError>>;
 
     /// Everything that left our treasury on either chain from `since` to `until` and stayed, burns into the bridge too.
-    fn departures(&self, since: Timestamp, until: Timestamp)
+    fn outgoing_transfers(&self, since: Timestamp, until: Timestamp)
     -> BoxFuture<'_, Result<Vec<OutgoingTransfer>, PortError>>;
 }

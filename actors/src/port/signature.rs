@@ -24,7 +24,7 @@ const LONG: u8 = 0xff;
 
 impl EvmSignature {
     /// The longest, in bytes.
-    pub const MAX: usize = 4 * 1024;
+    pub const MAX_BYTES: usize = 4 * 1024;
 
     /// r, s and v.
     pub const fn ecdsa(bytes: [u8; 65]) -> Self {
@@ -35,7 +35,7 @@ impl EvmSignature {
     pub fn new(bytes: &[u8]) -> Option<Self> {
         match <[u8; 65]>::try_from(bytes) {
             Ok(bytes) => Some(Self::ecdsa(bytes)),
-            Err(_) => (bytes.len() <= Self::MAX).then(|| Self(Bytes::Other(bytes.into()))),
+            Err(_) => (bytes.len() <= Self::MAX_BYTES).then(|| Self(Bytes::Other(bytes.into()))),
         }
     }
 
@@ -93,7 +93,7 @@ impl<Context> Decode<Context> for EvmSignature {
             return Ok(Self::ecdsa(head));
         }
         let length = usize::from(u16::decode(decoder)?);
-        if length > Self::MAX {
+        if length > Self::MAX_BYTES {
             return Err(DecodeError::Other("a signature of more than 4 KiB"));
         }
         decoder.claim_bytes_read(length)?;

@@ -2,12 +2,12 @@
 
 use purser_storage::mutants::{self, Mutant};
 
-use super::{CardDetails, CardHistoryEntry, Command, Event, HISTORY, Rejection, ReloadableCard, Status};
+use super::{CardDetails, CardHistoryEntry, Command, Event, MAX_HISTORY, Rejection, ReloadableCard, Status};
 use crate::id::{CardId, JobId, Wallet};
 use crate::kernel::entity::Transition;
 use crate::kernel::job::Job;
 use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
-use crate::port::{CardAction, CardActivity, CardSnapshot, CardState, ChargeNews, IssuedCard, Timestamp};
+use crate::port::{CardAction, CardActivity, CardSnapshot, CardState, ChargeChange, IssuedCard, Timestamp};
 
 impl ReloadableCard {
     /// Asks the issuer for what the holder wants, unless it is so already.
@@ -45,7 +45,7 @@ impl ReloadableCard {
             activity: standing.activity.bounded(),
             ..standing
         };
-        let charges = standing.activity.news(&self.activity).into_iter();
+        let charges = standing.activity.changes_since(&self.activity).into_iter();
         let mut events: Vec<Event> = charges
             .map(|charge| Event::Charged(standing.clone(), Some(charge), at))
             .collect();
@@ -78,7 +78,7 @@ impl ReloadableCard {
     }
 
     fn record_history(mut self, change: CardHistoryEntry, at: Timestamp) -> Self {
-        let over = (self.history.len() + 1).saturating_sub(HISTORY);
+        let over = (self.history.len() + 1).saturating_sub(MAX_HISTORY);
         self.history.drain(..over);
         self.history.push((change, at));
         self
@@ -166,20 +166,20 @@ impl Entity for ReloadableCard {
                 None => decided,
             };
             return Ok(decided
-                .requires_present(table::linked(&owner))
+                .requires_present(table::issuer_linked(&owner))
                 .index_for_owner(&owner, EntityKind::ReloadableCard, id.0, context)
                 .event(ordered)
                 .enqueue_as(JobId(id.0), Job::OpenReloadableCard(*id), context));
         };
         match (&card.status, command) {
-            (Status::Creating, Command::RecordOpened { effect, card }) => {
+            (Status::Creating, Command::RecordOpened { job: effect, card }) => {
                 Ok(opened(*id, card, decided.completes_job(effect), at))
             }
-            (Status::Creating, Command::RecordDecline { effect, reason }) => {
+            (Status::Creating, Command::RecordDecline { job: effect, reason }) => {
                 Ok(decided.completes_job(effect).event(Event::Declined(reason, at)))
             }
             (_, Command::RequestAction(wish)) => card.request_action(*id, wish, context),
-            (_, Command::RecordActionResult { effect, standing }) if card.pending_action.is_some() => {
+            (_, Command::RecordActionResult { job: effect, snapshot: standing }) if card.pending_action.is_some() => {
                 let decided = decided.completes_job(effect);
                 let decided = card
                     .apply_card_state(standing, at)
@@ -297,7 +297,7 @@ impl Entity for ReloadableCard {
             Event::Paused(..) => CardHistoryEntry::Paused.name(),
             Event::Resumed(..) => CardHistoryEntry::Resumed.name(),
             Event::Closed(..) => CardHistoryEntry::Closed.name(),
-            Event::Charged(_, news, _) => return news.map(ChargeNews::name),
+            Event::Charged(_, news, _) => return news.map(ChargeChange::name),
             Event::Revealed(_) => "details_viewed",
         })
     }

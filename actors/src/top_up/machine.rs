@@ -28,7 +28,7 @@ impl TopUp {
     ///
     /// # Errors
     /// Never for a new id; the type is the engine's.
-    pub fn pay(
+    pub fn open(
         id: TopUpId,
         owner: Wallet,
         charge: Charge,
@@ -43,7 +43,7 @@ impl TopUp {
             address,
             at: context.now,
         };
-        NewEntity::of::<Self>(&id, &paid, context)
+        NewEntity::from_event::<Self>(&id, &paid, context)
     }
 
     /// The first leg is on chain: what left the treasury is booked out, the bridge's fee as our cost.
@@ -87,7 +87,7 @@ impl TopUp {
         let subject = format!("{transaction} {id}");
         let decision = decision
             .audit(act, "departure.book", subject, Some(evidence), context)
-            .requires_absent(table::attributed_transfer(OutgoingTransferId::of(
+            .requires_absent(table::attributed_transfer(OutgoingTransferId::for_transfer(
                 self.rail,
                 &transaction,
                 index,
@@ -200,28 +200,28 @@ impl Entity for TopUp {
         match (&top_up.status, command) {
             // The last word on link and freeze: what is unlinked now is not sent to, nor is anything for who is frozen.
             (Status::Paid(None), Command::RecordSigned(first)) => Ok(decided
-                .requires_present(table::linked(&top_up.owner))
+                .requires_present(table::issuer_linked(&top_up.owner))
                 .requires_absent(table::frozen(&top_up.owner))
                 .event(Event::Signed(Box::new(first), now))),
-            (Status::Paid(Some(_)), Command::RecordExpired { effect, round })
-                if round == top_up.lapsed && top_up.lapsed + 1 >= MAX_SIGNING_ATTEMPTS =>
+            (Status::Paid(Some(_)), Command::RecordExpired { job: effect, round })
+                if round == top_up.expired_signatures && top_up.expired_signatures + 1 >= MAX_SIGNING_ATTEMPTS =>
             {
                 Ok(top_up.failed(id, effect, SIGNATURE_EXPIRED.into(), context))
             }
             // The effect goes on: it signs anew.
-            (Status::Paid(Some(_)), Command::RecordExpired { effect, round }) if round == top_up.lapsed => Ok(decided
-                .requires_present(table::effect(effect))
+            (Status::Paid(Some(_)), Command::RecordExpired { job: effect, round }) if round == top_up.expired_signatures => Ok(decided
+                .requires_present(table::outbox_job(effect))
                 .event(Event::SignatureExpired(now))),
-            (Status::Paid(Some(first)), Command::RecordConfirmed { effect, transaction }) => {
+            (Status::Paid(Some(first)), Command::RecordConfirmed { job: effect, transaction }) => {
                 Ok(top_up.confirmed(id, decided, (first, effect, transaction), context))
             }
             (
                 Status::Paid(first),
                 Command::AttributeBurn {
-                    effect,
+                    job: effect,
                     burn,
                     index,
-                    dead,
+                    expired_burn: dead,
                     act,
                     evidence,
                 },
@@ -234,15 +234,15 @@ impl Entity for TopUp {
             (Status::Bridging(burned), Command::RecordMintSigned(mint)) if burned.attested.is_some() => {
                 Ok(decided.event(Event::MintSigned(Box::new(mint), now)))
             }
-            (Status::Bridging(burned), Command::RecordMinted { effect, transaction }) => match &burned.attested {
-                Some(attested) => Ok(top_up.minted(id, (effect, transaction), attested.arrives, context)),
+            (Status::Bridging(burned), Command::RecordMinted { job: effect, transaction }) => match &burned.attested {
+                Some(attested) => Ok(top_up.minted(id, (effect, transaction), attested.delivered_amount, context)),
                 None => Err(Rejection(top_up.status())),
             },
-            (Status::Bridging(burned), Command::Fail { effect, reason }) if burned.attested.is_some() => {
+            (Status::Bridging(burned), Command::Fail { job: effect, reason }) if burned.attested.is_some() => {
                 Ok(top_up.failed(id, effect, reason, context))
             }
-            (Status::Paid(_), Command::Fail { effect, reason }) => Ok(top_up.failed(id, effect, reason, context)),
-            (Status::Delivered, Command::RecordIssuerCredit { effect }) => {
+            (Status::Paid(_), Command::Fail { job: effect, reason }) => Ok(top_up.failed(id, effect, reason, context)),
+            (Status::Delivered, Command::RecordIssuerCredit { job: effect }) => {
                 Ok(decided.completes_job(effect).event(Event::Credited(now)))
             }
             (_, _) => Err(Rejection(top_up.status())),
@@ -254,9 +254,9 @@ impl Entity for TopUp {
         match (top_up.status.clone(), event) {
             (Status::Paid(None), Event::Signed(first, at)) => Ok(top_up.at(Status::Paid(Some(first.clone())), *at)),
             (Status::Paid(Some(_)), Event::SignatureExpired(at)) => {
-                let lapsed = top_up.lapsed.saturating_add(1);
+                let lapsed = top_up.expired_signatures.saturating_add(1);
                 let top_up = top_up.at(Status::Paid(None), *at);
-                Ok(Self { lapsed, ..top_up })
+                Ok(Self { expired_signatures: lapsed, ..top_up })
             }
             (Status::Paid(Some(first)), event) => first_leg(top_up, *first, event),
             (Status::Bridging(mut burned), Event::Attested(attested, at)) if burned.accepts_burn(attested) => {
@@ -269,7 +269,7 @@ impl Entity for TopUp {
                 Ok(top_up.at(Status::Bridging(burned), *at))
             }
             (Status::Bridging(burned), Event::Minted(transaction, at)) if burned.attested.is_some() => {
-                let arrived = burned.attested.as_ref().map_or(Usdc::ZERO, |attested| attested.arrives);
+                let arrived = burned.attested.as_ref().map_or(Usdc::ZERO, |attested| attested.delivered_amount);
                 let leg = top_up.mint_leg(arrived);
                 Ok(top_up.with_leg(leg, transaction, *at).at(Status::Delivered, *at))
             }
@@ -368,8 +368,8 @@ fn open(event: &Event) -> Result<TopUp, InvalidTransition> {
         rail: *rail,
         address: *address,
         legs: Vec::new(),
-        spent: Usdc::ZERO,
-        lapsed: 0,
+        outgoing_amount: Usdc::ZERO,
+        expired_signatures: 0,
         created_at: *at,
         updated_at: *at,
         status: Status::Paid(None),
@@ -388,7 +388,7 @@ fn first_leg(top_up: TopUp, first: FirstLeg, event: &Event) -> Result<TopUp, Inv
             };
             let top_up = top_up.with_leg(LegKind::Burn, transaction, *at);
             let top_up = top_up.at(Status::Bridging(Box::new(burned)), *at);
-            Ok(TopUp { spent, ..top_up })
+            Ok(TopUp { outgoing_amount: spent, ..top_up })
         }
         (FirstLeg::Transfer(out), Event::Forwarded(transaction, at)) => {
             let spent = top_up.charge.provider_amount();
@@ -398,7 +398,7 @@ fn first_leg(top_up: TopUp, first: FirstLeg, event: &Event) -> Result<TopUp, Inv
                 *at,
             );
             let top_up = top_up.at(Status::Delivered, *at);
-            Ok(TopUp { spent, ..top_up })
+            Ok(TopUp { outgoing_amount: spent, ..top_up })
         }
         (_, Event::Failed(reason, at)) => Ok(top_up.at(Status::Failed { reason: reason.clone() }, *at)),
         (_, event) => Err(InvalidTransition::new("paid", event)),

@@ -18,7 +18,7 @@ impl WalletPayment {
     ///
     /// # Errors
     /// Never for a new id; the type is the engine's.
-    pub fn reserve(
+    pub fn create(
         id: WalletPaymentId,
         owner: Wallet,
         from: Wallet,
@@ -31,7 +31,7 @@ impl WalletPayment {
             order: Box::new(order),
             at: context.now,
         };
-        NewEntity::of::<Self>(&id, &event, context)
+        NewEntity::from_event::<Self>(&id, &event, context)
     }
 
     fn at(self, status: Status, updated_at: Timestamp) -> Self {
@@ -43,10 +43,10 @@ impl WalletPayment {
     }
 
     /// Tells the wallet how its reservation ends. What was said is kept for a while.
-    fn ends(&self, spend: WalletPaymentId, paid: bool, decided: Decision<Self>, context: &Context) -> Decision<Self> {
+    fn settle_hold(&self, spend: WalletPaymentId, paid: bool, decided: Decision<Self>, context: &Context) -> Decision<Self> {
         let wallet = self.owner;
-        let decided = decided.enqueue(Job::SettleWalletHold { wallet, spend, paid }, context);
-        match self.order.way {
+        let decided = decided.enqueue(Job::SettleWalletHold { wallet, payment: spend, paid }, context);
+        match self.order.method {
             PaymentMethod::Transfer => decided,
             PaymentMethod::PaidCall { .. } => decided.enqueue_at(
                 context.now.plus_ms(HTTP_RECORD_RETENTION_MS),
@@ -97,37 +97,37 @@ impl Entity for WalletPayment {
                     .requires_absent(table::frozen(&spend.owner))
                     .event(Event::Signed(signed, now)))
             }
-            (Status::Pending, Command::Recognised { effect, transaction }) => {
-                let row = table::recognised(OutgoingTransferId::named(spend.from.network(), &transaction));
+            (Status::Pending, Command::RecordRecognised { job: effect, transaction }) => {
+                let row = table::recognised_transfer(OutgoingTransferId::for_name(spend.from.network(), &transaction));
                 let decided = decided.completes_job(effect).put_new(row, id.0.to_be_bytes().to_vec());
                 let decided = decided.event(Event::Confirmed(transaction, now));
-                Ok(spend.ends(*id, true, decided, context))
+                Ok(spend.settle_hold(*id, true, decided, context))
             }
-            (Status::Signed(_), Command::RecordResponse { answer, body })
-                if matches!(spend.order.way, PaymentMethod::PaidCall { .. }) =>
+            (Status::Signed(_), Command::RecordResponse { response: answer, body })
+                if matches!(spend.order.method, PaymentMethod::PaidCall { .. }) =>
             {
                 let decided = HttpRecordPart::Response.put(*id, &body, decided);
                 Ok(decided.event(Event::ResponseReceived(answer, now)))
             }
-            (Status::Signed(_), Command::Declined { effect, answer, body }) if spend.order.way.is_own() => {
+            (Status::Signed(_), Command::RecordDeclined { job: effect, response: answer, body }) if spend.order.method.is_own() => {
                 let decided = HttpRecordPart::Response.put(*id, &body, decided.completes_job(effect));
                 let decided = decided.event(Event::ResponseReceived(answer, now));
                 let decided = decided.event(Event::Unsettled(NOT_TAKEN.into(), now));
-                Ok(spend.ends(*id, false, decided, context))
+                Ok(spend.settle_hold(*id, false, decided, context))
             }
-            (Status::Signed(_) | Status::Sent(..), Command::RecordConfirmed { effect, transaction }) => {
+            (Status::Signed(_) | Status::Sent(..), Command::RecordConfirmed { job: effect, transaction }) => {
                 let decided = decided.completes_job(effect).event(Event::Confirmed(transaction, now));
-                Ok(spend.ends(*id, true, decided, context))
+                Ok(spend.settle_hold(*id, true, decided, context))
             }
-            (Status::Pending, Command::Fail { effect, reason }) => {
+            (Status::Pending, Command::Fail { job: effect, reason }) => {
                 let decided = decided.completes_job(effect).event(Event::Failed(reason, now));
-                Ok(spend.ends(*id, false, decided, context))
+                Ok(spend.settle_hold(*id, false, decided, context))
             }
-            (Status::Signed(_) | Status::Sent(..), Command::Fail { effect, reason }) => {
+            (Status::Signed(_) | Status::Sent(..), Command::Fail { job: effect, reason }) => {
                 let decided = decided.completes_job(effect).event(Event::Unsettled(reason, now));
-                Ok(spend.ends(*id, false, decided, context))
+                Ok(spend.settle_hold(*id, false, decided, context))
             }
-            (_, Command::PurgeHttpRecord { effect, rows })
+            (_, Command::PurgeHttpRecord { job: effect, rows })
                 if !spend.is_open() && rows.iter().all(|row| row.starts_with(&table::http_records_of(*id))) =>
             {
                 Ok(rows.into_iter().fold(decided.completes_job(effect), Decision::delete))
@@ -157,17 +157,17 @@ impl Entity for WalletPayment {
                 Ok(spend.at(status, *at))
             }
             (Status::Pending | Status::Signed(_) | Status::Sent(..), Event::Confirmed(transaction, at)) => {
-                let answer = spend.answer().cloned().map(ServerResponse::error_after_payment);
+                let answer = spend.response().cloned().map(ServerResponse::error_after_payment);
                 let transaction = transaction.clone();
-                Ok(spend.at(Status::Settled { transaction, answer }, *at))
+                Ok(spend.at(Status::Settled { transaction, response: answer }, *at))
             }
             (Status::Pending, Event::Failed(reason, at)) => {
                 let reason = reason.clone();
                 Ok(spend.at(Status::Failed { reason }, *at))
             }
             (Status::Signed(_) | Status::Sent(..), Event::Unsettled(reason, at)) => {
-                let (reason, answer) = (reason.clone(), spend.answer().cloned());
-                Ok(spend.at(Status::Unsettled { reason, answer }, *at))
+                let (reason, answer) = (reason.clone(), spend.response().cloned());
+                Ok(spend.at(Status::Unsettled { reason, response: answer }, *at))
             }
             (_, event) => Err(InvalidTransition::new(spend.status(), event)),
         }
@@ -200,7 +200,7 @@ impl Entity for WalletPayment {
     }
 
     fn view(&self, id: &WalletPaymentId) -> JsonObject {
-        let (kind, host) = match &self.order.way {
+        let (kind, host) = match &self.order.method {
             PaymentMethod::Transfer => ("transfer", None),
             PaymentMethod::PaidCall { host } => ("x402", Some(host.as_str())),
         };
@@ -216,7 +216,7 @@ impl Entity for WalletPayment {
             .optional_text("host", host)
             .optional_text("note", self.order.note.as_deref());
         let view = match self
-            .answer()
+            .response()
             .map(|answer| answer.http_status)
             .filter(|status| *status > 0)
         {

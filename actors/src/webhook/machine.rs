@@ -78,13 +78,13 @@ impl WebhookEndpoint {
 
     /// The secrets that a new one is put before.
     fn keep_secrets(&self, now: Timestamp) -> Vec<SecretRef> {
-        self.signing(now).take(Self::SECRETS_MAX - 1).copied().collect()
+        self.signing(now).take(Self::MAX_SECRETS - 1).copied().collect()
     }
 
     fn failed(&self, gone: bool, patience: FailureThresholds, now: Timestamp) -> Decision<Self> {
         let decided = Decision::answer(());
         let (since, told, decided) = match self.health {
-            EndpointHealth::Failing { since, told } => (since, told, decided),
+            EndpointHealth::Failing { since, warned: told } => (since, told, decided),
             EndpointHealth::Unknown | EndpointHealth::Healthy => (now, false, decided.event(Event::Failing(now))),
         };
         if gone {
@@ -147,7 +147,7 @@ impl Entity for WebhookEndpoint {
         let (decided, now) = (Decision::answer(()), context.now);
         match (endpoint.status, command) {
             // An effect ends whatever has become of the endpoint.
-            (_, Command::RecordRedelivered { effect }) => Ok(decided.completes_job(effect)),
+            (_, Command::RecordRedelivered { job: effect }) => Ok(decided.completes_job(effect)),
             (Status::Deleted, Command::RecordSuccess | Command::RecordFailure { .. }) => Ok(decided),
             (Status::Deleted, _) => Err(Rejection::InvalidState(endpoint.status())),
             (_, command @ Command::Register { .. }) => endpoint.rotate(command, context),
@@ -155,9 +155,9 @@ impl Entity for WebhookEndpoint {
             (Status::Active, Command::RecordSuccess) => Ok(match endpoint.health {
                 EndpointHealth::Healthy => decided,
                 EndpointHealth::Unknown => decided.event(Event::Recovered(false, now)),
-                EndpointHealth::Failing { told, .. } => decided.event(Event::Recovered(told, now)),
+                EndpointHealth::Failing { warned: told, .. } => decided.event(Event::Recovered(told, now)),
             }),
-            (Status::Active, Command::RecordFailure { gone, patience }) => Ok(endpoint.failed(gone, patience, now)),
+            (Status::Active, Command::RecordFailure { gone, thresholds: patience }) => Ok(endpoint.failed(gone, patience, now)),
             (Status::Active, Command::RequestRedelivery { since, upto, by }) => {
                 let endpoint = *id;
                 let decided = match by {
@@ -218,13 +218,13 @@ impl Entity for WebhookEndpoint {
             (Status::Active, Event::Failing(at)) => {
                 let health = EndpointHealth::Failing {
                     since: *at,
-                    told: false,
+                    warned: false,
                 };
                 Ok(endpoint.at(health, status, *at))
             }
             (Status::Active, Event::OwnerWarned(at)) => match health {
-                EndpointHealth::Failing { since, told: false } => {
-                    Ok(endpoint.at(EndpointHealth::Failing { since, told: true }, status, *at))
+                EndpointHealth::Failing { since, warned: false } => {
+                    Ok(endpoint.at(EndpointHealth::Failing { since, warned: true }, status, *at))
                 }
                 _ => Err(InvalidTransition::new("active", event)),
             },

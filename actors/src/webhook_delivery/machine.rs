@@ -11,7 +11,7 @@ use crate::port::Timestamp;
 type DecisionResult = Result<Decision<WebhookDelivery>, Rejection>;
 
 fn open(id: WebhookDeliveryId, command: Command, context: &Context) -> DecisionResult {
-    let Command::Create { owner, letter } = command else {
+    let Command::Create { owner, message: letter } = command else {
         return Err(Rejection::NotFound);
     };
     let (at, endpoint) = (context.now, letter.endpoint);
@@ -22,28 +22,28 @@ fn open(id: WebhookDeliveryId, command: Command, context: &Context) -> DecisionR
     };
     Ok(Decision::answer(())
         .put(
-            WebhookDelivery::listed(&owner, at, id),
+            WebhookDelivery::list_key(&owner, at, id),
             endpoint.0.to_be_bytes().to_vec(),
         )
-        .event(Event::Created { owner, letter, at })
+        .event(Event::Created { owner, message: letter, at })
         .enqueue(work, context))
 }
 
 impl WebhookDelivery {
     /// Its row in the owner's list, which begins with the newest; the value is the endpoint's number.
-    pub fn listed(owner: &Wallet, at: Timestamp, id: WebhookDeliveryId) -> purser_storage::RowKey {
+    pub fn list_key(owner: &Wallet, at: Timestamp, id: WebhookDeliveryId) -> purser_storage::RowKey {
         table::owner_index_entry(owner, EntityKind::WebhookDelivery, Timestamp(u64::MAX - at.0), id.0)
     }
 
-    const fn work(&self, id: WebhookDeliveryId, round: u32) -> Job {
+    const fn delivery_job(&self, id: WebhookDeliveryId, round: u32) -> Job {
         Job::DeliverWebhook {
             delivery: id,
-            endpoint: self.letter.endpoint,
+            endpoint: self.message.endpoint,
             round,
         }
     }
 
-    fn again(&self, id: WebhookDeliveryId, by: Option<&AuditedAction>, context: &Context) -> Decision<Self> {
+    fn redeliver(&self, id: WebhookDeliveryId, by: Option<&AuditedAction>, context: &Context) -> Decision<Self> {
         let decided = Decision::answer(());
         let decided = match by {
             Some(act) => decided.audit(act, "webhook.redeliver", id, None, context),
@@ -51,10 +51,10 @@ impl WebhookDelivery {
         };
         decided
             .event(Event::Reopened(context.now))
-            .enqueue(self.work(id, self.redelivery_count.saturating_add(1)), context)
+            .enqueue(self.delivery_job(id, self.redelivery_count.saturating_add(1)), context)
     }
 
-    fn tried(
+    fn record_attempt(
         &self,
         id: WebhookDeliveryId,
         (effect, round): (JobId, u32),
@@ -69,19 +69,19 @@ impl WebhookDelivery {
             AttemptResult::Retry(at) => {
                 decided
                     .event(Event::AttemptFailed(attempt, Some(at)))
-                    .enqueue_at(at, self.work(id, round), context)
+                    .enqueue_at(at, self.delivery_job(id, round), context)
             }
             AttemptResult::GiveUp => decided.event(Event::Failed(attempt)),
         }
     }
 
-    fn noted(mut self, attempt: &DeliveryAttempt, status: Status) -> Self {
-        if self.attempts.len() >= Self::ATTEMPTS_MAX {
+    fn with_attempt(mut self, attempt: &DeliveryAttempt, status: Status) -> Self {
+        if self.attempts.len() >= Self::MAX_STORED_ATTEMPTS {
             self.attempts.remove(0);
         }
         self.attempts.push(attempt.clone());
         Self {
-            tries: self.tries.saturating_add(1),
+            attempt_count: self.attempt_count.saturating_add(1),
             updated_at: attempt.at.plus_ms(attempt.took_ms),
             status,
             ..self
@@ -118,31 +118,31 @@ impl Entity for WebhookDelivery {
         Ok(match (delivery.status, command) {
             (_, Command::Create { .. }) => decided,
             (Status::Failed | Status::Dropped(_), Command::Redeliver { by, .. })
-            | (Status::Pending { .. } | Status::Delivered, Command::Redeliver { whatever: true, by }) => {
-                delivery.again(*id, by.as_ref(), context)
+            | (Status::Pending { .. } | Status::Delivered, Command::Redeliver { force: true, by }) => {
+                delivery.redeliver(*id, by.as_ref(), context)
             }
-            (Status::Pending { .. } | Status::Delivered, Command::Redeliver { whatever: false, .. }) => decided,
+            (Status::Pending { .. } | Status::Delivered, Command::Redeliver { force: false, .. }) => decided,
             (
                 Status::Pending { .. },
                 Command::RecordAttempt {
-                    effect,
+                    job: effect,
                     round,
                     attempt,
                     verdict,
                 },
-            ) => delivery.tried(*id, (effect, round), (attempt, verdict), context),
-            (Status::Pending { .. }, Command::Defer { effect, round, at }) if round == delivery.redelivery_count => {
+            ) => delivery.record_attempt(*id, (effect, round), (attempt, verdict), context),
+            (Status::Pending { .. }, Command::Defer { job: effect, round, at }) if round == delivery.redelivery_count => {
                 decided
                     .completes_job(effect)
-                    .enqueue_at(at, delivery.work(*id, round), context)
+                    .enqueue_at(at, delivery.delivery_job(*id, round), context)
             }
-            (Status::Pending { .. }, Command::Drop { effect, round, why }) if round == delivery.redelivery_count => {
+            (Status::Pending { .. }, Command::Drop { job: effect, round, reason: why }) if round == delivery.redelivery_count => {
                 decided.completes_job(effect).event(Event::Dropped(why, context.now))
             }
             // Of an earlier round, or after the end.
             (
                 _,
-                Command::RecordAttempt { effect, .. } | Command::Defer { effect, .. } | Command::Drop { effect, .. },
+                Command::RecordAttempt { job: effect, .. } | Command::Defer { job: effect, .. } | Command::Drop { job: effect, .. },
             ) => decided.completes_job(effect),
         })
     }
@@ -150,14 +150,14 @@ impl Entity for WebhookDelivery {
     fn apply(this: Option<Self>, _: &WebhookDeliveryId, event: &Event) -> Result<Self, InvalidTransition> {
         let Some(delivery) = this else {
             return match event {
-                Event::Created { owner, letter, at } => Ok(Self {
+                Event::Created { owner, message: letter, at } => Ok(Self {
                     owner: *owner,
-                    letter: letter.clone(),
+                    message: letter.clone(),
                     created_at: *at,
                     updated_at: *at,
                     redelivery_count: 1,
                     failed: 0,
-                    tries: 0,
+                    attempt_count: 0,
                     attempts: Vec::new(),
                     status: Status::Pending { next_at: *at },
                 }),
@@ -172,18 +172,18 @@ impl Entity for WebhookDelivery {
                 status: Status::Pending { next_at: *at },
                 ..delivery
             }),
-            (Status::Pending { .. }, Event::Delivered(attempt)) => Ok(delivery.noted(attempt, Status::Delivered)),
+            (Status::Pending { .. }, Event::Delivered(attempt)) => Ok(delivery.with_attempt(attempt, Status::Delivered)),
             (Status::Pending { .. }, Event::AttemptFailed(attempt, Some(next_at))) => {
                 let failed = delivery.failed.saturating_add(1);
                 let next_at = *next_at;
-                Ok(Self { failed, ..delivery }.noted(attempt, Status::Pending { next_at }))
+                Ok(Self { failed, ..delivery }.with_attempt(attempt, Status::Pending { next_at }))
             }
             (status @ Status::Pending { .. }, Event::AttemptFailed(attempt, None)) => {
-                Ok(delivery.noted(attempt, status))
+                Ok(delivery.with_attempt(attempt, status))
             }
             (Status::Pending { .. }, Event::Failed(attempt)) => {
                 let failed = delivery.failed.saturating_add(1);
-                Ok(Self { failed, ..delivery }.noted(attempt, Status::Failed))
+                Ok(Self { failed, ..delivery }.with_attempt(attempt, Status::Failed))
             }
             (Status::Pending { .. }, Event::Dropped(why, at)) => Ok(Self {
                 updated_at: *at,
@@ -222,14 +222,14 @@ impl Entity for WebhookDelivery {
         JsonObject::new()
             .text("id", id)
             .text("delivery_id", id)
-            .text("webhook_id", self.letter.endpoint)
-            .text("event_id", self.letter.event)
-            .text("type", &self.letter.kind)
-            .integer("seq", self.letter.seq)
+            .text("webhook_id", self.message.endpoint)
+            .text("event_id", self.message.event)
+            .text("type", &self.message.kind)
+            .integer("seq", self.message.seq)
             .text("state", self.status())
             .optional_text("dropped_reason", why)
             .optional_text("next_attempt_at", next_at)
-            .integer("attempt_count", u64::from(self.tries))
+            .integer("attempt_count", u64::from(self.attempt_count))
             .list("attempts", attempts)
             .time("created_at", self.created_at)
             .time("last_updated_at", self.updated_at)

@@ -4,7 +4,7 @@ use purser_actors::engine::{ClaimError, OverloadError};
 use purser_actors::money::Cents;
 
 use crate::support::eventually;
-use crate::support::harness::{Harness, bought, card_for, evm};
+use crate::support::harness::{Harness, bought_card, card_for, evm};
 use crate::support::ports::PaymentBehavior;
 use crate::support::settings::{cards_a_day, fast};
 
@@ -14,7 +14,7 @@ const FULL: OverloadError = OverloadError { retry_after_s: 1 };
 async fn case_68_room_ends_at_the_limit_and_comes_back() {
     // Aim: the last permit is given, one more is refused, and a returned one can be taken again.
     let mut settings = fast();
-    settings.in_flight_max = 4;
+    settings.max_in_flight = 4;
     let world = Harness::with(settings).await;
     let mut held: Vec<_> = (0..4).map(|n| world.engine.admit(&evm(n)).unwrap()).collect();
     assert_eq!(world.engine.admit(&evm(9)).unwrap_err(), FULL);
@@ -30,7 +30,7 @@ async fn case_68_room_ends_at_the_limit_and_comes_back() {
 async fn case_68_one_payer_has_a_share_and_no_more() {
     // Aim: a flood by one payer leaves room for others; refused calls cost no room.
     let mut settings = fast();
-    (settings.in_flight_max, settings.in_flight_per_payer_max) = (10, 3);
+    (settings.max_in_flight, settings.max_in_flight_per_payer) = (10, 3);
     let world = Harness::with(settings).await;
     let held: Vec<_> = (0..3).map(|_| world.engine.admit(&evm(1)).unwrap()).collect();
     for _ in 0..1_000 {
@@ -64,7 +64,7 @@ async fn case_68_a_store_that_lags_takes_nothing_new_and_finishes_what_it_took()
     assert_eq!(refused, ClaimError::Overloaded(FULL));
     world.store.release();
     call.await.unwrap().unwrap();
-    world.quiet().await;
+    world.wait_until_idle().await;
     world.assert_one_card(&request);
     world.store.set_lag(0);
     drop(world.engine.admit(&evm(2)).unwrap());
@@ -74,11 +74,11 @@ async fn case_68_a_store_that_lags_takes_nothing_new_and_finishes_what_it_took()
 async fn case_68_room_comes_back_whatever_the_call_came_to() {
     // Aim: bought, refused, pending or dropped unpolled: no permit is lost.
     let mut settings = fast();
-    (settings.in_flight_max, settings.in_flight_per_payer_max) = (1, 1);
+    (settings.max_in_flight, settings.max_in_flight_per_payer) = (1, 1);
     let world = Harness::with(settings).await;
     let (bad, pending) = (card_for(evm(1), 2), card_for(evm(1), 3));
-    world.chain.fate(&bad.authorization, PaymentBehavior::Declined);
-    world.chain.fate(&pending.authorization, PaymentBehavior::Vanishes);
+    world.chain.set_behavior(&bad.authorization, PaymentBehavior::Declined);
+    world.chain.set_behavior(&pending.authorization, PaymentBehavior::NotExecuted);
     for request in [card_for(evm(1), 1), bad, pending] {
         world.pay(&request).await.unwrap();
         let mut other = request.clone();
@@ -108,14 +108,14 @@ async fn daily_caps_hold_at_once_and_open_the_next_day() {
     let mut cards = 0;
     for call in calls {
         match crate::support::in_time("a call", call).await.unwrap() {
-            Ok(paid) => cards += usize::from(bought(&paid).0 > 0),
+            Ok(paid) => cards += usize::from(bought_card(&paid).0 > 0),
             Err(refused) => assert_eq!(refused, ClaimError::DailyCountCap { cap: 3 }),
         }
     }
     assert_eq!(cards, 3);
     world.clock.advance(12 * 3_600_000);
-    bought(&world.pay(&card_for(evm(1), 20)).await.unwrap());
-    world.quiet().await;
+    bought_card(&world.pay(&card_for(evm(1), 20)).await.unwrap());
+    world.wait_until_idle().await;
     assert_eq!(world.chain.transfers(), 4, "who was refused was not charged");
 }
 
@@ -129,7 +129,7 @@ async fn the_daily_sum_holds_to_the_cent() {
         world.pay(&card_for(evm(1), 1)).await.unwrap();
         let second = world.pay(&card_for(evm(1), 2)).await;
         match fits {
-            true => drop(bought(&second.unwrap())),
+            true => drop(bought_card(&second.unwrap())),
             false => assert_eq!(second.unwrap_err(), ClaimError::DailyAmountCap { cap: Cents::new(sum) }),
         }
     }

@@ -1,6 +1,6 @@
 //! A transfer that left before a restore, named by an operator as a top-up's burn.
 
-use purser_actors::engine::{Attribution, AttributionError, Early, PaymentRequest, RestoreWindow};
+use purser_actors::engine::{Attribution, AttributionError, AttributionWait, PaymentRequest, RestoreWindow};
 use purser_actors::id::{RequestId, TopUpId, Wallet};
 use purser_actors::kernel::table;
 use purser_actors::money::{Cents, Usdc};
@@ -17,7 +17,7 @@ use crate::support::harness::{Harness, card_for};
 const PAYER: Wallet = Wallet::Solana([1; 32]);
 
 /// A restore, known by the end of its quiet time.
-const fn spanning(since: Timestamp, until: Timestamp) -> RestoreWindow {
+const fn restore_window(since: Timestamp, until: Timestamp) -> RestoreWindow {
     let at = until;
     RestoreWindow { since, until, at }
 }
@@ -27,8 +27,8 @@ async fn no_other_burn_is_a_top_ups_while_its_own_may_land() {
     // Aim: a top-up whose signed burn the chain has not shown and not ruled out takes no burn that an operator names, and goes on
     // waiting for its own; once its own can never land it takes it, and burns nothing besides.
     let world = Harness::new().await;
-    world.store.scribble(table::linked(&PAYER), &[0xdd; 20]);
-    world.bridge.meets(CallSite::Burn, &[CallBehavior::Lost; 2_000]);
+    world.store.overwrite(table::issuer_linked(&PAYER), &[0xdd; 20]);
+    world.bridge.set_behaviors(CallSite::Burn, &[CallBehavior::NotExecuted; 2_000]);
     let request = PaymentRequest {
         purchase: Purchase::CardBalance {
             amount: Cents::new(500),
@@ -38,7 +38,7 @@ async fn no_other_burn_is_a_top_ups_while_its_own_may_land() {
     let Outcome::Fulfilled {
         product: PurchasedProduct::TopUp(id),
         ..
-    } = world.pay_until_told(&request).await.outcome
+    } = world.pay_until_known(&request).await.outcome
     else {
         panic!("nothing was bought")
     };
@@ -49,17 +49,17 @@ async fn no_other_burn_is_a_top_ups_while_its_own_may_land() {
     eventually("its burn is signed", async || own(&world, id).await).await;
 
     let now = world.clock.now();
-    world.chain.leave(OutgoingTransfer {
+    world.chain.add_outgoing(OutgoingTransfer {
         transaction: "named".into(),
         to: Wallet::Solana([9; 32]),
         amount: Usdc::from_atomic(5_000_000 + FEE),
         at: now,
-        mark: [3; 32],
+        fingerprint: [3; 32],
         index: 0,
     });
-    let world = world.restored(spanning(now, now.plus_ms(60_000))).await;
-    let unexplained = world.engine.unexplained().await.unwrap();
-    assert_eq!(unexplained[0].may_be, [id.to_string()], "an operator could think so");
+    let world = world.restored(restore_window(now, now.plus_ms(60_000))).await;
+    let unexplained = world.engine.untracked_transfers().await.unwrap();
+    assert_eq!(unexplained[0].candidates, [id.to_string()], "an operator could think so");
     let act = OperatorAction {
         operator: "ana".into(),
         role: Role::Operator,
@@ -73,7 +73,7 @@ async fn no_other_burn_is_a_top_ups_while_its_own_may_land() {
     };
     assert_eq!(
         book().await,
-        Err(AttributionError::MayStillSettle(Early::Attesters)),
+        Err(AttributionError::MayStillSettle(AttributionWait::Attestation)),
         "nobody says whom it reached"
     );
     world.bridge.has_burned("named", [0xcc; 20], 5_000_000);
@@ -85,15 +85,15 @@ async fn no_other_burn_is_a_top_ups_while_its_own_may_land() {
     world.bridge.has_burned("named", [0xdd; 20], 5_000_000);
     assert_eq!(
         book().await,
-        Err(AttributionError::MayStillSettle(Early::Burn)),
+        Err(AttributionError::MayStillSettle(AttributionWait::OwnBurn)),
         "its own may still land"
     );
     assert!(own(&world, id).await);
-    world.bridge.lapse_unsent();
+    world.bridge.expire_unsent();
     assert_eq!(book().await, Ok(Attribution::TopUp(id)));
     let top_up = world.engine.top_up(&id).await.unwrap().unwrap();
     // It goes on from there by itself.
     assert_eq!(top_up.transaction(LegKind::Burn), Some("named"), "{top_up:?}");
-    assert_eq!(top_up.lapsed, 1, "its own is known to have lapsed");
+    assert_eq!(top_up.expired_signatures, 1, "its own is known to have lapsed");
     assert_eq!(world.bridge.burns(), [5_000_000 + FEE], "nothing of its own has left");
 }

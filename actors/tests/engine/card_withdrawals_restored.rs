@@ -4,7 +4,7 @@ use purser_actors::card_withdrawal::{self, Rejection as No};
 use purser_actors::engine::OperationError;
 use purser_actors::id::WithdrawalId;
 
-use crate::reloadable_cards::{ACCOUNT, act, loaded, withdraw, withdrawal};
+use crate::reloadable_cards::{ACCOUNT, act, harness_with_balance, withdraw, withdrawal};
 use crate::support::harness::Harness;
 use crate::support::identity::CallBehavior;
 
@@ -22,15 +22,15 @@ async fn states(world: &Harness, n: u128) -> Vec<&'static str> {
 async fn what_was_decided_after_a_backup_is_not_paid_again() {
     // Aim: of a backup's withdrawals one was paid and one rejected since, one paid before the backup knew it as set aside, one is
     // untouched: only that one can be claimed, nothing is put back twice, and the others are what the issuer says.
-    let world = loaded(1_000).await;
+    let world = harness_with_balance(1_000).await;
     for n in [1, 2, 3] {
         withdraw(&world, n, 100).await;
     }
-    world.quiet().await;
-    world.program.turns(&[CallBehavior::Busy; 5]);
+    world.wait_until_idle().await;
+    world.reloadable_cards.set_behaviors(&[CallBehavior::Busy; 5]);
     withdraw(&world, 4, 100).await;
     let backup = world.store.backup();
-    world.quiet().await;
+    world.wait_until_idle().await;
     for n in [1, 4] {
         let claimed = world.engine.claim_card_withdrawal(WithdrawalId(n), act("ana"), 60_000);
         let lease = claimed.await.expect("it is queued").number;
@@ -43,17 +43,17 @@ async fn what_was_decided_after_a_backup_is_not_paid_again() {
         .engine
         .reject_card_withdrawal(WithdrawalId(2), act("ana"), None, "no".into());
     rejected.await.expect("it is rejected");
-    world.quiet().await;
-    assert_eq!(world.program.left(&ACCOUNT), 700);
+    world.wait_until_idle().await;
+    assert_eq!(world.reloadable_cards.left(&ACCOUNT), 700);
 
     let world = world.back_to(backup).await;
     assert_eq!(states(&world, 3).await, ["queued"; 3]);
-    world.quiet().await;
+    world.wait_until_idle().await;
     assert_eq!(
         withdrawal(&world, 4).await.status,
         card_withdrawal::Status::ClosedAtIssuer { paid: true }
     );
-    world.program.be_silent(1);
+    world.reloadable_cards.set_unanswered_hold_queries(1);
     let claim = async |n| {
         world
             .engine
@@ -81,14 +81,14 @@ async fn what_was_decided_after_a_backup_is_not_paid_again() {
         "{put_back:?}"
     );
     claim(3).await.expect("nobody has decided it");
-    world.quiet().await;
+    world.wait_until_idle().await;
     assert_eq!(states(&world, 4).await, ["complete", "rejected", "claimed", "complete"]);
     let again = claim(1).await;
     assert!(
         matches!(again, Err(OperationError::Rejected(No::ClosedAtIssuer { paid: true }))),
         "{again:?}"
     );
-    assert_eq!(world.program.left(&ACCOUNT), 700, "nothing is put back twice");
+    assert_eq!(world.reloadable_cards.left(&ACCOUNT), 700, "nothing is put back twice");
     let (queue, _) = world.engine.card_withdrawal_queue(None, 10).await.unwrap();
     assert_eq!(queue.iter().map(|(id, _)| id.0).collect::<Vec<_>>(), [3]);
 }
@@ -96,10 +96,10 @@ async fn what_was_decided_after_a_backup_is_not_paid_again() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn what_the_issuer_never_set_aside_is_not_paid() {
     // Aim: an issuer that knows nothing of the reservation: nobody claims it, and it waits for a person, who can refuse it.
-    let world = loaded(1_000).await;
+    let world = harness_with_balance(1_000).await;
     withdraw(&world, 1, 400).await;
-    world.quiet().await;
-    world.program.forget_reservations();
+    world.wait_until_idle().await;
+    world.reloadable_cards.clear_holds();
     let claimed = world
         .engine
         .claim_card_withdrawal(WithdrawalId(1), act("ana"), 60_000)
@@ -115,7 +115,7 @@ async fn what_the_issuer_never_set_aside_is_not_paid() {
     rejected.await.expect("a person decides it");
     assert_eq!(states(&world, 1).await, ["rejected"]);
     assert_eq!(
-        world.program.left(&ACCOUNT),
+        world.reloadable_cards.left(&ACCOUNT),
         600,
         "what was never set aside is not put back"
     );
@@ -124,9 +124,9 @@ async fn what_the_issuer_never_set_aside_is_not_paid() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_lease_that_outlives_a_backup_pays_nothing_twice() {
     // Aim: backed up while claimed, paid since: the same operator, under the same lease, is told that it is paid.
-    let world = loaded(1_000).await;
+    let world = harness_with_balance(1_000).await;
     withdraw(&world, 1, 400).await;
-    world.quiet().await;
+    world.wait_until_idle().await;
     let claimed = world
         .engine
         .claim_card_withdrawal(WithdrawalId(1), act("ana"), 3_600_000)
@@ -140,7 +140,7 @@ async fn a_lease_that_outlives_a_backup_pays_nothing_twice() {
         paid.await
     };
     pay(&world, "0xabc").await.expect("it is paid");
-    world.quiet().await;
+    world.wait_until_idle().await;
     let world = world.back_to(backup).await;
     assert_eq!(states(&world, 1).await, ["claimed"]);
     let again = pay(&world, "0xdef").await;

@@ -14,7 +14,7 @@ async fn case_17_a_challenge_is_answered_by_one_payment() {
     let world = Harness::new().await;
     let once = Some(([7; 16], u64::MAX));
     let answer = |payer: u8| PaymentRequest {
-        once,
+        challenge,
         ..card_for(evm(payer), payer)
     };
     let too_dear = PaymentRequest {
@@ -43,7 +43,7 @@ async fn case_17_a_challenge_is_answered_by_one_payment() {
         );
     }
     let winning = answer(u8::try_from(winner).unwrap() + 1);
-    world.quiet().await;
+    world.wait_until_idle().await;
     world.assert_one_card(&winning);
     let world = world.crash().await;
     assert!(!world.pay(&winning).await.unwrap().won);
@@ -59,7 +59,7 @@ async fn case_17_a_challenge_is_answered_by_one_payment() {
     }
     // By x402, which knows no challenges, it is the same payment too.
     let plain = PaymentRequest {
-        once: None,
+        challenge: None,
         ..winning.clone()
     };
     assert!(!world.pay(&plain).await.unwrap().won);

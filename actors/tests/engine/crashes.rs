@@ -5,17 +5,17 @@ use std::pin::pin;
 use std::task::Poll;
 
 use crate::support::eventually;
-use crate::support::harness::{Harness, bought, card_for, evm};
+use crate::support::harness::{Harness, bought_card, card_for, evm};
 use crate::support::ports::PaymentBehavior;
 
 /// Cuts the power after each batch that a paid call writes, starts anew, and lets the client ask again.
-async fn one_product_after_a_cut(fate: PaymentBehavior, last_is_answered: bool) {
+async fn assert_one_product_after_crash(fate: PaymentBehavior, last_is_answered: bool) {
     let mut cuts = 0;
     for after in 0.. {
         assert!(after < 50, "the call never gets through");
         let world = Harness::new().await;
         let request = card_for(evm(1), 1);
-        world.chain.fate(&request.authorization, fate);
+        world.chain.set_behavior(&request.authorization, fate);
         world.store.hold_after(after, last_is_answered);
         let call = tokio::spawn({
             let (engine, request) = (world.engine.clone(), request.clone());
@@ -32,11 +32,11 @@ async fn one_product_after_a_cut(fate: PaymentBehavior, last_is_answered: bool) 
         .await;
         let world = world.crash().await;
         call.abort();
-        let paid = world.pay_until_told(&request).await;
-        world.quiet().await;
+        let paid = world.pay_until_known(&request).await;
+        world.wait_until_idle().await;
         world.assert_one_card(&request);
         let told = world.pay(&request).await.unwrap();
-        assert_eq!(bought(&told), world.cards()[0].0, "{:?}", paid.outcome);
+        assert_eq!(bought_card(&told), world.cards()[0].0, "{:?}", paid.outcome);
         if through {
             break;
         }
@@ -54,20 +54,20 @@ const INITIAL_BATCHES: u64 = 1;
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn case_12_a_cut_before_any_batch_of_a_paid_call_leaves_one_product() {
     // Aim: between claim and settle, settle and books, books and product, product and answer.
-    one_product_after_a_cut(PaymentBehavior::Settles, true).await;
+    assert_one_product_after_crash(PaymentBehavior::Settles, true).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn case_12_a_cut_after_a_batch_and_before_its_answer_leaves_one_product() {
     // Aim: the same when the batch is durable and nobody has heard of it.
-    one_product_after_a_cut(PaymentBehavior::Settles, false).await;
+    assert_one_product_after_crash(PaymentBehavior::Settles, false).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn case_12_a_cut_on_the_way_of_an_unknown_payment_leaves_one_product() {
     // Aim: the same when the chain's answer was lost and a watch finds the transfer.
-    one_product_after_a_cut(PaymentBehavior::AnswerLost, true).await;
-    one_product_after_a_cut(PaymentBehavior::AnswerLost, false).await;
+    assert_one_product_after_crash(PaymentBehavior::ResponseLost, true).await;
+    assert_one_product_after_crash(PaymentBehavior::ResponseLost, false).await;
 }
 
 /// Polls a future so many times and drops it; `false` if it ended before.
@@ -95,7 +95,7 @@ async fn case_12_a_caller_who_goes_away_at_any_step_changes_nothing() {
         poll_and_drop(world.engine.pay(request.clone()), times).await;
         eventually("the card is made", async || world.issuer.cards() > nonce).await;
     }
-    world.quiet().await;
+    world.wait_until_idle().await;
     assert_eq!(world.cards().len(), 12);
     assert_eq!(world.chain.transfers(), 12);
     let id = world.engine.payment_id(&untouched.authorization);
@@ -108,7 +108,7 @@ async fn case_12_a_caller_who_goes_away_while_the_chain_thinks_can_come_back() {
     // joins it without room of its own.
     let world = Harness::new().await;
     let request = card_for(evm(1), 1);
-    world.chain.fate(&request.authorization, PaymentBehavior::Waits);
+    world.chain.set_behavior(&request.authorization, PaymentBehavior::Waits);
     let free = world.engine.current_load().permits_free;
     let call = tokio::spawn({
         let (engine, request) = (world.engine.clone(), request.clone());
@@ -120,8 +120,8 @@ async fn case_12_a_caller_who_goes_away_while_the_chain_thinks_can_come_back() {
     assert!(call.await.unwrap_err().is_cancelled());
     assert_eq!(world.engine.current_load().permits_free, free - 1);
     world.chain.open_gate();
-    bought(&world.pay(&request).await.unwrap());
-    world.quiet().await;
+    bought_card(&world.pay(&request).await.unwrap());
+    world.wait_until_idle().await;
     eventually("the room is free", async || {
         world.engine.current_load().permits_free == free
     })

@@ -6,7 +6,7 @@ use purser_actors::id::Network;
 use purser_actors::ledger::{LedgerAccount, LedgerProvider};
 use purser_actors::payment::{Outcome, Status};
 
-use crate::support::harness::{Harness, bought, card_for, evm, session};
+use crate::support::harness::{Harness, bought_card, card_for, evm, session};
 use crate::support::ports::{IssuerBehavior, PaymentBehavior};
 use crate::support::{eventually, in_time};
 
@@ -22,8 +22,8 @@ async fn assert_credited(world: &Harness, times: u64) {
         (LedgerAccount::Treasury(Network::Base), owed),
         (LedgerAccount::Customer(evm(1)), -owed),
     ]);
-    assert_eq!(world.books(), books, "balance and ledger agree");
-    assert_eq!(world.announced("balance.credited") as u64, times);
+    assert_eq!(world.ledger_balances(), books, "balance and ledger agree");
+    assert_eq!(world.event_count("balance.credited") as u64, times);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -31,22 +31,22 @@ async fn case_09_a_declined_payment_that_lands_late_is_credited_once() {
     // Aim: the caller was told of a refusal, so what lands afterwards becomes a credit and not a surprise.
     let world = Harness::new().await;
     let request = card_for(evm(1), 1);
-    world.chain.fate(&request.authorization, PaymentBehavior::Declined);
+    world.chain.set_behavior(&request.authorization, PaymentBehavior::Declined);
     let paid = world.pay(&request).await.unwrap();
     let Outcome::Declined(decline) = &paid.outcome else {
         panic!("{:?}", paid.outcome);
     };
     assert_eq!(decline.reason, "insufficient_funds");
     eventually("the chain is watched", async || world.chain.lookups() >= 2).await;
-    let transaction = world.chain.land(&request.authorization);
-    world.quiet().await;
+    let transaction = world.chain.settle(&request.authorization);
+    world.wait_until_idle().await;
     assert_credited(&world, 1).await;
     assert!(world.cards().is_empty());
     let told = world.pay(&request).await.unwrap();
     let amount = request.authorization.value();
     assert_eq!(told.outcome, Outcome::Credited { amount, transaction });
     let world = world.crash().await;
-    world.quiet().await;
+    world.wait_until_idle().await;
     assert_credited(&world, 1).await;
 }
 
@@ -55,11 +55,11 @@ async fn a_declined_payment_presented_again_settles_again() {
     // Aim: declined is not final; with money in the wallet the same payment buys.
     let world = Harness::new().await;
     let request = card_for(evm(1), 1);
-    world.chain.fate(&request.authorization, PaymentBehavior::Declined);
+    world.chain.set_behavior(&request.authorization, PaymentBehavior::Declined);
     world.pay(&request).await.unwrap();
-    world.chain.fate(&request.authorization, PaymentBehavior::Settles);
-    bought(&world.pay(&request).await.unwrap());
-    world.quiet().await;
+    world.chain.set_behavior(&request.authorization, PaymentBehavior::Settles);
+    bought_card(&world.pay(&request).await.unwrap());
+    world.wait_until_idle().await;
     world.assert_one_card(&request);
     assert_eq!(world.chain.submissions(), 2);
 }
@@ -69,9 +69,9 @@ async fn of_those_who_present_a_declined_payment_at_once_one_wins() {
     // Aim: whoever has it settled is told as the winner, once; it is their session that is opened, and a replay wins nothing.
     let world = Harness::new().await;
     let request = card_for(evm(1), 1);
-    world.chain.fate(&request.authorization, PaymentBehavior::Declined);
+    world.chain.set_behavior(&request.authorization, PaymentBehavior::Declined);
     assert!(world.pay(&request).await.unwrap().won);
-    world.chain.fate(&request.authorization, PaymentBehavior::Settles);
+    world.chain.set_behavior(&request.authorization, PaymentBehavior::Settles);
     let calls: Vec<_> = (0..10)
         .map(|_| {
             let (engine, mut request) = (world.engine.clone(), request.clone());
@@ -93,7 +93,7 @@ async fn of_those_who_present_a_declined_payment_at_once_one_wins() {
     assert!(world.engine.session(&winners[0]).await.unwrap().is_some());
     assert!(world.engine.session(&request.session.id).await.unwrap().is_none());
     assert!(!world.pay(&request).await.unwrap().won);
-    world.quiet().await;
+    world.wait_until_idle().await;
     world.assert_one_card(&request);
 }
 
@@ -102,13 +102,13 @@ async fn a_payment_declined_again_and_again_is_still_credited_once() {
     // Aim: each refusal starts a watch; the transfer they all see is one.
     let world = Harness::new().await;
     let request = card_for(evm(1), 1);
-    world.chain.fate(&request.authorization, PaymentBehavior::Declined);
+    world.chain.set_behavior(&request.authorization, PaymentBehavior::Declined);
     for _ in 0..10 {
         let paid = world.pay(&request).await.unwrap();
         assert!(matches!(paid.outcome, Outcome::Declined(_)), "{:?}", paid.outcome);
     }
-    world.chain.land(&request.authorization);
-    world.quiet().await;
+    world.chain.settle(&request.authorization);
+    world.wait_until_idle().await;
     assert_credited(&world, 1).await;
 }
 
@@ -116,13 +116,13 @@ async fn a_payment_declined_again_and_again_is_still_credited_once() {
 async fn a_card_that_the_issuer_refuses_is_credited_once() {
     // Aim: the whole charge comes back, the books show neither card nor fee, and the payment stays what it was.
     let world = Harness::new().await;
-    world.issuer.moods(&[IssuerBehavior::Busy, IssuerBehavior::Declines]);
+    world.issuer.set_behaviors(&[IssuerBehavior::Busy, IssuerBehavior::Declines]);
     let request = card_for(evm(1), 1);
     let paid = world.pay(&request).await.unwrap();
-    world.quiet().await;
+    world.wait_until_idle().await;
     assert_credited(&world, 1).await;
     assert_eq!(world.issuer.cards(), 0);
-    let card = world.engine.card(&bought(&paid)).await.unwrap().unwrap();
+    let card = world.engine.card(&bought_card(&paid)).await.unwrap().unwrap();
     assert!(
         matches!(card.status, purser_actors::card::Status::Failed { .. }),
         "{card:?}"
@@ -130,7 +130,7 @@ async fn a_card_that_the_issuer_refuses_is_credited_once() {
     let payment = world.engine.payment(&paid.payment).await.unwrap().unwrap();
     assert!(matches!(payment.status, Status::Fulfilled { .. }), "{payment:?}");
     let world = world.crash().await;
-    world.quiet().await;
+    world.wait_until_idle().await;
     assert_credited(&world, 1).await;
 }
 
@@ -140,13 +140,13 @@ async fn case_23_balances_and_books_agree_after_many_fates() {
     let world = Harness::new().await;
     let fates = [
         PaymentBehavior::Settles,
-        PaymentBehavior::AnswerLost,
-        PaymentBehavior::Vanishes,
+        PaymentBehavior::ResponseLost,
+        PaymentBehavior::NotExecuted,
         PaymentBehavior::Declined,
         PaymentBehavior::Panics(1),
     ];
     let requests: Vec<_> = (0..40).map(|n| card_for(evm(1), n)).collect();
-    world.issuer.moods(&[
+    world.issuer.set_behaviors(&[
         IssuerBehavior::Declines,
         IssuerBehavior::Busy,
         IssuerBehavior::Ready,
@@ -155,14 +155,14 @@ async fn case_23_balances_and_books_agree_after_many_fates() {
         IssuerBehavior::NotYet,
     ]);
     for (n, request) in requests.iter().enumerate() {
-        world.chain.fate(&request.authorization, fates[n % fates.len()]);
+        world.chain.set_behavior(&request.authorization, fates[n % fates.len()]);
         world.pay(request).await.unwrap();
     }
     for request in &requests {
-        world.chain.land(&request.authorization);
+        world.chain.settle(&request.authorization);
     }
-    world.quiet().await;
-    let books = world.books();
+    world.wait_until_idle().await;
+    let books = world.ledger_balances();
     assert_eq!(books[&LedgerAccount::Treasury(Network::Base)], 40 * PRICE);
     assert_eq!(books.values().sum::<i128>(), 0);
     let account = world.engine.account(&evm(1)).await.unwrap().unwrap();

@@ -9,18 +9,18 @@ use purser_actors::wallet_payment::{self, PaymentMethod};
 use purser_actors::withdrawal;
 
 use crate::support::eventually;
-use crate::support::harness::{Harness, bought, card_for, evm, session};
+use crate::support::harness::{Harness, bought_card, card_for, evm, session};
 use crate::support::ports::{TREASURY, outgoing};
 use crate::support::settings::{cards_a_day, fast};
 use crate::top_ups::{assert_credited, link, top_up_for};
-use crate::wallet_payments::{opened, spend};
-use crate::withdrawals::{assert_complete, balance, credited, spanning, withdraw};
+use crate::wallet_payments::{opened, start_payment};
+use crate::withdrawals::{assert_complete, balance, credited, restore_window, withdraw};
 use crate::{top_ups, wallet_payments, withdrawals};
 
 const OWNER: Wallet = evm(1);
 
 /// The wallets that a [`World`] signs with.
-const OURS: Wallet = Wallet::Evm(TREASURY);
+const TREASURY_WALLET: Wallet = Wallet::Evm(TREASURY);
 const MANAGED: Wallet = Wallet::Evm([8; 20]);
 
 fn reason() -> ExternalText {
@@ -42,7 +42,7 @@ async fn a_payment_of_an_empty_wallet_is_declined_unsent_and_may_come_again() {
             panic!("{:?}", paid.outcome);
         };
         assert_eq!(decline.reason, reason());
-        world.quiet().await;
+        world.wait_until_idle().await;
         let id = world.engine.payment_id(&request.authorization);
         let known = world.engine.payment(&id).await.unwrap().unwrap();
         assert_eq!(known.status, payment::Status::DeclinedUnsent(decline.clone()));
@@ -53,14 +53,14 @@ async fn a_payment_of_an_empty_wallet_is_declined_unsent_and_may_come_again() {
         );
         world = world.crash().await;
     }
-    assert_eq!(world.announced("payment.released"), 2);
+    assert_eq!(world.event_count("payment.released"), 2);
     world.chain.fill();
     let mut request = request;
     request.session = session();
     let paid = world.pay(&request).await.unwrap();
     assert!(paid.won, "nobody else has been told what it bought");
-    bought(&paid);
-    world.quiet().await;
+    bought_card(&paid);
+    world.wait_until_idle().await;
     world.assert_one_card(&request);
     let next = world.pay(&card_for(OWNER, 2)).await.unwrap_err();
     assert_eq!(next, ClaimError::DailyCountCap { cap: 1 }, "it has used one share");
@@ -70,10 +70,10 @@ async fn a_payment_of_an_empty_wallet_is_declined_unsent_and_may_come_again() {
 async fn a_withdrawal_that_the_chain_would_refuse_is_given_back_unsent() {
     // Aim: it fails with the chain's reason at once, and the balance is as before.
     let world = credited().await;
-    world.chain.drain(OURS);
+    world.chain.drain(TREASURY_WALLET);
     let before = (world.chain.submissions(), world.chain.lookups());
     withdraw(&world, withdrawals::ALL).await.expect("it is taken on");
-    world.quiet().await;
+    world.wait_until_idle().await;
     let failed = withdrawals::withdrawal(&world).await.status;
     assert_eq!(failed, withdrawal::Status::Failed { reason: reason() });
     assert_eq!(balance(&world).await, (5_000_000, 0));
@@ -86,21 +86,21 @@ async fn case_78_what_the_lost_history_may_have_sent_is_not_given_back_because_i
     // as soon as it can be prepared the chain shows it, and it has left once.
     let world = credited().await;
     let now = world.clock.now();
-    let world = world.restored(spanning(now, now.plus_ms(60_000))).await;
+    let world = world.restored(restore_window(now, now.plus_ms(60_000))).await;
     let sent = outgoing(withdrawals::ID.0, evm(7), withdrawals::ALL);
-    world.chain.drain(OURS);
-    world.chain.leave(OutgoingTransfer {
-        transaction: world.chain.land(&sent),
+    world.chain.drain(TREASURY_WALLET);
+    world.chain.add_outgoing(OutgoingTransfer {
+        transaction: world.chain.settle(&sent),
         to: evm(7),
         amount: withdrawals::ALL,
         at: now.plus_ms(1),
-        mark: sent.fingerprint(),
+        fingerprint: sent.fingerprint(),
         index: 0,
     });
     withdraw(&world, withdrawals::ALL).await.expect("it is taken on");
     world.clock.advance(60_001);
     eventually("it is known what has left", async || {
-        !world.engine.unexplained().await.expect("readable").is_empty()
+        !world.engine.untracked_transfers().await.expect("readable").is_empty()
     })
     .await;
     let before = world.chain.listings();
@@ -111,7 +111,7 @@ async fn case_78_what_the_lost_history_may_have_sent_is_not_given_back_because_i
     );
     assert_eq!(balance(&world).await, (5_000_000, 5_000_000));
     world.chain.fill();
-    world.quiet().await;
+    world.wait_until_idle().await;
     assert_complete(&world).await;
 }
 
@@ -120,13 +120,13 @@ async fn a_spend_that_the_chain_would_refuse_is_refused_unsent() {
     // Aim: it ends with the chain's reason, and what was reserved in the wallet is free.
     let world = opened(10, None).await;
     world.chain.drain(MANAGED);
-    spend(&world, wallet_payments::ID, PaymentMethod::Transfer)
+    start_payment(&world, wallet_payments::ID, PaymentMethod::Transfer)
         .await
         .expect("it is reserved");
-    world.quiet().await;
+    world.wait_until_idle().await;
     let refused = wallet_payments::read(&world).await.status;
     assert_eq!(refused, wallet_payment::Status::Failed { reason: reason() });
-    assert!(wallet_payments::wallet(&world).await.open.is_empty());
+    assert!(wallet_payments::wallet(&world).await.holds.is_empty());
     assert_eq!((world.chain.submissions(), world.chain.lookups()), (0, 0));
 }
 
@@ -135,10 +135,10 @@ async fn a_top_up_that_the_chain_would_refuse_is_credited_unsent() {
     // Aim: on Base, where it is forwarded out of our treasury: the whole charge is given back, and nothing has left.
     let world = Harness::new().await;
     link(&world, OWNER);
-    world.chain.drain(OURS);
-    let id = top_ups::bought(&world, &top_up_for(OWNER, 1)).await;
+    world.chain.drain(TREASURY_WALLET);
+    let id = top_ups::buy(&world, &top_up_for(OWNER, 1)).await;
     assert_credited(&world, id, OWNER, top_up::DECLINED).await;
-    let books = world.books();
+    let books = world.ledger_balances();
     let treasury = purser_actors::ledger::LedgerAccount::Treasury(Network::Base);
     assert_eq!(books.get(&treasury), Some(&5_000_000));
     assert_eq!(world.chain.submissions(), 1, "only the payment");

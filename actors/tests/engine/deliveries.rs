@@ -4,7 +4,7 @@ use purser_actors::kernel::job::Job;
 use purser_actors::payment::Outcome;
 
 use crate::support::eventually;
-use crate::support::harness::{Harness, bought, card_for, evm};
+use crate::support::harness::{Harness, bought_card, card_for, evm};
 use crate::support::ports::{IssuerBehavior, PaymentBehavior};
 use crate::support::settings::fast;
 
@@ -14,11 +14,11 @@ async fn supervisors_of_deliveries_survive_panics_of_every_kind_of_work() {
     let world = Harness::new().await;
     for nonce in 0..5 {
         let request = card_for(evm(1), nonce);
-        world.chain.fate(&request.authorization, PaymentBehavior::Panics(3));
-        world.issuer.moods(&[IssuerBehavior::Panics, IssuerBehavior::Panics]);
+        world.chain.set_behavior(&request.authorization, PaymentBehavior::Panics(3));
+        world.issuer.set_behaviors(&[IssuerBehavior::Panics, IssuerBehavior::Panics]);
         let paid = world.pay(&request).await.unwrap();
-        bought(&paid);
-        world.quiet().await;
+        bought_card(&paid);
+        world.wait_until_idle().await;
     }
     assert_eq!((world.chain.transfers(), world.issuer.cards()), (5, 5));
     assert_eq!(world.chain.submissions(), 20);
@@ -31,21 +31,21 @@ async fn an_effect_that_fails_too_often_is_stuck_with_its_name_and_stays() {
     let mut settings = fast();
     settings.retry.max_attempts = 3;
     let world = Harness::with(settings).await;
-    world.issuer.moods(&[IssuerBehavior::Busy; 3]);
+    world.issuer.set_behaviors(&[IssuerBehavior::Busy; 3]);
     let paid = world.pay(&card_for(evm(1), 1)).await.unwrap();
     eventually("it is stuck", async || {
         world
             .engine
-            .open_effects(10)
+            .open_jobs(10)
             .await
             .unwrap()
             .iter()
             .any(|effect| effect.dead_lettered)
     })
     .await;
-    let effects = world.engine.open_effects(10).await.unwrap();
+    let effects = world.engine.open_jobs(10).await.unwrap();
     assert_eq!(effects.len(), 1);
-    assert_eq!(effects[0].job, Job::IssueCard(bought(&paid)));
+    assert_eq!(effects[0].job, Job::IssueCard(bought_card(&paid)));
     assert_eq!(effects[0].attempts, 3);
     assert_eq!(effects[0].last_error.as_deref(), Some("issue: as the script says"));
     let world = world.crash().await;
@@ -53,7 +53,7 @@ async fn an_effect_that_fails_too_often_is_stuck_with_its_name_and_stays() {
     world.pay(&card_for(evm(1), 2)).await.unwrap();
     eventually("the second card is made", async || world.issuer.cards() == 1).await;
     eventually("only the stuck one is left", async || {
-        world.engine.open_effects(10).await.unwrap() == effects
+        world.engine.open_jobs(10).await.unwrap() == effects
     })
     .await;
     assert_eq!(
@@ -67,12 +67,12 @@ async fn an_effect_that_fails_too_often_is_stuck_with_its_name_and_stays() {
 async fn a_permanent_failure_is_stuck_at_once() {
     // Aim: what can never work is not tried again, and is not taken for a refusal that would credit.
     let world = Harness::new().await;
-    world.issuer.moods(&[IssuerBehavior::Broken]);
+    world.issuer.set_behaviors(&[IssuerBehavior::Broken]);
     world.pay(&card_for(evm(1), 1)).await.unwrap();
     eventually("it is stuck", async || {
         world
             .engine
-            .open_effects(10)
+            .open_jobs(10)
             .await
             .unwrap()
             .iter()
@@ -91,10 +91,10 @@ async fn failed_tries_are_durable() {
     settings.retry.initial_backoff_ms = 3_600_000;
     settings.retry.max_backoff_ms = 3_600_000;
     let world = Harness::with(settings).await;
-    world.issuer.moods(&[IssuerBehavior::Busy]);
+    world.issuer.set_behaviors(&[IssuerBehavior::Busy]);
     world.pay(&card_for(evm(1), 1)).await.unwrap();
     let tried = async |world: &Harness| {
-        let effects = world.engine.open_effects(10).await.unwrap();
+        let effects = world.engine.open_jobs(10).await.unwrap();
         effects
             .iter()
             .any(|e| e.attempts == 1 && !e.dead_lettered && e.next_attempt_at > e.created_at)
@@ -105,7 +105,7 @@ async fn failed_tries_are_durable() {
     assert_eq!(world.issuer.calls().len(), 1, "it is not time yet");
     world.clock.advance(2 * 3_600_000);
     let world = world.crash().await;
-    world.quiet().await;
+    world.wait_until_idle().await;
     assert_eq!(world.issuer.cards(), 1);
 }
 
@@ -119,14 +119,14 @@ async fn more_effects_than_may_run_wait_their_turn() {
     let calls: Vec<_> = requests
         .iter()
         .map(|request| {
-            world.chain.fate(&request.authorization, PaymentBehavior::Waits);
+            world.chain.set_behavior(&request.authorization, PaymentBehavior::Waits);
             let (engine, request) = (world.engine.clone(), request.clone());
             tokio::spawn(async move { engine.pay(request).await })
         })
         .collect();
     eventually("two are at the chain", async || world.chain.at_gate() == 2).await;
     eventually("all are claimed", async || {
-        world.engine.open_effects(10).await.unwrap().len() == 6
+        world.engine.open_jobs(10).await.unwrap().len() == 6
     })
     .await;
     assert_eq!(world.chain.at_gate(), 2, "one past the limit waits");
@@ -135,7 +135,7 @@ async fn more_effects_than_may_run_wait_their_turn() {
         let paid = crate::support::in_time("a call", call).await.unwrap().unwrap();
         assert!(matches!(paid.outcome, Outcome::Fulfilled { .. }));
     }
-    world.quiet().await;
+    world.wait_until_idle().await;
     assert_eq!(world.cards().len(), 6);
 }
 
@@ -143,10 +143,10 @@ async fn more_effects_than_may_run_wait_their_turn() {
 async fn an_answer_of_any_length_does_not_lose_the_effect() {
     // Aim: what the outside says goes into a row of bounded size; a long complaint must not make the row unwritable.
     let world = Harness::new().await;
-    world.issuer.complaint_bytes(100_000);
-    world.issuer.moods(&[IssuerBehavior::Busy, IssuerBehavior::Busy]);
+    world.issuer.set_error_bytes(100_000);
+    world.issuer.set_behaviors(&[IssuerBehavior::Busy, IssuerBehavior::Busy]);
     let request = card_for(evm(1), 1);
     world.pay(&request).await.unwrap();
-    world.quiet().await;
+    world.wait_until_idle().await;
     world.assert_one_card(&request);
 }

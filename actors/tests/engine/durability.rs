@@ -6,18 +6,18 @@ use purser_actors::kernel::AskError;
 use purser_storage::{EventSink, Store, StoredEvent};
 use tokio::task::JoinHandle;
 
-use crate::support::counter_entity::{Command, Counters, Name, Refused, TestGate};
+use crate::support::counter_entity::{Command, Counters, Name, RejectedAt, TestGate};
 use crate::support::harness::{Harness, card_for, evm};
 use crate::support::settings::fast;
 use crate::support::{eventually, in_time};
 
-type BatchResult = Result<u64, AskError<Refused>>;
+type BatchResult = Result<u64, AskError<RejectedAt>>;
 
 const ONE: Name = Name(1);
 
 impl Counters {
     fn ask(&self, command: Command) -> JoinHandle<BatchResult> {
-        let family = self.family.clone();
+        let family = self.registry.clone();
         tokio::spawn(async move { family.ask(ONE, command).await })
     }
 
@@ -27,7 +27,7 @@ impl Counters {
     }
 }
 
-async fn told(call: JoinHandle<BatchResult>) -> BatchResult {
+async fn result_of(call: JoinHandle<BatchResult>) -> BatchResult {
     in_time("an answer", call).await.unwrap()
 }
 
@@ -41,15 +41,15 @@ fn open_gate() -> Arc<TestGate> {
 async fn every_reply_waits_for_what_it_rests_on() {
     // Aim: with the committer held, neither change nor refusal nor no-op nor outcome is told; released, all are.
     let counters = Counters::new(fast().limits).await;
-    assert_eq!(told(counters.ask(Command::Add(1))).await.unwrap(), 1);
+    assert_eq!(result_of(counters.ask(Command::Add(1))).await.unwrap(), 1);
     counters.store.hold();
     let add = counters.ask(Command::Add(100));
     counters.queued(1).await;
     let show = counters.ask(Command::Show);
     counters.queued(2).await;
-    let refuse = counters.ask(Command::Refuse(open_gate()));
+    let refuse = counters.ask(Command::Reject(open_gate()));
     counters.queued(3).await;
-    let outcome = tokio::spawn(counters.family.outcome(ONE, 0));
+    let outcome = tokio::spawn(counters.registry.outcome(ONE, 0));
     counters.queued(4).await;
     let more = counters.ask(Command::Add(1));
     counters.queued(5).await;
@@ -59,11 +59,11 @@ async fn every_reply_waits_for_what_it_rests_on() {
     }
     assert!(!outcome.is_finished());
     counters.store.release();
-    assert_eq!(told(add).await.unwrap(), 101);
-    assert_eq!(told(show).await.unwrap(), 101);
-    assert!(matches!(told(refuse).await, Err(AskError::Rejected(Refused(101)))));
+    assert_eq!(result_of(add).await.unwrap(), 101);
+    assert_eq!(result_of(show).await.unwrap(), 101);
+    assert!(matches!(result_of(refuse).await, Err(AskError::Rejected(RejectedAt(101)))));
     assert_eq!(in_time("the outcome", outcome).await.unwrap().unwrap(), 101);
-    assert_eq!(told(more).await.unwrap(), 102);
+    assert_eq!(result_of(more).await.unwrap(), 102);
     assert_eq!(counters.durable(ONE).await, 102);
 }
 
@@ -86,7 +86,7 @@ async fn a_replay_waits_for_the_disk_too() {
     for call in calls {
         in_time("a call", call).await.unwrap().unwrap();
     }
-    world.quiet().await;
+    world.wait_until_idle().await;
     world.assert_one_card(&request);
 }
 
@@ -94,66 +94,66 @@ async fn a_replay_waits_for_the_disk_too() {
 async fn a_refused_batch_takes_with_it_what_was_decided_on_it() {
     // Aim: the batch and all behind it are conflicts, refusals and no-ops included; the actor goes on from what is durable.
     let counters = Counters::new(fast().limits).await;
-    assert_eq!(told(counters.ask(Command::Add(1))).await.unwrap(), 1);
+    assert_eq!(result_of(counters.ask(Command::Add(1))).await.unwrap(), 1);
     counters.store.hold();
     let first = counters.ask(Command::Add(10));
     counters.queued(1).await;
-    counters.store.refuse(2);
+    counters.store.reject_nth(2);
     let refused = counters.ask(Command::Add(100));
     counters.queued(2).await;
     let on_top = counters.ask(Command::Add(1_000));
     counters.queued(3).await;
     let no_op = counters.ask(Command::Show);
     counters.queued(4).await;
-    let rejection = counters.ask(Command::Refuse(open_gate()));
+    let rejection = counters.ask(Command::Reject(open_gate()));
     counters.queued(5).await;
     counters.store.release();
-    assert_eq!(told(first).await.unwrap(), 11);
+    assert_eq!(result_of(first).await.unwrap(), 11);
     for call in [refused, on_top, no_op, rejection] {
-        assert!(matches!(told(call).await, Err(AskError::Conflict)));
+        assert!(matches!(result_of(call).await, Err(AskError::Conflict)));
     }
-    assert_eq!(told(counters.ask(Command::Show)).await.unwrap(), 11);
-    assert_eq!(told(counters.ask(Command::Add(1))).await.unwrap(), 12);
+    assert_eq!(result_of(counters.ask(Command::Show)).await.unwrap(), 11);
+    assert_eq!(result_of(counters.ask(Command::Add(1))).await.unwrap(), 12);
     assert_eq!(counters.durable(ONE).await, 12);
-    assert_eq!(counters.family.restarts(), 0, "a refused batch kills nobody");
+    assert_eq!(counters.registry.restarts(), 0, "a refused batch kills nobody");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_refusal_decided_while_its_ground_is_refused_is_a_conflict() {
     // Aim: between the decision and the reply the batch below may be refused. The reply must not tell of what never was.
     let counters = Counters::new(fast().limits).await;
-    assert_eq!(told(counters.ask(Command::Add(1))).await.unwrap(), 1);
+    assert_eq!(result_of(counters.ask(Command::Add(1))).await.unwrap(), 1);
     counters.store.hold();
-    counters.store.refuse(1);
+    counters.store.reject_nth(1);
     let never = counters.ask(Command::Add(41));
     counters.queued(1).await;
     let gate = Arc::new(TestGate::default());
-    let refusal = counters.ask(Command::Refuse(gate.clone()));
+    let refusal = counters.ask(Command::Reject(gate.clone()));
     eventually("it decides", async || gate.is_reached()).await;
     counters.store.release();
-    assert!(matches!(told(never).await, Err(AskError::Conflict)));
+    assert!(matches!(result_of(never).await, Err(AskError::Conflict)));
     gate.open();
-    let refusal = told(refusal).await;
+    let refusal = result_of(refusal).await;
     assert!(matches!(refusal, Err(AskError::Conflict)), "{refusal:?}");
-    assert_eq!(told(counters.ask(Command::Show)).await.unwrap(), 1);
+    assert_eq!(result_of(counters.ask(Command::Show)).await.unwrap(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn who_waits_for_an_outcome_survives_a_refused_batch() {
     // Aim: waiters of an outcome that was refused wait on, those told to wait before the batch and those after it.
     let counters = Counters::new(fast().limits).await;
-    assert_eq!(told(counters.ask(Command::Add(1))).await.unwrap(), 1);
-    let before = tokio::spawn(counters.family.outcome(ONE, 0));
-    assert_eq!(told(counters.ask(Command::Show)).await.unwrap(), 1);
+    assert_eq!(result_of(counters.ask(Command::Add(1))).await.unwrap(), 1);
+    let before = tokio::spawn(counters.registry.outcome(ONE, 0));
+    assert_eq!(result_of(counters.ask(Command::Show)).await.unwrap(), 1);
     counters.store.hold();
-    counters.store.refuse(1);
+    counters.store.reject_nth(1);
     let never = counters.ask(Command::Add(200));
     counters.queued(1).await;
-    let after = tokio::spawn(counters.family.outcome(ONE, 0));
+    let after = tokio::spawn(counters.registry.outcome(ONE, 0));
     counters.queued(2).await;
     counters.store.release();
-    assert!(matches!(told(never).await, Err(AskError::Conflict)));
-    assert_eq!(told(counters.ask(Command::Add(100))).await.unwrap(), 101);
+    assert!(matches!(result_of(never).await, Err(AskError::Conflict)));
+    assert_eq!(result_of(counters.ask(Command::Add(100))).await.unwrap(), 101);
     for outcome in [before, after] {
         assert_eq!(in_time("the outcome", outcome).await.unwrap(), Ok(101));
     }
@@ -165,9 +165,9 @@ async fn a_refused_batch_in_a_paid_call_is_tried_again() {
     for nth in 1..=4 {
         let world = Harness::new().await;
         let request = card_for(evm(1), 1);
-        world.store.refuse(nth);
-        world.pay_until_told(&request).await;
-        world.quiet().await;
+        world.store.reject_nth(nth);
+        world.pay_until_known(&request).await;
+        world.wait_until_idle().await;
         world.assert_one_card(&request);
     }
 }
@@ -188,7 +188,7 @@ async fn subscribers_hear_of_events_before_the_caller_does() {
     let seen = Arc::new(Observed::default());
     counters.store.subscribe(seen.clone());
     for n in 1..=20_u64 {
-        assert_eq!(told(counters.ask(Command::Add(1))).await.unwrap(), n);
+        assert_eq!(result_of(counters.ask(Command::Add(1))).await.unwrap(), n);
         assert_eq!(seen.0.lock().len() as u64, n);
     }
     let events = counters.store.events(0, 100, None).await.unwrap();

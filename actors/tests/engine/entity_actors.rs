@@ -14,7 +14,7 @@ async fn passivation_waits_for_every_batch_and_loses_no_message() {
     let counters = Counters::new(fast().limits).await;
     let name = Name(1);
     let ask = |n| {
-        let family = counters.family.clone();
+        let family = counters.registry.clone();
         tokio::spawn(async move { family.ask(name, Command::Add(n)).await })
     };
     in_time("an answer", ask(1)).await.unwrap().unwrap();
@@ -23,10 +23,10 @@ async fn passivation_waits_for_every_batch_and_loses_no_message() {
         let in_flight = ask(1);
         eventually("a batch is in flight", async || counters.store.queued() == 1).await;
         counters.clock.advance(3_600_001);
-        counters.family.passivate_idle();
+        counters.registry.passivate_idle();
         eventually("the actor asks for a barrier", async || counters.store.queued() == 2).await;
         let meanwhile: Vec<_> = (0..5).map(|_| ask(1)).collect();
-        assert_eq!(counters.family.active_count(), 1, "it has not left");
+        assert_eq!(counters.registry.active_count(), 1, "it has not left");
         counters.store.release();
         in_time("an answer", in_flight).await.unwrap().unwrap();
         for call in meanwhile {
@@ -35,10 +35,10 @@ async fn passivation_waits_for_every_batch_and_loses_no_message() {
         assert_eq!(counters.durable(name).await, 1 + 6 * round);
     }
     counters.clock.advance(3_600_001);
-    counters.family.passivate_idle();
-    eventually("it rests", async || counters.family.active_count() == 0).await;
+    counters.registry.passivate_idle();
+    eventually("it rests", async || counters.registry.active_count() == 0).await;
     assert_eq!(in_time("an answer", ask(1)).await.unwrap().unwrap(), 122);
-    assert_eq!(counters.family.restarts(), 0, "to rest is not to die");
+    assert_eq!(counters.registry.restarts(), 0, "to rest is not to die");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -46,24 +46,24 @@ async fn passivation_waits_for_whoever_waits_for_an_outcome() {
     // Aim: an actor somebody waits at stays, however idle it is.
     let counters = Counters::new(fast().limits).await;
     let name = Name(1);
-    in_time("an answer", counters.family.ask(name, Command::Add(1)))
+    in_time("an answer", counters.registry.ask(name, Command::Add(1)))
         .await
         .unwrap();
-    let outcome = tokio::spawn(counters.family.outcome(name, 0));
-    in_time("an answer", counters.family.ask(name, Command::Show))
+    let outcome = tokio::spawn(counters.registry.outcome(name, 0));
+    in_time("an answer", counters.registry.ask(name, Command::Show))
         .await
         .unwrap();
     for _ in 0..20 {
         counters.clock.advance(3_600_001);
-        counters.family.passivate_idle();
+        counters.registry.passivate_idle();
         assert_eq!(
-            in_time("an answer", counters.family.ask(name, Command::Show))
+            in_time("an answer", counters.registry.ask(name, Command::Show))
                 .await
                 .unwrap(),
             1
         );
     }
-    in_time("an answer", counters.family.ask(name, Command::Add(99)))
+    in_time("an answer", counters.registry.ask(name, Command::Add(99)))
         .await
         .unwrap();
     assert_eq!(in_time("the outcome", outcome).await.unwrap().unwrap(), 100);
@@ -76,29 +76,29 @@ async fn at_most_resident_max_stay_and_the_longest_idle_go_first() {
     limits.max_active = 10;
     let counters = Counters::new(limits).await;
     for n in 0..10 {
-        in_time("an answer", counters.family.ask(Name(n), Command::Add(1)))
+        in_time("an answer", counters.registry.ask(Name(n), Command::Add(1)))
             .await
             .unwrap();
         counters.clock.advance(1_000);
     }
-    counters.family.passivate_idle();
-    assert_eq!(counters.family.active_count(), 10, "at the limit nobody goes");
+    counters.registry.passivate_idle();
+    assert_eq!(counters.registry.active_count(), 10, "at the limit nobody goes");
     for n in 10..25 {
-        in_time("an answer", counters.family.ask(Name(n), Command::Add(1)))
+        in_time("an answer", counters.registry.ask(Name(n), Command::Add(1)))
             .await
             .unwrap();
         counters.clock.advance(1_000);
     }
-    counters.family.passivate_idle();
-    eventually("the limit holds", async || counters.family.active_count() == 10).await;
+    counters.registry.passivate_idle();
+    eventually("the limit holds", async || counters.registry.active_count() == 10).await;
     // Those who were used last did not have to be activated again: a damaged snapshot does not touch them.
     for n in 15..25 {
-        counters.damage(Name(n));
-        assert_eq!(counters.family.ask(Name(n), Command::Show).await.unwrap(), 1);
+        counters.corrupt(Name(n));
+        assert_eq!(counters.registry.ask(Name(n), Command::Show).await.unwrap(), 1);
     }
     for n in 0..15 {
         assert_eq!(
-            counters.family.ask(Name(n), Command::Show).await.unwrap(),
+            counters.registry.ask(Name(n), Command::Show).await.unwrap(),
             1,
             "who rests comes back"
         );
@@ -112,13 +112,13 @@ async fn case_67_an_actor_that_panics_a_thousand_times_loses_nothing_acknowledge
     let name = Name(1);
     let mut acknowledged = 0;
     for round in 1..=1_000_u64 {
-        let death = in_time("a death", counters.family.ask(name, Command::Die)).await;
+        let death = in_time("a death", counters.registry.ask(name, Command::Die)).await;
         assert!(
             matches!(death, Err(AskError::OutcomeUnknown)),
             "who dies answers unknown: {death:?}"
         );
         loop {
-            match in_time("an answer", counters.family.ask(name, Command::Add(1))).await {
+            match in_time("an answer", counters.registry.ask(name, Command::Add(1))).await {
                 Ok(total) => {
                     acknowledged += 1;
                     assert_eq!(
@@ -131,16 +131,16 @@ async fn case_67_an_actor_that_panics_a_thousand_times_loses_nothing_acknowledge
                 Err(refusal) => assert!(matches!(refusal, AskError::OutcomeUnknown), "{refusal:?}"),
             }
         }
-        assert!(counters.family.restarts() <= round);
+        assert!(counters.registry.restarts() <= round);
     }
-    eventually("every death is counted", async || counters.family.restarts() == 1_000).await;
+    eventually("every death is counted", async || counters.registry.restarts() == 1_000).await;
     assert_eq!(counters.durable(name).await, 1_000);
-    assert!(counters.is_sound());
+    assert!(counters.is_healthy());
     // In peace again: it goes to rest and comes back at once.
     counters.clock.advance(3_600_001);
-    counters.family.passivate_idle();
-    eventually("it rests", async || counters.family.active_count() == 0).await;
-    assert_eq!(counters.family.ask(name, Command::Show).await.unwrap(), 1_000);
+    counters.registry.passivate_idle();
+    eventually("it rests", async || counters.registry.active_count() == 0).await;
+    assert_eq!(counters.registry.ask(name, Command::Show).await.unwrap(), 1_000);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -152,7 +152,7 @@ async fn case_67_a_death_among_many_messages_answers_all_of_them() {
         let before = counters.durable(name).await;
         let calls: Vec<_> = (0..20)
             .map(|n| {
-                let family = counters.family.clone();
+                let family = counters.registry.clone();
                 let command = if n == 10 { Command::Die } else { Command::Add(1) };
                 tokio::spawn(async move { family.ask(name, command).await })
             })
@@ -173,16 +173,16 @@ async fn a_death_with_a_batch_in_flight_loses_only_what_was_not_acknowledged() {
     // Aim: the successor reads the predecessor's last word, though it was not durable at the time of the death.
     let counters = Counters::new(fast().limits).await;
     let name = Name(1);
-    in_time("an answer", counters.family.ask(name, Command::Add(1)))
+    in_time("an answer", counters.registry.ask(name, Command::Add(1)))
         .await
         .unwrap();
     counters.store.hold();
-    let family = counters.family.clone();
+    let family = counters.registry.clone();
     let last = tokio::spawn(async move { family.ask(name, Command::Add(1)).await });
     eventually("it is in flight", async || counters.store.queued() == 1).await;
-    let death = in_time("a death", counters.family.ask(name, Command::Die)).await;
+    let death = in_time("a death", counters.registry.ask(name, Command::Die)).await;
     assert!(matches!(death, Err(AskError::OutcomeUnknown)));
-    let family = counters.family.clone();
+    let family = counters.registry.clone();
     let next = tokio::spawn(async move { family.ask(name, Command::Add(1)).await });
     eventually("the restart passes a barrier", async || counters.store.queued() == 2).await;
     counters.store.release();
@@ -198,25 +198,25 @@ async fn an_entity_that_cannot_be_loaded_is_quarantined_and_the_others_live() {
     // Aim: after so many failed loads its callers are told so at once, it is on the operator's list, nobody else suffers.
     let limits = fast().limits;
     let counters = Counters::new(limits).await;
-    counters.damage(Name(1));
-    let refused = in_time("an answer", counters.family.ask(Name(1), Command::Show)).await;
+    counters.corrupt(Name(1));
+    let refused = in_time("an answer", counters.registry.ask(Name(1), Command::Show)).await;
     assert!(matches!(refused, Err(AskError::Quarantined)), "{refused:?}");
-    assert_eq!(counters.family.restarts(), u64::from(limits.quarantine_after));
-    assert_eq!(counters.family.quarantined(), [Name(1)]);
-    let refused = in_time("an answer", counters.family.ask(Name(1), Command::Add(1))).await;
+    assert_eq!(counters.registry.restarts(), u64::from(limits.quarantine_after));
+    assert_eq!(counters.registry.quarantined(), [Name(1)]);
+    let refused = in_time("an answer", counters.registry.ask(Name(1), Command::Add(1))).await;
     assert!(matches!(refused, Err(AskError::Quarantined)), "{refused:?}");
     assert_eq!(
-        counters.family.restarts(),
+        counters.registry.restarts(),
         u64::from(limits.quarantine_after),
         "it is not tried again"
     );
     assert_eq!(
-        in_time("an answer", counters.family.ask(Name(2), Command::Add(1)))
+        in_time("an answer", counters.registry.ask(Name(2), Command::Add(1)))
             .await
             .unwrap(),
         1
     );
-    let closed = in_time("the outcome", counters.family.outcome(Name(1), 0)).await;
+    let closed = in_time("the outcome", counters.registry.outcome(Name(1), 0)).await;
     assert!(closed.is_err(), "who waits for its outcome is not left waiting");
 }
 
@@ -238,12 +238,12 @@ async fn many_payers_with_few_residents_all_get_their_cards() {
     for call in calls {
         assert!(in_time("a call", call).await.unwrap().unwrap().won);
     }
-    world.quiet().await;
+    world.wait_until_idle().await;
     for (_, card) in world.cards() {
         assert!(card.details().is_some());
         *owners.entry(card.owner).or_default() += 1;
     }
     assert_eq!(owners.into_values().collect::<Vec<_>>(), [10; 6]);
-    eventually("all rest", async || world.engine.current_load().resident == 0).await;
+    eventually("all rest", async || world.engine.current_load().active_entities == 0).await;
     assert_eq!(world.engine.current_load().restarts, 0);
 }

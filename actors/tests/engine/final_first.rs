@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use purser_actors::engine::{Lost, NotRuled, Rule};
+use purser_actors::engine::{LostHistory, IncomingDecisionError, IncomingDecision};
 use purser_actors::id::{DepositId, Network, RequestId, WithdrawalId};
 use purser_actors::kernel::Entity as _;
 use purser_actors::ledger::LedgerAccount;
@@ -12,7 +12,7 @@ use purser_actors::operator::{OperatorAction, Role};
 use purser_actors::port::{ChainMovement, Clock as _, Timestamp};
 use purser_actors::withdrawal::Status;
 
-use crate::reconciliation::{finds, kinds, walked};
+use crate::reconciliation::{wait_for_discrepancies, kinds, wait_for_full_run};
 use crate::support::eventually;
 use crate::support::harness::{Harness, evm};
 use crate::support::lists::FakeLists;
@@ -20,34 +20,34 @@ use crate::support::ports::{TREASURY, outgoing};
 use crate::top_ups;
 use crate::withdrawals::{ALL, ID, OWNER, assert_complete, balance, credited, withdraw, withdrawal};
 
-fn moved(transaction: &str, incoming: bool, at: Timestamp) -> ChainMovement {
+fn movement(transaction: &str, incoming: bool, at: Timestamp) -> ChainMovement {
     ChainMovement {
         transaction: transaction.to_owned(),
         index: 0,
         incoming,
-        other: evm(7),
+        counterparty: evm(7),
         amount: ALL,
         at,
-        mark: [99; 32],
+        fingerprint: [99; 32],
     }
 }
 
 /// What the account of the sender has.
-async fn sender_has(world: &Harness) -> u64 {
+async fn sender_balance(world: &Harness) -> u64 {
     let account = world.engine.account(&evm(7)).await.unwrap();
     account.map_or(0, |account| account.balance.atomic())
 }
 
 async fn status(world: &Harness, transaction: &str) -> Option<&'static str> {
-    let id = DepositId::of(Network::Base, transaction, 0);
+    let id = DepositId::for_transfer(Network::Base, transaction, 0);
     let found = world.engine.incoming_transfer(&id).await.unwrap();
     found.map(|found| found.status())
 }
 
 /// It was looked at some more times.
-async fn looked_at(lists: &FakeLists) {
-    let asked = lists.asked_finality();
-    eventually("it is looked at again", async || lists.asked_finality() > asked + 2).await;
+async fn wait_for_recheck(lists: &FakeLists) {
+    let asked = lists.finality_calls();
+    eventually("it is looked at again", async || lists.finality_calls() > asked + 2).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -58,14 +58,14 @@ async fn case_83_an_incoming_transfer_is_decided_about_only_once_it_is_final() {
     let lists = Arc::new(FakeLists::default());
     let world = Harness::new().await;
     let since = world.clock.now();
-    let window = Lost {
+    let window = LostHistory {
         since,
         restored: since.plus_ms(30_000),
         until: since.plus_ms(60_000),
     };
-    lists.only_seen(true);
-    lists.show(moved("z", true, since));
-    let mut world = world.having_lost(window).reconciling(lists.reconciling()).await;
+    lists.set_unconfirmed(true);
+    lists.show(movement("z", true, since));
+    let mut world = world.with_lost_history(window).reconciling(lists.reconciling()).await;
     world.clock.advance(60_001);
     let act = OperatorAction {
         operator: "ana".into(),
@@ -73,33 +73,33 @@ async fn case_83_an_incoming_transfer_is_decided_about_only_once_it_is_final() {
         request_id: RequestId(7),
     };
     for _ in 0..2 {
-        looked_at(&lists).await;
-        assert_eq!((status(&world, "z").await, sender_has(&world).await), (None, 0));
-        assert!(world.books().is_empty(), "{:?}", world.books());
-        let (id, credit) = (DepositId::of(Network::Base, "z", 0), Rule::Return { keeps: false });
-        let ruled = world.engine.rule_incoming(id, credit, (&act, "seen".into())).await;
-        assert_eq!(ruled.map(drop), Err(NotRuled::Unknown));
+        wait_for_recheck(&lists).await;
+        assert_eq!((status(&world, "z").await, sender_balance(&world).await), (None, 0));
+        assert!(world.ledger_balances().is_empty(), "{:?}", world.ledger_balances());
+        let (id, credit) = (DepositId::for_transfer(Network::Base, "z", 0), IncomingDecision::Return { keep_payout: false });
+        let ruled = world.engine.decide_incoming(id, credit, (&act, "seen".into())).await;
+        assert_eq!(ruled.map(drop), Err(IncomingDecisionError::NotFound));
         world = world.crash().await;
     }
     lists.hide("z");
-    lists.only_seen(false);
-    lists.show(moved("b", true, since));
+    lists.set_unconfirmed(false);
+    lists.show(movement("b", true, since));
     eventually("the other is credited", async || {
         status(&world, "b").await == Some("credited")
     })
     .await;
-    assert_eq!((status(&world, "z").await, sender_has(&world).await), (None, 5_000_000));
-    lists.show(moved("z", true, since));
+    assert_eq!((status(&world, "z").await, sender_balance(&world).await), (None, 5_000_000));
+    lists.show(movement("z", true, since));
     eventually("it is credited", async || status(&world, "z").await == Some("credited")).await;
-    world.quiet().await;
-    assert_eq!(sender_has(&world).await, 10_000_000);
-    assert_eq!(world.books()[&LedgerAccount::Treasury(Network::Base)], 10_000_000);
+    world.wait_until_idle().await;
+    assert_eq!(sender_balance(&world).await, 10_000_000);
+    assert_eq!(world.ledger_balances()[&LedgerAccount::Treasury(Network::Base)], 10_000_000);
 }
 
 /// A withdrawal of everything that the chain shows and may still take back; it was sent again since then.
-async fn seen_to_leave() -> Harness {
+async fn unconfirmed_withdrawal() -> Harness {
     let world = credited().await;
-    world.chain.only_seen_to_leave(true);
+    world.chain.set_outgoing_unconfirmed(true);
     withdraw(&world, ALL).await.expect("it is taken on");
     eventually("it is sent", async || world.chain.submissions() > 3).await;
     assert!(world.chain.has(&outgoing(ID.0, evm(7), ALL)));
@@ -109,19 +109,19 @@ async fn seen_to_leave() -> Harness {
 async fn assert_held(world: &Harness) {
     assert!(matches!(withdrawal(world).await.status, Status::Sent(_)));
     assert_eq!(balance(world).await, (5_000_000, 5_000_000));
-    assert_eq!(world.books()[&LedgerAccount::CustomerHeld(OWNER)], -5_000_000);
-    assert_eq!(world.announced("withdrawal.complete"), 0);
+    assert_eq!(world.ledger_balances()[&LedgerAccount::CustomerHeld(OWNER)], -5_000_000);
+    assert_eq!(world.event_count("withdrawal.complete"), 0);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn case_83_a_withdrawal_is_complete_only_once_it_is_final() {
     // Aim: on its chain and not final, it stays sent and held, over a crash too. A reorganisation drops it: the same is sent again,
     // and nothing else ever is. Final, it is complete once. Meanwhile what the treasury lacks for it already is not missing twice.
-    let world = seen_to_leave().await;
+    let world = unconfirmed_withdrawal().await;
     assert_held(&world).await;
     let world = world.crash().await;
     assert_held(&world).await;
-    world.chain.take_back(&outgoing(ID.0, evm(7), ALL));
+    world.chain.reorg(&outgoing(ID.0, evm(7), ALL));
     eventually("it is sent again", async || {
         world.chain.has(&outgoing(ID.0, evm(7), ALL))
     })
@@ -129,29 +129,29 @@ async fn case_83_a_withdrawal_is_complete_only_once_it_is_final() {
     assert_held(&world).await;
     world.chain.holdings.treasury(ALL);
     let (id, to) = (WithdrawalId(ID.0 + 1), evm(8));
-    let room = world.engine.promise(id, &to, ALL).await;
+    let room = world.engine.reserve_treasury(id, &to, ALL).await;
     room.map(drop).expect("there is room for as much as is left");
-    world.chain.only_seen_to_leave(false);
-    world.quiet().await;
+    world.chain.set_outgoing_unconfirmed(false);
+    world.wait_until_idle().await;
     assert_complete(&world).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn case_83_a_withdrawal_that_is_dropped_for_good_is_given_back_once() {
     // Aim: a reorganisation takes it away, and by then it can never land again: it has failed, and all of it is available.
-    let world = seen_to_leave().await;
+    let world = unconfirmed_withdrawal().await;
     let sent = outgoing(ID.0, evm(7), ALL);
     world
         .chain
-        .fate(&sent, crate::support::ports::PaymentBehavior::Vanishes);
+        .set_behavior(&sent, crate::support::ports::PaymentBehavior::NotExecuted);
     world.chain.expire(&sent);
-    world.chain.take_back(&sent);
-    world.quiet().await;
+    world.chain.reorg(&sent);
+    world.wait_until_idle().await;
     assert!(matches!(withdrawal(&world).await.status, Status::Failed { .. }));
     assert_eq!(balance(&world).await, (5_000_000, 0));
     assert_eq!(world.chain.transfers(), 1, "only the payment");
-    assert_eq!(world.announced("withdrawal.failed"), 1);
-    assert_eq!(world.announced("withdrawal.complete"), 0);
+    assert_eq!(world.event_count("withdrawal.failed"), 1);
+    assert_eq!(world.event_count("withdrawal.complete"), 0);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -160,22 +160,22 @@ async fn case_83_a_top_up_is_delivered_only_once_its_transfer_is_final() {
     // crash too; dropped it is sent again; final, it arrives once.
     let world = Harness::new().await;
     top_ups::link(&world, OWNER);
-    world.chain.only_seen_to_leave(true);
-    let id = top_ups::bought(&world, &top_ups::top_up_for(OWNER, 1)).await;
+    world.chain.set_outgoing_unconfirmed(true);
+    let id = top_ups::buy(&world, &top_ups::top_up_for(OWNER, 1)).await;
     let paid = async |world: &Harness| world.engine.top_up(&id).await.unwrap().unwrap().status() == "paid";
     eventually("it is sent", async || world.chain.submissions() > 4).await;
     assert!(paid(&world).await && world.chain.transfers() == 2);
     let world = world.crash().await;
     let sent = outgoing(id.0, purser_actors::id::Wallet::Evm([0xdd; 20]), ALL);
     assert!(world.chain.has(&sent));
-    world.chain.take_back(&sent);
+    world.chain.reorg(&sent);
     eventually("it is sent again", async || world.chain.has(&sent)).await;
     assert!(paid(&world).await);
-    world.chain.only_seen_to_leave(false);
-    world.quiet().await;
+    world.chain.set_outgoing_unconfirmed(false);
+    world.wait_until_idle().await;
     let top_up = world.engine.top_up(&id).await.unwrap().unwrap();
     assert_eq!((top_up.status(), world.chain.transfers()), ("credited", 2));
-    assert_eq!(world.announced("top_up.delivered"), 1);
+    assert_eq!(world.event_count("top_up.delivered"), 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -183,26 +183,26 @@ async fn what_waits_until_it_is_final_is_no_difference() {
     // Aim: a withdrawal that is seen to have left, and a transfer to us that nobody has: neither differs as long as it may be dropped.
     // What left and is in no book differs at once. Final, the transfer to us differs until somebody has decided about it.
     let lists = Arc::new(FakeLists::default());
-    let world = seen_to_leave().await;
+    let world = unconfirmed_withdrawal().await;
     let sent = outgoing(ID.0, evm(7), ALL);
     assert_eq!(sent.payer(), purser_actors::id::Wallet::Evm(TREASURY));
-    lists.only_seen(true);
+    lists.set_unconfirmed(true);
     lists.show(ChainMovement {
-        mark: sent.fingerprint(),
-        ..moved("withdrawn", false, Timestamp(0))
+        fingerprint: sent.fingerprint(),
+        ..movement("withdrawn", false, Timestamp(0))
     });
-    lists.show(moved("came", true, Timestamp(0)));
+    lists.show(movement("came", true, Timestamp(0)));
     lists.show(ChainMovement {
         amount: Usdc::from_atomic(1),
-        ..moved("stolen", false, Timestamp(0))
+        ..movement("stolen", false, Timestamp(0))
     });
     let world = world.reconciling(lists.reconciling()).await;
-    walked(&world).await;
+    wait_for_full_run(&world).await;
     let of_the_payment = "chain_deposit_missing";
     assert_eq!(kinds(&world).await, [of_the_payment, "transfer_unexplained"]);
     assert_held(&world).await;
-    lists.only_seen(false);
-    finds(
+    lists.set_unconfirmed(false);
+    wait_for_discrepancies(
         &world,
         &[
             "chain_deposit_missing",

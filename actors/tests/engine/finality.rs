@@ -1,7 +1,7 @@
 //! Payments that are seen before they are final: what they bought is made, and nothing that rests on one leaves before it is final.
 
 use purser_actors::account::Rejection;
-use purser_actors::engine::{Held, OperationError};
+use purser_actors::engine::{GateHold, OperationError};
 use purser_actors::id::{Network, PaymentId, Wallet, WithdrawalId};
 use purser_actors::kernel::job::Job;
 use purser_actors::kernel::{Entity as _, table};
@@ -10,11 +10,11 @@ use purser_actors::money::Usdc;
 use purser_actors::payment::{Outcome, Status};
 use purser_actors::product::PurchasedProduct;
 
-use crate::gate::{held, stays};
+use crate::gate::{gate_hold, assert_stays_held};
 use crate::gift_cards;
-use crate::payouts::{MINE, register, to_bank};
+use crate::payouts::{OWN_DESTINATION, register, to_bank};
 use crate::support::eventually;
-use crate::support::harness::{Harness, bought, card_for, evm};
+use crate::support::harness::{Harness, bought_card, card_for, evm};
 use crate::support::ports::IssuerBehavior;
 use crate::top_ups;
 use crate::withdrawals::{ALL, ID, OWNER, assert_complete, balance, withdraw};
@@ -22,8 +22,8 @@ use crate::withdrawals::{ALL, ID, OWNER, assert_complete, balance, withdraw};
 /// A world whose chain shows what lands as only seen, and a payment there whose card was refused: 5.00, held.
 async fn credited() -> (Harness, PaymentId) {
     let world = Harness::new().await;
-    world.chain.only_seen(true);
-    world.issuer.moods(&[IssuerBehavior::Declines]);
+    world.chain.set_unconfirmed(true);
+    world.issuer.set_behaviors(&[IssuerBehavior::Declines]);
     let paid = world.pay(&card_for(OWNER, 1)).await.expect("it is paid");
     eventually("the credit is held", async || {
         world
@@ -53,8 +53,8 @@ async fn is_frozen(world: &Harness) -> bool {
 }
 
 /// The chain has taken it back for good.
-async fn gone(world: &Harness, payment: &PaymentId) {
-    world.chain.take_back(&card_for(OWNER, 1).authorization);
+async fn reverse_payment(world: &Harness, payment: &PaymentId) {
+    world.chain.reorg(&card_for(OWNER, 1).authorization);
     world.chain.expire(&card_for(OWNER, 1).authorization);
     eventually("it is reversed", async || {
         matches!(status(world, payment).await, Status::Reversed { .. })
@@ -67,9 +67,9 @@ async fn case_83_a_credit_leaves_only_once_its_payment_is_final() {
     // Aim: the credit stands in the balance and on the statement, none of it is available, and it waits by name, over a crash too;
     // final, all of it leaves once.
     let (world, payment) = credited().await;
-    stays(&world, &release(payment), Held::Unfinal).await;
+    assert_stays_held(&world, &release(payment), GateHold::PaymentNotFinal).await;
     let world = world.crash().await;
-    stays(&world, &release(payment), Held::Unfinal).await;
+    assert_stays_held(&world, &release(payment), GateHold::PaymentNotFinal).await;
     assert_eq!(balance(&world).await, (5_000_000, 5_000_000));
     let available = Usdc::ZERO;
     let refused = withdraw(&world, Usdc::from_atomic(1)).await;
@@ -80,12 +80,12 @@ async fn case_83_a_credit_leaves_only_once_its_payment_is_final() {
     let lines = world.engine.statement(&OWNER, None, 10).await.unwrap().0;
     let told: Vec<_> = lines.iter().map(|(_, line)| line.change.name()).collect();
     assert_eq!(told, ["credited", "held_unfinal"]);
-    world.chain.only_seen(false);
-    world.quiet().await;
+    world.chain.set_unconfirmed(false);
+    world.wait_until_idle().await;
     assert_eq!(balance(&world).await, (5_000_000, 0));
-    assert!(world.store.rows(&table::unfinal(PaymentId::NONE)[..2]).is_empty());
+    assert!(world.store.rows(&table::pending_finality(PaymentId::NONE)[..2]).is_empty());
     withdraw(&world, ALL).await.expect("it is taken on");
-    world.quiet().await;
+    world.wait_until_idle().await;
     assert_complete(&world).await;
 }
 
@@ -94,22 +94,22 @@ async fn case_83_pay_cancel_withdraw_leaves_nothing_to_take() {
     // Aim: a reorganisation takes the payment back before it is final. As long as it may land again its credit waits; once it never
     // can, the credit is not there any more, over a crash too: nobody has lost anything, and nobody is frozen for it.
     let (world, payment) = credited().await;
-    world.chain.take_back(&card_for(OWNER, 1).authorization);
-    stays(&world, &release(payment), Held::Unfinal).await;
+    world.chain.reorg(&card_for(OWNER, 1).authorization);
+    assert_stays_held(&world, &release(payment), GateHold::PaymentNotFinal).await;
     assert!(withdraw(&world, ALL).await.is_err(), "nothing is available");
-    gone(&world, &payment).await;
+    reverse_payment(&world, &payment).await;
     let world = world.crash().await;
-    world.quiet().await;
+    world.wait_until_idle().await;
     assert_eq!(balance(&world).await, (0, 0));
     assert!(!is_frozen(&world).await, "nothing has left");
-    assert!(world.books().is_empty(), "{:?}", world.books());
+    assert!(world.ledger_balances().is_empty(), "{:?}", world.ledger_balances());
     assert_eq!(
         world.chain.transfers(),
         0,
         "the payer has it back, and nobody has anything of it"
     );
     for what in ["payment.reversed", "balance.reversed"] {
-        assert_eq!(world.announced(what), 1, "{what}");
+        assert_eq!(world.event_count(what), 1, "{what}");
     }
     assert!(withdraw(&world, Usdc::from_atomic(1)).await.is_err());
 }
@@ -118,14 +118,14 @@ async fn case_83_pay_cancel_withdraw_leaves_nothing_to_take() {
 async fn case_83_a_payment_that_lands_again_is_final_all_the_same() {
     // Aim: taken back and landed again, its credit is the holder's once it is final, and nothing is a loss.
     let (world, payment) = credited().await;
-    world.chain.take_back(&card_for(OWNER, 1).authorization);
-    stays(&world, &release(payment), Held::Unfinal).await;
-    world.chain.land(&card_for(OWNER, 1).authorization);
-    world.chain.only_seen(false);
-    world.quiet().await;
+    world.chain.reorg(&card_for(OWNER, 1).authorization);
+    assert_stays_held(&world, &release(payment), GateHold::PaymentNotFinal).await;
+    world.chain.settle(&card_for(OWNER, 1).authorization);
+    world.chain.set_unconfirmed(false);
+    world.wait_until_idle().await;
     assert_eq!(balance(&world).await, (5_000_000, 0));
     assert!(matches!(status(&world, &payment).await, Status::Fulfilled { .. }));
-    assert_eq!(world.books().get(&LedgerAccount::Losses), None);
+    assert_eq!(world.ledger_balances().get(&LedgerAccount::Losses), None);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -134,10 +134,10 @@ async fn case_83_a_payout_is_ordered_once_its_payment_is_final() {
     // what it cost is withheld, since nobody has paid it.
     for lands in [true, false] {
         let world = Harness::new().await;
-        register(&world, OWNER, MINE).await;
-        world.chain.only_seen(true);
-        let request = to_bank(1, MINE);
-        let paid = world.pay_until_told(&request).await;
+        register(&world, OWNER, OWN_DESTINATION).await;
+        world.chain.set_unconfirmed(true);
+        let request = to_bank(1, OWN_DESTINATION);
+        let paid = world.pay_until_known(&request).await;
         let Outcome::Fulfilled {
             product: PurchasedProduct::Payout(id),
             ..
@@ -145,26 +145,26 @@ async fn case_83_a_payout_is_ordered_once_its_payment_is_final() {
         else {
             panic!("nothing was bought: {:?}", paid.outcome);
         };
-        stays(&world, &Job::SendPayout(id), Held::Unfinal).await;
+        assert_stays_held(&world, &Job::SendPayout(id), GateHold::PaymentNotFinal).await;
         let world = world.crash().await;
-        stays(&world, &Job::SendPayout(id), Held::Unfinal).await;
-        assert_eq!(world.rails.calls().len(), 0, "nothing was ordered");
+        assert_stays_held(&world, &Job::SendPayout(id), GateHold::PaymentNotFinal).await;
+        assert_eq!(world.payouts.calls().len(), 0, "nothing was ordered");
         let is = async |wanted: &str| {
             let read = world.engine.payout(&id).await.unwrap().unwrap();
             read.status() == wanted
         };
         if lands {
-            world.chain.only_seen(false);
-            eventually("it is ordered", async || world.rails.calls().len() == 1).await;
-            assert_eq!(held(&world, &Job::SendPayout(id)).await, None);
+            world.chain.set_unconfirmed(false);
+            eventually("it is ordered", async || world.payouts.calls().len() == 1).await;
+            assert_eq!(gate_hold(&world, &Job::SendPayout(id)).await, None);
             continue;
         }
-        gone(&world, &paid.payment).await;
+        reverse_payment(&world, &paid.payment).await;
         eventually("it has failed", async || is("failed").await).await;
-        assert_eq!(world.rails.calls().len(), 0);
+        assert_eq!(world.payouts.calls().len(), 0);
         eventually("its credit is withheld", async || {
             let stuck = world.engine.dead_letters().await.unwrap();
-            stuck.effects.iter().any(|effect| effect.job.name() == "credit")
+            stuck.jobs.iter().any(|effect| effect.job.name() == "credit")
         })
         .await;
         assert_eq!(balance(&world).await, (0, 0));
@@ -177,12 +177,12 @@ async fn case_83_a_top_up_is_sent_on_once_its_payment_is_final() {
     // Aim: nothing leaves the treasury for it before; final, it goes on once.
     let world = Harness::new().await;
     top_ups::link(&world, OWNER);
-    world.chain.only_seen(true);
-    let id = top_ups::bought(&world, &top_ups::top_up_for(OWNER, 1)).await;
-    stays(&world, &Job::SendTopUp(id), Held::Unfinal).await;
+    world.chain.set_unconfirmed(true);
+    let id = top_ups::buy(&world, &top_ups::top_up_for(OWNER, 1)).await;
+    assert_stays_held(&world, &Job::SendTopUp(id), GateHold::PaymentNotFinal).await;
     assert_eq!(world.chain.transfers(), 1, "the payment alone");
-    world.chain.only_seen(false);
-    world.quiet().await;
+    world.chain.set_unconfirmed(false);
+    world.wait_until_idle().await;
     assert_eq!(world.chain.transfers(), 2);
     let top_up = world.engine.top_up(&id).await.unwrap().unwrap();
     assert_eq!(top_up.status(), "credited");
@@ -192,43 +192,43 @@ async fn case_83_a_top_up_is_sent_on_once_its_payment_is_final() {
 async fn case_83_what_was_made_before_the_payment_was_final_freezes_its_account() {
     // Aim: a card is made at once, as before; if its payment is gone for good the account is frozen and the loss booked.
     let world = Harness::new().await;
-    world.chain.only_seen(true);
+    world.chain.set_unconfirmed(true);
     let paid = world.pay(&card_for(OWNER, 1)).await.expect("it is paid");
-    bought(&paid);
+    bought_card(&paid);
     eventually("the card is made", async || world.issuer.cards() == 1).await;
-    assert!(world.engine.is_unfinal(paid.payment).await.unwrap());
-    gone(&world, &paid.payment).await;
-    world.quiet().await;
+    assert!(world.engine.is_pending_finality(paid.payment).await.unwrap());
+    reverse_payment(&world, &paid.payment).await;
+    world.wait_until_idle().await;
     assert!(is_frozen(&world).await);
-    assert_eq!(world.books()[&LedgerAccount::Losses], 5_000_000);
-    assert_eq!(world.books().get(&LedgerAccount::Treasury(Network::Base)), None);
+    assert_eq!(world.ledger_balances()[&LedgerAccount::Losses], 5_000_000);
+    assert_eq!(world.ledger_balances().get(&LedgerAccount::Treasury(Network::Base)), None);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn case_83_a_gift_card_is_ordered_at_once_and_known_to_be_unfinal() {
     // Aim: the catalog makes it before the payment is final, and whoever would show its code is told that it is not.
     let world = Harness::new().await;
-    world.chain.only_seen(true);
-    let paid = world.pay_until_told(&gift_cards::gift(1)).await;
-    eventually("it is made", async || world.catalog.made() == 1).await;
-    assert!(world.engine.is_unfinal(paid.payment).await.unwrap());
-    world.chain.only_seen(false);
-    world.quiet().await;
-    assert!(!world.engine.is_unfinal(paid.payment).await.unwrap());
+    world.chain.set_unconfirmed(true);
+    let paid = world.pay_until_known(&gift_cards::gift(1)).await;
+    eventually("it is made", async || world.gift_cards.made() == 1).await;
+    assert!(world.engine.is_pending_finality(paid.payment).await.unwrap());
+    world.chain.set_unconfirmed(false);
+    world.wait_until_idle().await;
+    assert!(!world.engine.is_pending_finality(paid.payment).await.unwrap());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn what_is_final_at_once_waits_for_nothing() {
     // Aim: where the chain says final, no work and no row is there for it, and a credit is available at once.
     let world = Harness::new().await;
-    world.issuer.moods(&[IssuerBehavior::Declines]);
+    world.issuer.set_behaviors(&[IssuerBehavior::Declines]);
     world.pay(&card_for(OWNER, 1)).await.expect("it is paid");
-    world.quiet().await;
+    world.wait_until_idle().await;
     assert_eq!(balance(&world).await, (5_000_000, 0));
     let figures = world.engine.stats().await.unwrap();
     for name in ["await_final", "release_credit"] {
         let index = Job::NAMES.iter().position(|one| *one == name).expect("a kind of work");
-        assert_eq!(figures.works[index].tried.tries, 0, "{name}");
+        assert_eq!(figures.jobs[index].attempts.attempts, 0, "{name}");
     }
     let (to, id): (Wallet, WithdrawalId) = (evm(7), ID);
     let told = world.engine.withdraw(OWNER, (id, to, ALL), None).await;

@@ -2,7 +2,7 @@
 //! it is thawed.
 
 use purser_actors::account::Rejection;
-use purser_actors::engine::{ClaimError, Held, NotPromised, OperationError, PaymentRequest};
+use purser_actors::engine::{ClaimError, GateHold, ReservationError, OperationError, PaymentRequest};
 use purser_actors::id::{Network, TopUpId, Wallet, WithdrawalId};
 use purser_actors::kernel::job::Job;
 use purser_actors::kernel::{Entity as _, table};
@@ -25,9 +25,9 @@ const WITHDRAW: Job = Job::SendWithdrawal(ID);
 /// A world in which the owner has 5.00.
 async fn credited() -> Harness {
     let world = Harness::new().await;
-    world.issuer.moods(&[IssuerBehavior::Declines]);
+    world.issuer.set_behaviors(&[IssuerBehavior::Declines]);
     world.pay(&card_for(OWNER, 1)).await.expect("it is paid");
-    world.quiet().await;
+    world.wait_until_idle().await;
     world
 }
 
@@ -37,26 +37,26 @@ pub(crate) async fn set_frozen(world: &Harness, owner: Wallet, frozen: bool) {
     told.expect("it is taken");
 }
 
-pub(crate) async fn held(world: &Harness, work: &Job) -> Option<Held> {
-    world.engine.held(work).await.expect("readable")
+pub(crate) async fn gate_hold(world: &Harness, work: &Job) -> Option<GateHold> {
+    world.engine.gate_hold(work).await.expect("readable")
 }
 
 /// It has been tried a few times more, none of which failed, and it waits for this reason.
-pub(crate) async fn stays(world: &Harness, work: &Job, why: Held) {
+pub(crate) async fn assert_stays_held(world: &Harness, work: &Job, why: GateHold) {
     let tries = async || {
         let figures = world.engine.stats().await.expect("readable");
-        figures.works[work.index()].tried.tries
+        figures.jobs[work.index()].attempts.attempts
     };
     let before = tries().await;
     eventually("it is tried again", async || tries().await > before + 3).await;
-    assert_eq!(held(world, work).await, Some(why));
-    let open = world.engine.open_effects(100).await.expect("readable");
+    assert_eq!(gate_hold(world, work).await, Some(why));
+    let open = world.engine.open_jobs(100).await.expect("readable");
     let effect = open.iter().find(|effect| effect.job == *work).expect("it is open");
     assert_eq!((effect.attempts, effect.dead_lettered), (0, false), "no try is used up");
-    let listed = world.engine.held_back().await.expect("readable");
+    let listed = world.engine.gated_jobs().await.expect("readable");
     assert!(listed.iter().any(|(one, held)| one.job == *work && *held == why));
     let figures = world.engine.stats().await.expect("readable");
-    assert!(figures.held[why as usize] >= 1);
+    assert!(figures.gate_holds[why as usize] >= 1);
 }
 
 async fn withdraw(world: &Harness) -> Result<(), OperationError<Rejection>> {
@@ -68,15 +68,15 @@ async fn read(world: &Harness) -> Option<Withdrawal> {
 }
 
 async fn assert_left_once(world: &Harness) {
-    world.quiet().await;
+    world.wait_until_idle().await;
     let withdrawal = read(world).await.expect("it exists");
     assert!(
         matches!(withdrawal.status, Status::CompleteSigned { .. }),
         "{withdrawal:?}"
     );
     assert_eq!(world.chain.transfers(), 2, "the payment, and one transfer out");
-    assert!(world.books().is_empty(), "what came in has left: {:?}", world.books());
-    assert!(world.engine.held_back().await.expect("readable").is_empty());
+    assert!(world.ledger_balances().is_empty(), "what came in has left: {:?}", world.ledger_balances());
+    assert!(world.engine.gated_jobs().await.expect("readable").is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -103,11 +103,11 @@ async fn case_77_what_is_signed_while_a_freeze_is_on_its_way_is_refused() {
         .await
         .expect("no panic")
         .expect("it is frozen");
-    stays(&world, &WITHDRAW, Held::Frozen).await;
+    assert_stays_held(&world, &WITHDRAW, GateHold::AccountFrozen).await;
     assert_eq!(read(&world).await.expect("it exists").status, Status::Pending);
     assert_eq!((world.chain.transfers(), world.chain.submissions()), (1, 1));
     let world = world.crash().await;
-    stays(&world, &WITHDRAW, Held::Frozen).await;
+    assert_stays_held(&world, &WITHDRAW, GateHold::AccountFrozen).await;
     assert_eq!(world.chain.transfers(), 1);
     set_frozen(&world, OWNER, false).await;
     assert_left_once(&world).await;
@@ -124,7 +124,7 @@ async fn case_77_a_freeze_at_any_batch_stops_what_is_not_signed() {
         let engine = world.engine.clone();
         let asked = tokio::spawn(async move { engine.withdraw(OWNER, (ID, evm(7), ALL), None).await });
         eventually("the cut or the end", async || {
-            ended = asked.is_finished() && world.engine.open_effects(1).await.is_ok_and(|open| open.is_empty());
+            ended = asked.is_finished() && world.engine.open_jobs(1).await.is_ok_and(|open| open.is_empty());
             ended || world.store.is_starving()
         })
         .await;
@@ -144,7 +144,7 @@ async fn case_77_a_freeze_at_any_batch_stops_what_is_not_signed() {
         let unsigned = read(&world).await.is_some_and(|one| one.status == Status::Pending);
         if unsigned {
             stayed += 1;
-            stays(&world, &WITHDRAW, Held::Frozen).await;
+            assert_stays_held(&world, &WITHDRAW, GateHold::AccountFrozen).await;
             assert_eq!(read(&world).await.expect("it exists").status, Status::Pending);
             assert_eq!(world.chain.transfers(), 1, "only the payment");
         }
@@ -166,18 +166,18 @@ async fn case_77_what_is_signed_already_is_only_looked_up() {
     for lands in [true, false] {
         let world = credited().await;
         let sent = outgoing(ID.0, evm(7), ALL);
-        world.chain.fate(&sent, PaymentBehavior::Vanishes);
+        world.chain.set_behavior(&sent, PaymentBehavior::NotExecuted);
         withdraw(&world).await.expect("it is taken on");
         eventually("it was sent", async || world.chain.submissions() >= 3).await;
         set_frozen(&world, OWNER, true).await;
-        stays(&world, &WITHDRAW, Held::Frozen).await;
+        assert_stays_held(&world, &WITHDRAW, GateHold::AccountFrozen).await;
         let submissions = world.chain.submissions();
         let world = world.crash().await;
-        stays(&world, &WITHDRAW, Held::Frozen).await;
+        assert_stays_held(&world, &WITHDRAW, GateHold::AccountFrozen).await;
         assert_eq!(world.chain.submissions(), submissions, "it is not sent again");
         let last = match lands {
             true => {
-                world.chain.land(&sent);
+                world.chain.settle(&sent);
                 "complete"
             }
             false => {
@@ -185,18 +185,18 @@ async fn case_77_what_is_signed_already_is_only_looked_up() {
                 "failed"
             }
         };
-        world.quiet().await;
+        world.wait_until_idle().await;
         assert_eq!(read(&world).await.expect("it exists").status(), last);
     }
     let world = credited().await;
     world
         .chain
-        .fate(&outgoing(ID.0, evm(7), ALL), PaymentBehavior::Vanishes);
+        .set_behavior(&outgoing(ID.0, evm(7), ALL), PaymentBehavior::NotExecuted);
     withdraw(&world).await.expect("it is taken on");
     eventually("it was sent", async || world.chain.submissions() >= 3).await;
     set_frozen(&world, OWNER, true).await;
-    stays(&world, &WITHDRAW, Held::Frozen).await;
-    world.chain.fate(&outgoing(ID.0, evm(7), ALL), PaymentBehavior::Settles);
+    assert_stays_held(&world, &WITHDRAW, GateHold::AccountFrozen).await;
+    world.chain.set_behavior(&outgoing(ID.0, evm(7), ALL), PaymentBehavior::Settles);
     set_frozen(&world, OWNER, false).await;
     assert_left_once(&world).await;
 }
@@ -211,7 +211,7 @@ fn top_up_for(payer: Wallet) -> PaymentRequest {
 
 /// Bought by somebody who is frozen while the payment is on its way: what was paid for is there, and waits.
 async fn bought_frozen(world: &Harness, request: &PaymentRequest) -> PurchasedProduct {
-    world.chain.fate(&request.authorization, PaymentBehavior::Waits);
+    world.chain.set_behavior(&request.authorization, PaymentBehavior::Waits);
     let (engine, paid) = (world.engine.clone(), request.clone());
     let paying = tokio::spawn(async move { engine.pay(paid).await });
     eventually("the payment is on its way", async || world.chain.at_gate() == 1).await;
@@ -232,18 +232,18 @@ async fn case_77_a_top_up_of_a_frozen_account_is_neither_burned_nor_forwarded() 
     // Aim: on both rails; it waits unsigned, over a crash, and arrives once when the account is thawed.
     for payer in [OWNER, Wallet::Solana([1; 32])] {
         let world = Harness::new().await;
-        world.store.scribble(table::linked(&payer), &[0xdd; 20]);
+        world.store.overwrite(table::issuer_linked(&payer), &[0xdd; 20]);
         let PurchasedProduct::TopUp(id) = bought_frozen(&world, &top_up_for(payer)).await else {
             panic!("another product")
         };
         let work = Job::SendTopUp(id);
-        stays(&world, &work, Held::Frozen).await;
+        assert_stays_held(&world, &work, GateHold::AccountFrozen).await;
         let world = world.crash().await;
-        stays(&world, &work, Held::Frozen).await;
+        assert_stays_held(&world, &work, GateHold::AccountFrozen).await;
         assert!(world.bridge.burns().is_empty() && world.chain.transfers() == 1);
         assert_eq!(status(&world, id).await, "paid");
         set_frozen(&world, payer, false).await;
-        world.quiet().await;
+        world.wait_until_idle().await;
         assert_eq!(status(&world, id).await, "credited");
         assert_eq!(world.bridge.credits().len(), 1);
     }
@@ -265,22 +265,22 @@ async fn case_77_a_payout_of_a_frozen_account_is_not_ordered() {
             panic!("another product")
         };
         let work = Job::SendPayout(id);
-        stays(&world, &work, Held::Frozen).await;
+        assert_stays_held(&world, &work, GateHold::AccountFrozen).await;
         let world = world.crash().await;
-        stays(&world, &work, Held::Frozen).await;
-        assert!(world.rails.calls().is_empty(), "nothing was ordered");
+        assert_stays_held(&world, &work, GateHold::AccountFrozen).await;
+        assert!(world.payouts.calls().is_empty(), "nothing was ordered");
         let payout = async || world.engine.payout(&id).await.expect("readable").expect("it exists");
         if known {
             world
-                .rails
-                .knows(payout().await.key, 2, crate::support::payouts::complete());
+                .payouts
+                .add_known_order(payout().await.key, 2, crate::support::payouts::complete());
         } else {
-            world.rails.moods(&[IssuerBehavior::Ready]);
+            world.payouts.set_behaviors(&[IssuerBehavior::Ready]);
             set_frozen(&world, OWNER, false).await;
         }
         eventually("it is complete", async || payout().await.status() == "complete").await;
-        assert_eq!(world.rails.calls().len(), usize::from(!known));
-        assert_eq!(held(&world, &work).await, None);
+        assert_eq!(world.payouts.calls().len(), usize::from(!known));
+        assert_eq!(gate_hold(&world, &work).await, None);
     }
 }
 
@@ -289,10 +289,10 @@ async fn money_is_promised_on_a_chain_that_has_it() {
     // Aim: a promise counts what was promised before it and has not left, over a restart; dropped it is free again; what has left
     // counts no more. Where a chain has less than it owes, no top-up is sold there, and nothing was claimed.
     let world = credited().await;
-    let short = Err(NotPromised::Short(Network::Base));
+    let short = Err(ReservationError::InsufficientTreasury(Network::Base));
     let promise = async |world: &Harness, id: u128, atomic: u64| {
         let (id, amount) = (WithdrawalId(id), Usdc::from_atomic(atomic));
-        world.engine.promise(id, &evm(7), amount).await
+        world.engine.reserve_treasury(id, &evm(7), amount).await
     };
     world.chain.holdings.treasury(ALL);
     assert_eq!(promise(&world, 1, 5_000_001).await.map(drop), short);
@@ -303,22 +303,22 @@ async fn money_is_promised_on_a_chain_that_has_it() {
 
     world
         .chain
-        .fate(&outgoing(ID.0, evm(7), ALL), PaymentBehavior::Vanishes);
+        .set_behavior(&outgoing(ID.0, evm(7), ALL), PaymentBehavior::NotExecuted);
     withdraw(&world).await.expect("it is taken on");
     eventually("it was sent", async || world.chain.submissions() >= 2).await;
     assert_eq!(promise(&world, 5, 1).await.map(drop), short);
     let world = world.crash().await;
     assert_eq!(promise(&world, 6, 1).await.map(drop), short, "over a restart");
     world.chain.holdings.treasury(Usdc::from_atomic(4_999_999));
-    world.store.scribble(table::linked(&evm(2)), &[0xdd; 20]);
+    world.store.overwrite(table::issuer_linked(&evm(2)), &[0xdd; 20]);
     let request = top_up_for(evm(2));
     let refused = world.pay(&request).await.map(|paid| paid.payment);
-    assert_eq!(refused, Err(ClaimError::Short(Network::Base)));
+    assert_eq!(refused, Err(ClaimError::InsufficientTreasury(Network::Base)));
     assert_eq!(world.chain.transfers(), 1, "nothing was charged");
-    world.chain.land(&outgoing(ID.0, evm(7), ALL));
-    world.quiet().await;
+    world.chain.settle(&outgoing(ID.0, evm(7), ALL));
+    world.wait_until_idle().await;
     let paid = world.pay(&request).await.expect("nothing is owed any more");
     assert!(matches!(paid.outcome, Outcome::Fulfilled { .. }));
     world.chain.holdings.close_accounts(true);
-    assert_eq!(promise(&world, 7, 1).await.map(drop), Err(NotPromised::NoAccount));
+    assert_eq!(promise(&world, 7, 1).await.map(drop), Err(ReservationError::CannotReceive));
 }

@@ -15,7 +15,7 @@ use crate::support::harness::{Harness, card_for, evm};
 use crate::support::ports::{IssuerBehavior, PaymentBehavior, error};
 
 /// With which 5.00 cost 5.10.
-fn quoted() -> QuoteFacts {
+fn quote_facts() -> QuoteFacts {
     QuoteFacts {
         fee_rate: "0.02".into(),
         min_fee: "0".into(),
@@ -36,13 +36,13 @@ pub(crate) fn gift(nonce: u8) -> PaymentRequest {
             product: "coffee-us".into(),
             country: "US".parse().unwrap(),
         },
-        quoted: Some(Box::new(quoted())),
+        quoted: Some(Box::new(quote_facts())),
         ..request
     }
 }
 
-async fn bought(world: &Harness, request: &PaymentRequest) -> CardId {
-    match world.pay_until_told(request).await.outcome {
+async fn buy(world: &Harness, request: &PaymentRequest) -> CardId {
+    match world.pay_until_known(request).await.outcome {
         Outcome::Fulfilled {
             product: PurchasedProduct::GiftCard(id),
             ..
@@ -66,16 +66,16 @@ async fn a_catalog_in_any_mood_but_no_makes_one_gift_card_under_one_key() {
         IssuerBehavior::Ready,
     ];
     for (n, mood) in moods.iter().enumerate() {
-        world.catalog.moods(&[*mood]);
-        let id = bought(&world, &gift(n as u8)).await;
+        world.gift_cards.set_behaviors(&[*mood]);
+        let id = buy(&world, &gift(n as u8)).await;
         eventually("it is completed", async || is(&world, id, "completed").await).await;
         let sealed = world.engine.sealed(id).await.unwrap();
         assert_eq!(sealed, Some(id.0.to_be_bytes().to_vec()));
     }
-    world.quiet().await;
-    assert_eq!(world.catalog.made(), moods.len());
-    for call in world.catalog.calls() {
-        let keys = world.catalog.calls().into_iter().filter(|c| c.card == call.card);
+    world.wait_until_idle().await;
+    assert_eq!(world.gift_cards.made(), moods.len());
+    for call in world.gift_cards.calls() {
+        let keys = world.gift_cards.calls().into_iter().filter(|c| c.card == call.card);
         assert!(keys.into_iter().all(|c| c == call), "one card, one key, one content");
     }
 }
@@ -84,16 +84,16 @@ async fn a_catalog_in_any_mood_but_no_makes_one_gift_card_under_one_key() {
 async fn a_gift_card_that_the_catalog_refuses_is_credited_once() {
     // Aim: the whole charge is on the balance, nothing is owed to the catalog, and a restart changes nothing.
     let world = Harness::new().await;
-    world.catalog.moods(&[IssuerBehavior::Busy, IssuerBehavior::Declines]);
+    world.gift_cards.set_behaviors(&[IssuerBehavior::Busy, IssuerBehavior::Declines]);
     let request = gift(1);
-    let id = bought(&world, &request).await;
+    let id = buy(&world, &request).await;
     eventually("it has failed", async || is(&world, id, "failed").await).await;
-    world.quiet().await;
+    world.wait_until_idle().await;
     let world = world.crash().await;
-    world.quiet().await;
+    world.wait_until_idle().await;
     let account = world.engine.account(&evm(1)).await.unwrap().unwrap();
     assert_eq!(account.balance, request.authorization.value());
-    let books = world.books();
+    let books = world.ledger_balances();
     assert_eq!(
         books
             .get(&LedgerAccount::Provider(LedgerProvider::GiftCards))
@@ -116,14 +116,14 @@ async fn what_is_not_in_stock_is_refused_before_settlement() {
     .into_iter()
     .enumerate()
     {
-        world.catalog.offers([offer]);
+        world.gift_cards.set_offers([offer]);
         let request = gift(n as u8);
         assert_eq!(world.pay(&request).await.unwrap_err(), expected);
         let id = world.engine.payment_id(&request.authorization);
         assert!(world.engine.payment(&id).await.unwrap().is_none(), "nothing is claimed");
     }
     assert_eq!(world.chain.submissions(), 0);
-    let id = bought(&world, &gift(0)).await;
+    let id = buy(&world, &gift(0)).await;
     eventually("the same payment buys it later", async || {
         is(&world, id, "completed").await
     })
@@ -135,16 +135,16 @@ async fn case_22_a_rate_that_moved_since_the_quote_changes_nothing_for_who_pays_
     // Aim: the catalog's rate of now is what is ordered at, the quoted one what was paid: both are kept with the order.
     let world = Harness::new().await;
     let fee_rate = String::from("0.045");
-    world.catalog.offers([Ok(GiftCardOffer::Available {
+    world.gift_cards.set_offers([Ok(GiftCardOffer::Available {
         fee_rate: fee_rate.clone(),
     })]);
-    let id = bought(&world, &gift(1)).await;
+    let id = buy(&world, &gift(1)).await;
     let gift = world.engine.gift_card(&id).await.unwrap().unwrap();
-    assert_eq!((gift.order.fee_rate, *gift.order.quoted), (fee_rate, quoted()));
+    assert_eq!((gift.order.fee_rate, *gift.order.quoted), (fee_rate, quote_facts()));
     assert_eq!(gift.charge.fee().to_string(), "0.1", "what comes on top is ours");
-    world.quiet().await;
+    world.wait_until_idle().await;
     let owed = world
-        .books()
+        .ledger_balances()
         .get(&LedgerAccount::Provider(LedgerProvider::GiftCards))
         .copied();
     assert_eq!(owed, Some(-5_000_000), "the catalog is owed what the card is worth");
@@ -155,14 +155,14 @@ async fn a_declined_payment_that_comes_again_is_looked_at_again() {
     // Aim: what has sold out since the first try is refused before it settles, and bought once it is there again.
     let world = Harness::new().await;
     let request = gift(1);
-    world.chain.fate(&request.authorization, PaymentBehavior::Declined);
+    world.chain.set_behavior(&request.authorization, PaymentBehavior::Declined);
     let declined = world.pay(&request).await.unwrap();
     assert!(matches!(declined.outcome, Outcome::Declined(_)), "{declined:?}");
-    world.chain.fate(&request.authorization, PaymentBehavior::Settles);
+    world.chain.set_behavior(&request.authorization, PaymentBehavior::Settles);
     let sent = world.chain.submissions();
-    world.catalog.offers([Ok(GiftCardOffer::Unavailable)]);
+    world.gift_cards.set_offers([Ok(GiftCardOffer::Unavailable)]);
     let missing = ClaimError::PreconditionFailed(Precondition::InStock);
     assert_eq!(world.pay(&request).await.unwrap_err(), missing);
     assert_eq!(world.chain.submissions(), sent, "nothing was sent");
-    bought(&world, &request).await;
+    buy(&world, &request).await;
 }

@@ -8,7 +8,7 @@ use purser_actors::kernel::idempotency::{
 use purser_actors::kernel::{AskError, IdempotencyRecorder, table};
 use purser_storage::codec;
 
-use crate::support::counter_entity::{Command, Counter, Counters, Name, Refused, TestGate};
+use crate::support::counter_entity::{Command, Counter, Counters, Name, RejectedAt, TestGate};
 use crate::support::harness::{Harness, evm};
 use crate::support::settings::fast;
 use crate::support::{eventually, in_time};
@@ -16,7 +16,7 @@ use crate::support::{eventually, in_time};
 const OWNER: Wallet = evm(1);
 const KEY: u128 = 7;
 
-const fn place(replaces: Option<u64>) -> IdempotencySlot {
+const fn slot(replaces: Option<u64>) -> IdempotencySlot {
     IdempotencySlot {
         wallet: OWNER,
         key: KEY,
@@ -26,11 +26,11 @@ const fn place(replaces: Option<u64>) -> IdempotencySlot {
 }
 
 /// Remembers totals and refusals as text.
-fn memo(replaces: Option<u64>) -> IdempotencyRecorder<Counter> {
-    IdempotencyRecorder::new(place(replaces), |told: CommandResult<'_, Counter>| {
+fn recorder(replaces: Option<u64>) -> IdempotencyRecorder<Counter> {
+    IdempotencyRecorder::new(slot(replaces), |told: CommandResult<'_, Counter>| {
         let (status, body) = match told {
             Ok((answer, state)) => (200, format!("{answer} of {}", state.map_or(0, |c| c.total))),
-            Err(Refused(total)) => (409, format!("refused at {total}")),
+            Err(RejectedAt(total)) => (409, format!("refused at {total}")),
         };
         Some(RecordedResponse::Body { status, body })
     })
@@ -43,7 +43,7 @@ fn row(counters: &Counters) -> Option<IdempotencyRecord> {
 }
 
 fn answer(counters: &Counters) -> Option<(u16, String)> {
-    match row(counters)?.kept {
+    match row(counters)?.response {
         RecordedResponse::Body { status, body } => Some((status, body)),
         RecordedResponse::EntityRef { .. } => None,
     }
@@ -55,8 +55,8 @@ async fn case_52_a_command_and_its_remembered_answer_are_one_batch() {
     let counters = Counters::new(fast().limits).await;
     let name = Name(1);
     counters.store.hold();
-    let family = counters.family.clone();
-    let first = tokio::spawn(async move { family.ask_idempotent(name, Command::Add(5), Some(memo(None))).await });
+    let family = counters.registry.clone();
+    let first = tokio::spawn(async move { family.ask_idempotent(name, Command::Add(5), Some(recorder(None))).await });
     eventually("the batch is enqueued", async || counters.store.queued() == 1).await;
     assert_eq!((counters.durable(name).await, row(&counters)), (0, None));
     counters.store.release();
@@ -64,14 +64,14 @@ async fn case_52_a_command_and_its_remembered_answer_are_one_batch() {
     assert_eq!(answer(&counters), Some((200, "5 of 5".to_owned())));
     for _ in 0..3 {
         let again = counters
-            .family
-            .ask_idempotent(name, Command::Add(5), Some(memo(None)))
+            .registry
+            .ask_idempotent(name, Command::Add(5), Some(recorder(None)))
             .await;
         assert!(matches!(again, Err(AskError::Conflict)), "{again:?}");
         // Another entity's command is no other matter: the key is the account's.
         let other = counters
-            .family
-            .ask_idempotent(Name(2), Command::Add(1), Some(memo(None)))
+            .registry
+            .ask_idempotent(Name(2), Command::Add(1), Some(recorder(None)))
             .await;
         assert!(matches!(other, Err(AskError::Conflict)), "{other:?}");
     }
@@ -85,28 +85,28 @@ async fn case_55_a_refusal_is_remembered_by_a_batch_of_its_own() {
     // changes nothing is remembered too.
     let counters = Counters::new(fast().limits).await;
     let name = Name(1);
-    counters.family.ask(name, Command::Add(2)).await.unwrap();
+    counters.registry.ask(name, Command::Add(2)).await.unwrap();
     let gate = std::sync::Arc::new(TestGate::default());
     gate.open();
     let refused = counters
-        .family
-        .ask_idempotent(name, Command::Refuse(gate), Some(memo(None)))
+        .registry
+        .ask_idempotent(name, Command::Reject(gate), Some(recorder(None)))
         .await;
-    assert!(matches!(refused, Err(AskError::Rejected(Refused(2)))), "{refused:?}");
+    assert!(matches!(refused, Err(AskError::Rejected(RejectedAt(2)))), "{refused:?}");
     assert_eq!(answer(&counters), Some((409, "refused at 2".to_owned())));
     assert_eq!(counters.durable(name).await, 2);
 
-    let mut shown = memo(None);
+    let mut shown = recorder(None);
     for (n, wanted) in [
         (8, Some(RecordedResponse::EntityRef { kind: 10, id: vec![1] })),
         (9, None),
     ] {
-        let place = IdempotencySlot { key: n, ..place(None) };
+        let place = IdempotencySlot { key: n, ..slot(None) };
         let kept = wanted.clone();
         shown = IdempotencyRecorder::new(place, move |_| kept.clone());
         assert_eq!(
             counters
-                .family
+                .registry
                 .ask_idempotent(name, Command::Show, Some(shown.clone()))
                 .await
                 .unwrap(),
@@ -115,7 +115,7 @@ async fn case_55_a_refusal_is_remembered_by_a_batch_of_its_own() {
         let rows = counters.store.rows(&table::idempotency(&OWNER, n));
         let kept = rows
             .first()
-            .map(|(_, row)| codec::decode::<IdempotencyRecord>(&row.value).unwrap().kept);
+            .map(|(_, row)| codec::decode::<IdempotencyRecord>(&row.value).unwrap().response);
         assert_eq!(kept, wanted, "a closure that keeps nothing leaves no row");
     }
     drop(shown);
@@ -128,21 +128,21 @@ async fn case_55_a_key_whose_time_is_over_is_used_anew_once() {
     let counters = Counters::new(fast().limits).await;
     let name = Name(1);
     counters
-        .family
-        .ask_idempotent(name, Command::Add(1), Some(memo(None)))
+        .registry
+        .ask_idempotent(name, Command::Add(1), Some(recorder(None)))
         .await
         .unwrap();
     let expired = row(&counters).unwrap().expires_s;
     counters.clock.advance(RECORD_TTL_S * 1_000 + 60_000);
     counters
-        .family
-        .ask_idempotent(name, Command::Add(1), Some(memo(Some(expired))))
+        .registry
+        .ask_idempotent(name, Command::Add(1), Some(recorder(Some(expired))))
         .await
         .unwrap();
     assert_eq!(answer(&counters), Some((200, "2 of 2".to_owned())));
     let late = counters
-        .family
-        .ask_idempotent(name, Command::Add(1), Some(memo(Some(expired))))
+        .registry
+        .ask_idempotent(name, Command::Add(1), Some(recorder(Some(expired))))
         .await;
     assert!(matches!(late, Err(AskError::Conflict)), "{late:?}");
     assert_eq!(counters.durable(name).await, 2);
@@ -157,8 +157,8 @@ async fn case_56_a_key_held_by_a_dead_process_left_its_record_or_nothing() {
     let counters = Counters::new(fast().limits).await;
     let name = Name(1);
     counters.store.hold();
-    let family = counters.family.clone();
-    let call = tokio::spawn(async move { family.ask_idempotent(name, Command::Add(5), Some(memo(None))).await });
+    let family = counters.registry.clone();
+    let call = tokio::spawn(async move { family.ask_idempotent(name, Command::Add(5), Some(recorder(None))).await });
     eventually("the batch is enqueued", async || counters.store.queued() == 1).await;
     let survivor = counters.store.crash();
     assert!(survivor.rows(&[table::IDEMPOTENCY]).is_empty() && survivor.rows(&[table::ENTITY]).is_empty());

@@ -6,13 +6,13 @@ use purser_actors::id::{PaymentId, Wallet};
 use purser_actors::session::AuthMethod;
 use purser_actors::session::Command;
 
-use crate::support::harness::{Harness, bought, card_for, evm, session};
+use crate::support::harness::{Harness, bought_card, card_for, evm, session};
 use crate::support::{NOON_MS, eventually, in_time};
 
 const LATER_S: u64 = NOON_MS / 1_000 + 900;
 
 /// Two Solana addresses that differ in the case of one letter only.
-fn look_alikes() -> (Wallet, Wallet) {
+fn case_variant_wallets() -> (Wallet, Wallet) {
     for seed in 0..=u8::MAX {
         let wallet = Wallet::Solana([seed; 32]);
         let address = wallet.address();
@@ -37,29 +37,29 @@ fn look_alikes() -> (Wallet, Wallet) {
 async fn case_46_a_look_alike_address_is_refused_before_settlement() {
     // Aim: the first of two addresses that are equal in lower case has it; the other neither buys nor signs in.
     let world = Harness::new().await;
-    let (first, second) = look_alikes();
+    let (first, second) = case_variant_wallets();
     assert_eq!(first.user_id(), second.user_id());
-    bought(&world.pay(&card_for(first, 1)).await.unwrap());
+    bought_card(&world.pay(&card_for(first, 1)).await.unwrap());
     assert_eq!(
         world.pay(&card_for(second, 2)).await.unwrap_err(),
         ClaimError::UserIdCollision
     );
     let denied = world.engine.sign_in(second, ([1; 16], LATER_S), session()).await;
     assert!(
-        matches!(denied, Err(OperationError::Own(UserIdCollision))),
+        matches!(denied, Err(OperationError::Specific(UserIdCollision))),
         "{denied:?}"
     );
     assert_eq!(world.chain.transfers(), 1);
     assert!(world.engine.account(&second).await.unwrap().is_none());
     assert!(world.engine.cards_of(&second, None, 10).await.unwrap().0.is_empty());
-    bought(&world.pay(&card_for(first, 3)).await.unwrap());
+    bought_card(&world.pay(&card_for(first, 3)).await.unwrap());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn case_46_of_two_look_alikes_at_the_same_moment_one_is_refused() {
     // Aim: the check and the write are one; whoever loses the race is told of the collision, not of a used nonce.
     let world = Harness::new().await;
-    let (first, second) = look_alikes();
+    let (first, second) = case_variant_wallets();
     world.store.hold();
     let calls: Vec<_> = [(first, 1), (second, 2)]
         .into_iter()
@@ -74,7 +74,7 @@ async fn case_46_of_two_look_alikes_at_the_same_moment_one_is_refused() {
     for call in calls {
         match in_time("a sign-in", call).await.unwrap() {
             Ok(()) => {}
-            Err(OperationError::Own(UserIdCollision)) => refused += 1,
+            Err(OperationError::Specific(UserIdCollision)) => refused += 1,
             Err(other) => panic!("{other:?}"),
         }
     }
@@ -107,7 +107,7 @@ async fn a_sign_in_behind_a_refused_batch_of_its_account_still_signs_in() {
         .await
         .unwrap();
     world.store.hold();
-    world.store.refuse(1);
+    world.store.reject_nth(1);
     let freeze = tokio::spawn({
         let engine = world.engine.clone();
         async move { engine.set_frozen(evm(1), Some("why".into()), None).await }
@@ -166,7 +166,7 @@ async fn case_47_a_login_link_opens_once_and_in_time() {
 async fn case_49_a_frozen_account_buys_nothing_and_still_signs_in() {
     // Aim: no purchase and no settlement; sign-in works; unfrozen, all is as before.
     let world = Harness::new().await;
-    bought(&world.pay(&card_for(evm(1), 1)).await.unwrap());
+    bought_card(&world.pay(&card_for(evm(1), 1)).await.unwrap());
     world
         .engine
         .set_frozen(evm(1), Some("call us".into()), None)
@@ -203,7 +203,7 @@ async fn case_49_a_frozen_account_buys_nothing_and_still_signs_in() {
         .unwrap();
     assert_eq!(world.pay(&card_for(evm(2), 1)).await.unwrap_err(), frozen);
     world.engine.set_frozen(evm(1), None, None).await.unwrap();
-    bought(&world.pay(&request).await.unwrap());
+    bought_card(&world.pay(&request).await.unwrap());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -213,7 +213,7 @@ async fn case_49_a_freeze_after_the_claim_does_not_stop_the_payment() {
     let request = card_for(evm(1), 1);
     world
         .chain
-        .fate(&request.authorization, crate::support::ports::PaymentBehavior::Waits);
+        .set_behavior(&request.authorization, crate::support::ports::PaymentBehavior::Waits);
     let call = tokio::spawn({
         let (engine, request) = (world.engine.clone(), request.clone());
         async move { engine.pay(request).await }
@@ -225,7 +225,7 @@ async fn case_49_a_freeze_after_the_claim_does_not_stop_the_payment() {
         .await
         .unwrap();
     world.chain.open_gate();
-    bought(&in_time("the call", call).await.unwrap().unwrap());
-    world.quiet().await;
+    bought_card(&in_time("the call", call).await.unwrap().unwrap());
+    world.wait_until_idle().await;
     world.assert_one_card(&request);
 }

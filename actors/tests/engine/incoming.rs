@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use purser_actors::engine::{Attribution, AttributionError, Early, Lost, NotRuled, RestoreWindow, Rule};
+use purser_actors::engine::{Attribution, AttributionError, AttributionWait, LostHistory, IncomingDecisionError, RestoreWindow, IncomingDecision};
 use purser_actors::id::{DepositId, JobId, Network, RequestId, Wallet};
 use purser_actors::incoming::{Incoming, Status};
 use purser_actors::kernel::Entity as _;
@@ -13,42 +13,42 @@ use purser_actors::port::{ChainMovement, ErrorKind, OutgoingTransfer, Timestamp}
 use purser_actors::product::PurchasedProduct;
 use purser_actors::reconciliation::EntryStatus;
 
-use super::payouts::{bought as paid_out, to_app, verified};
+use super::payouts::{buy as paid_out, to_app, verified};
 use crate::support::eventually;
-use crate::support::harness::{Harness, bought, card_for, evm};
+use crate::support::harness::{Harness, bought_card, card_for, evm};
 use crate::support::lists::FakeLists;
 use crate::support::payouts::complete;
 use crate::support::ports::IssuerBehavior;
 
 /// From now on, for a minute.
-fn lost(world: &Harness) -> Lost {
+fn lost(world: &Harness) -> LostHistory {
     use purser_actors::port::Clock as _;
     let since = world.clock.now();
-    Lost {
+    LostHistory {
         since,
         restored: since.plus_ms(30_000),
         until: since.plus_ms(60_000),
     }
 }
 
-fn came(transaction: &str, index: u32, atomic: u64, at: Timestamp) -> ChainMovement {
+fn incoming_movement(transaction: &str, index: u32, atomic: u64, at: Timestamp) -> ChainMovement {
     ChainMovement {
         transaction: transaction.to_owned(),
         index,
         incoming: true,
-        other: evm(7),
+        counterparty: evm(7),
         amount: Usdc::from_atomic(atomic),
         at,
-        mark: [90 + u8::try_from(index).unwrap(); 32],
+        fingerprint: [90 + u8::try_from(index).unwrap(); 32],
     }
 }
 
 async fn incoming(world: &Harness, transaction: &str, index: u32) -> Option<Incoming> {
-    let id = DepositId::of(Network::Base, transaction, index);
+    let id = DepositId::for_transfer(Network::Base, transaction, index);
     world.engine.incoming_transfer(&id).await.unwrap()
 }
 
-async fn becomes(world: &Harness, transaction: &str, index: u32, status: &str) {
+async fn wait_for_status(world: &Harness, transaction: &str, index: u32, status: &str) {
     eventually(status, async || {
         let found = incoming(world, transaction, index).await;
         found.is_some_and(|found| found.status() == status)
@@ -70,12 +70,12 @@ async fn case_79_two_transfers_in_one_transaction_count_twice_and_each_once() {
         let lists = Arc::new(FakeLists::default());
         let world = Harness::new().await;
         let window = lost(&world);
-        lists.show(came("a", 0, 1_000_000, window.since));
-        lists.show(came("a", 1, 2_000_000, window.since));
-        lists.show(came("b", 2, 4_000_000, Timestamp(window.since.0 - 1)));
-        lists.show(came("c", 3, 8_000_000, window.until.plus_ms(1)));
-        world.rails.silences(&[ErrorKind::Temporary, ErrorKind::Unknown]);
-        let world = world.having_lost(window).reconciling(lists.reconciling()).await;
+        lists.show(incoming_movement("a", 0, 1_000_000, window.since));
+        lists.show(incoming_movement("a", 1, 2_000_000, window.since));
+        lists.show(incoming_movement("b", 2, 4_000_000, Timestamp(window.since.0 - 1)));
+        lists.show(incoming_movement("c", 3, 8_000_000, window.until.plus_ms(1)));
+        world.payouts.set_find_errors(&[ErrorKind::Temporary, ErrorKind::Unknown]);
+        let world = world.with_lost_history(window).reconciling(lists.reconciling()).await;
         world.clock.advance(60_001);
         world.store.hold_after(after, after % 2 == 0);
         eventually("a cut", async || {
@@ -89,45 +89,45 @@ async fn case_79_two_transfers_in_one_transaction_count_twice_and_each_once() {
             ("b", 2, "waiting"),
             ("c", 3, "waiting"),
         ] {
-            becomes(&world, transaction, index, status).await;
+            wait_for_status(&world, transaction, index, status).await;
         }
         assert_eq!(balance(&world, 7).await, 3_000_000, "cut after {after}");
-        let books: Vec<_> = world.books().into_iter().collect();
+        let books: Vec<_> = world.ledger_balances().into_iter().collect();
         let held = [
             (LedgerAccount::Treasury(Network::Base), 3_000_000),
             (LedgerAccount::Customer(evm(7)), -3_000_000),
         ];
         assert_eq!(books, held, "cut after {after}");
         if after == 23 {
-            decided(&world).await;
+            decide_remaining(&world).await;
         }
     }
 }
 
 /// An operator says what the other two are.
-async fn decided(world: &Harness) {
+async fn decide_remaining(world: &Harness) {
     let act = OperatorAction {
         operator: "ana".into(),
         role: Role::Operator,
         request_id: RequestId(7),
     };
     let rule = async |transaction: &str, index, rule| {
-        let id = DepositId::of(Network::Base, transaction, index);
-        world.engine.rule_incoming(id, rule, (&act, "seen".into())).await
+        let id = DepositId::for_transfer(Network::Base, transaction, index);
+        world.engine.decide_incoming(id, rule, (&act, "seen".into())).await
     };
-    let (back, account) = (Rule::Return { keeps: false }, Some(evm(9)));
-    let credit = Rule::Credit { account, keeps: false };
-    let kept = rule("b", 2, Rule::OperatorFunds).await.unwrap();
+    let (back, account) = (IncomingDecision::Return { keep_payout: false }, Some(evm(9)));
+    let credit = IncomingDecision::Credit { account, keep_payout: false };
+    let kept = rule("b", 2, IncomingDecision::OperatorFunds).await.unwrap();
     assert_eq!(kept.status, Status::OperatorFunds);
-    assert_eq!(rule("b", 2, back).await, Err(NotRuled::State("operator_funds")));
-    assert_eq!(rule("c", 3, credit).await, Err(NotRuled::NoAccount));
+    assert_eq!(rule("b", 2, back).await, Err(IncomingDecisionError::InvalidState("operator_funds")));
+    assert_eq!(rule("c", 3, credit).await, Err(IncomingDecisionError::AccountNotFound));
     for _ in 0..2 {
         rule("c", 3, back).await.unwrap();
     }
-    becomes(world, "c", 3, "returned").await;
+    wait_for_status(world, "c", 3, "returned").await;
     eventually("it has left", async || world.chain.transfers() == 1).await;
     eventually("the account knows", async || balance(world, 7).await == 3_000_000).await;
-    assert_eq!(world.books()[&LedgerAccount::OperatorFunds], -4_000_000);
+    assert_eq!(world.ledger_balances()[&LedgerAccount::OperatorFunds], -4_000_000);
     assert!(world.engine.incoming_transfers(None, 10).await.unwrap().is_empty());
 }
 
@@ -140,22 +140,22 @@ async fn case_80_what_the_issuer_shows_is_adopted_behind_any_cut() {
         let world = Harness::new().await;
         let (backup, window) = (world.store.backup(), lost(&world));
         let request = card_for(evm(1), 1);
-        let paid = world.pay_until_told(&request).await;
-        let card = bought(&paid);
-        world.quiet().await;
-        assert_eq!(card.0, paid.payment.product(), "its name follows from the payment");
-        lists.enter(card.0, EntryStatus::Completed, 500);
+        let paid = world.pay_until_known(&request).await;
+        let card = bought_card(&paid);
+        world.wait_until_idle().await;
+        assert_eq!(card.0, paid.payment.product_id(), "its name follows from the payment");
+        lists.add_order(card.0, EntryStatus::Completed, 500);
         let moved = ChainMovement {
             transaction: "paid".into(),
             index: 0,
             incoming: true,
-            other: evm(1),
+            counterparty: evm(1),
             amount: request.authorization.value(),
             at: window.since,
-            mark: request.authorization.fingerprint(),
+            fingerprint: request.authorization.fingerprint(),
         };
         lists.show(moved);
-        let world = world.having_lost(window).back_to(backup).await;
+        let world = world.with_lost_history(window).back_to(backup).await;
         assert!(world.cards().is_empty());
         let world = world.reconciling(lists.reconciling()).await;
         world.store.hold_after(after, true);
@@ -164,7 +164,7 @@ async fn case_80_what_the_issuer_shows_is_adopted_behind_any_cut() {
         })
         .await;
         let world = world.crash().await;
-        becomes(&world, "paid", 0, "adopted").await;
+        wait_for_status(&world, "paid", 0, "adopted").await;
         eventually("the card is usable", async || {
             world.cards().first().is_some_and(|(_, card)| card.details().is_some())
         })
@@ -177,14 +177,14 @@ async fn case_80_what_the_issuer_shows_is_adopted_behind_any_cut() {
             "cut after {after}"
         );
         assert_eq!(balance(&world, 1).await, 0);
-        let books: Vec<_> = world.books().into_iter().collect();
+        let books: Vec<_> = world.ledger_balances().into_iter().collect();
         let sold = [
             (LedgerAccount::Treasury(Network::Base), 5_000_000),
             (LedgerAccount::Provider(LedgerProvider::CardIssuer), -5_000_000),
         ];
         assert_eq!(books, sold, "cut after {after}");
-        let again = world.pay_until_told(&request).await;
-        assert_eq!((bought(&again), again.won), (card, false));
+        let again = world.pay_until_known(&request).await;
+        assert_eq!((bought_card(&again), again.won), (card, false));
     }
 }
 
@@ -196,27 +196,27 @@ async fn case_80_what_a_rail_has_paid_is_nobodys_credit() {
     verified(&world, evm(1)).await;
     let (backup, window) = (world.store.backup(), lost(&world));
     let request = to_app(1, "@ada");
-    world.rails.moods(&[IssuerBehavior::Ready, IssuerBehavior::Ready]);
+    world.payouts.set_behaviors(&[IssuerBehavior::Ready, IssuerBehavior::Ready]);
     let payout = paid_out(&world, &request).await;
-    eventually("the rail has it", async || world.rails.paid() == 1).await;
-    world.rails.knows(JobId(payout.0), 2, complete());
+    eventually("the rail has it", async || world.payouts.paid() == 1).await;
+    world.payouts.add_known_order(JobId(payout.0), 2, complete());
     lists.show(ChainMovement {
-        other: evm(1),
+        counterparty: evm(1),
         amount: request.authorization.value(),
-        mark: request.authorization.fingerprint(),
-        ..came("paid", 0, 0, window.since)
+        fingerprint: request.authorization.fingerprint(),
+        ..incoming_movement("paid", 0, 0, window.since)
     });
-    let world = world.having_lost(window).back_to(backup).await;
+    let world = world.with_lost_history(window).back_to(backup).await;
     let world = world.reconciling(lists.reconciling()).await;
-    becomes(&world, "paid", 0, "waiting").await;
-    let shows = incoming(&world, "paid", 0).await.unwrap().shows.unwrap();
+    wait_for_status(&world, "paid", 0, "waiting").await;
+    let shows = incoming(&world, "paid", 0).await.unwrap().provider_report.unwrap();
     assert!(shows.starts_with("payouts: "), "{shows}");
-    assert_eq!((balance(&world, 1).await, world.rails.paid()), (0, 1));
+    assert_eq!((balance(&world, 1).await, world.payouts.paid()), (0, 1));
     // Presented again, it is the same order at the rail.
     let again = paid_out(&world, &request).await;
     assert_eq!(again, payout);
-    becomes(&world, "paid", 0, "claimed").await;
-    assert_eq!(world.rails.paid(), 1);
+    wait_for_status(&world, "paid", 0, "claimed").await;
+    assert_eq!(world.payouts.paid(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -227,14 +227,14 @@ async fn a_declined_payment_that_landed_after_the_backup_has_its_card() {
     let lists = Arc::new(FakeLists::default());
     let world = Harness::new().await.reconciling(lists.reconciling()).await;
     let request = card_for(evm(1), 1);
-    world.chain.fate(&request.authorization, PaymentBehavior::Declined);
-    let told = world.pay_until_told(&request).await;
+    world.chain.set_behavior(&request.authorization, PaymentBehavior::Declined);
+    let told = world.pay_until_known(&request).await;
     let payment = world.engine.payment(&told.payment).await.unwrap().unwrap();
     assert_eq!(payment.status(), "declined");
     let (backup, window) = (world.store.backup(), lost(&world));
-    world.chain.land(&request.authorization);
-    lists.enter(told.payment.product(), EntryStatus::Completed, 500);
-    let world = world.having_lost(window).back_to(backup).await;
+    world.chain.settle(&request.authorization);
+    lists.add_order(told.payment.product_id(), EntryStatus::Completed, 500);
+    let world = world.with_lost_history(window).back_to(backup).await;
     eventually("it has its card", async || {
         let payment = world.engine.payment(&told.payment).await.unwrap().unwrap();
         payment.status() == "fulfilled"
@@ -244,12 +244,12 @@ async fn a_declined_payment_that_landed_after_the_backup_has_its_card() {
     let purser_actors::payment::Status::Fulfilled { product, .. } = payment.status else {
         panic!("{payment:?}")
     };
-    assert!(matches!(product, PurchasedProduct::Card(card) if card.0 == told.payment.product()));
+    assert!(matches!(product, PurchasedProduct::Card(card) if card.0 == told.payment.product_id()));
     assert_eq!(balance(&world, 1).await, 0);
 }
 
 /// An operator books what was burned: wrongly, rightly and again.
-async fn booked_against(world: &Harness, plain: DepositId, doubtful: DepositId) {
+async fn attribute_burn(world: &Harness, plain: DepositId, doubtful: DepositId) {
     let act = OperatorAction {
         operator: "ana".into(),
         role: Role::Operator,
@@ -265,7 +265,7 @@ async fn booked_against(world: &Harness, plain: DepositId, doubtful: DepositId) 
     assert_eq!(book(plain).await, Err(AttributionError::Mismatch));
     assert_eq!(
         book(doubtful).await,
-        Err(AttributionError::MayStillSettle(Early::Attesters)),
+        Err(AttributionError::MayStillSettle(AttributionWait::Attestation)),
         "nobody says whom it reached"
     );
     world.bridge.has_burned("burned", [0xdd; 20], 1_000_000);
@@ -290,8 +290,8 @@ async fn nothing_is_credited_before_the_chain_has_told_what_left() {
     let window = lost(&world);
     let payer = Wallet::Solana([7; 32]);
     let paid = |transaction: &str, index, atomic| ChainMovement {
-        other: payer,
-        ..came(transaction, index, atomic, window.since)
+        counterparty: payer,
+        ..incoming_movement(transaction, index, atomic, window.since)
     };
     lists.show(paid("paid", 0, 22_000_000));
     lists.show(paid("else", 1, 5_000_000));
@@ -299,13 +299,13 @@ async fn nothing_is_credited_before_the_chain_has_told_what_left() {
         at: window.restored.plus_ms(1),
         ..paid("later", 2, 1_000_000)
     });
-    world.chain.silence(true);
-    world.chain.leave(OutgoingTransfer {
+    world.chain.set_unresponsive(true);
+    world.chain.add_outgoing(OutgoingTransfer {
         transaction: "burned".into(),
         to: Wallet::Solana([9; 32]),
         amount: Usdc::from_atomic(22_002_200),
         at: window.since.plus_ms(1),
-        mark: [3; 32],
+        fingerprint: [3; 32],
         index: 0,
     });
     let restored = RestoreWindow {
@@ -313,9 +313,9 @@ async fn nothing_is_credited_before_the_chain_has_told_what_left() {
         until: window.until,
         at: window.restored,
     };
-    let world = world.having_lost(window).restored(restored).await;
+    let world = world.with_lost_history(window).restored(restored).await;
     let world = world.reconciling(lists.reconciling()).await;
-    let id = |transaction, index| DepositId::of(Network::Solana, transaction, index);
+    let id = |transaction, index| DepositId::for_transfer(Network::Solana, transaction, index);
     let status = async |id| {
         let found = world.engine.incoming_transfer(&id).await;
         found.unwrap().map_or("-", |found| found.status())
@@ -329,7 +329,7 @@ async fn nothing_is_credited_before_the_chain_has_told_what_left() {
     for all in [doubtful, plain, later] {
         assert_eq!(status(all).await, "found");
     }
-    world.chain.silence(false);
+    world.chain.set_unresponsive(false);
     eventually("one waits", async || status(doubtful).await == "waiting").await;
     eventually("one is credited", async || status(later).await == "credited").await;
     let before = world.chain.listings();
@@ -337,17 +337,17 @@ async fn nothing_is_credited_before_the_chain_has_told_what_left() {
     assert_eq!(status(plain).await, "found");
     world.clock.advance(60_001);
     eventually("the other is credited", async || status(plain).await == "credited").await;
-    let left = world.engine.unexplained().await.unwrap();
-    assert_eq!((left.len(), &left[0].may_be), (1, &vec![doubtful.to_string()]));
-    booked_against(&world, plain, doubtful).await;
+    let left = world.engine.untracked_transfers().await.unwrap();
+    assert_eq!((left.len(), &left[0].candidates), (1, &vec![doubtful.to_string()]));
+    attribute_burn(&world, plain, doubtful).await;
     assert_eq!(status(doubtful).await, "forwarded");
-    assert!(world.engine.unexplained().await.unwrap().is_empty());
+    assert!(world.engine.untracked_transfers().await.unwrap().is_empty());
     let account = world.engine.account(&payer).await.unwrap().expect("it has a credit");
     assert_eq!(account.balance.atomic(), 6_000_000);
-    assert_eq!(world.books()[&LedgerAccount::OperatingCosts], 2_200);
+    assert_eq!(world.ledger_balances()[&LedgerAccount::OperatingCosts], 2_200);
     // Both are in the books.
     assert_eq!(
-        world.books()[&LedgerAccount::Treasury(Network::Solana)],
+        world.ledger_balances()[&LedgerAccount::Treasury(Network::Solana)],
         6_000_000 - 2_200
     );
 }
@@ -363,23 +363,23 @@ async fn a_declined_top_up_that_left_after_the_backup_is_no_credit() {
     use purser_actors::product::Purchase;
     let payer = Wallet::Solana([1; 32]);
     let world = Harness::new().await;
-    world.store.scribble(table::linked(&payer), &[0xdd; 20]);
+    world.store.overwrite(table::issuer_linked(&payer), &[0xdd; 20]);
     let request = PaymentRequest {
         purchase: Purchase::CardBalance {
             amount: Cents::new(500),
         },
         ..card_for(payer, 1)
     };
-    world.chain.fate(&request.authorization, PaymentBehavior::Declined);
-    let told = world.pay_until_told(&request).await;
+    world.chain.set_behavior(&request.authorization, PaymentBehavior::Declined);
+    let told = world.pay_until_known(&request).await;
     let (backup, window) = (world.store.backup(), lost(&world));
-    world.chain.land(&request.authorization);
-    world.chain.leave(OutgoingTransfer {
+    world.chain.settle(&request.authorization);
+    world.chain.add_outgoing(OutgoingTransfer {
         transaction: "burned".into(),
         to: Wallet::Solana([9; 32]),
         amount: Usdc::from_atomic(5_000_500),
         at: window.since,
-        mark: [3; 32],
+        fingerprint: [3; 32],
         index: 0,
     });
     let restored = RestoreWindow {
@@ -387,15 +387,15 @@ async fn a_declined_top_up_that_left_after_the_backup_is_no_credit() {
         until: window.until,
         at: window.restored,
     };
-    let world = world.having_lost(window).restored(restored).await.back_to(backup).await;
+    let world = world.with_lost_history(window).restored(restored).await.back_to(backup).await;
     eventually("it is bought", async || {
         let payment = world.engine.payment(&told.payment).await.unwrap().unwrap();
         payment.status() == "fulfilled"
     })
     .await;
-    let left = world.engine.unexplained().await.unwrap();
-    assert_eq!(left[0].may_be.len(), 1, "{left:?}");
-    assert!(left[0].may_be[0].starts_with("top_"), "{left:?}");
+    let left = world.engine.untracked_transfers().await.unwrap();
+    assert_eq!(left[0].candidates.len(), 1, "{left:?}");
+    assert!(left[0].candidates[0].starts_with("top_"), "{left:?}");
     let account = world.engine.account(&payer).await.unwrap().expect("it has paid");
     assert_eq!(account.balance.atomic(), 0);
 }

@@ -11,7 +11,7 @@ use purser_actors::ledger::{LedgerAccount, LedgerProvider};
 use purser_actors::operator::{OperatorAction, Role};
 use purser_actors::port::Clock;
 
-use crate::support::harness::{Harness, bought, evm, intl_card_for};
+use crate::support::harness::{Harness, bought_card, evm, intl_card_for};
 use crate::support::{eventually, together};
 
 const PAID: i128 = 103_800_000;
@@ -25,7 +25,7 @@ fn act(by: &str) -> OperatorAction {
     }
 }
 
-fn entered(id: CardId) -> EnteredCard {
+fn entered_card(id: CardId) -> EnteredCard {
     EnteredCard {
         details: IntlCardDetails {
             last4: "4242".into(),
@@ -39,7 +39,7 @@ fn entered(id: CardId) -> EnteredCard {
 }
 
 async fn order(world: &Harness, nonce: u8) -> CardId {
-    bought(&world.pay(&intl_card_for(evm(1), nonce)).await.unwrap())
+    bought_card(&world.pay(&intl_card_for(evm(1), nonce)).await.unwrap())
 }
 
 async fn read(world: &Harness, id: CardId) -> IntlOrder {
@@ -48,7 +48,7 @@ async fn read(world: &Harness, id: CardId) -> IntlOrder {
 
 /// Claims and fulfils; whether it came to that.
 async fn fulfil(world: &Harness, id: CardId, by: &str) -> bool {
-    fulfil_with(world, id, by, entered(id)).await
+    fulfil_with(world, id, by, entered_card(id)).await
 }
 
 async fn fulfil_with(world: &Harness, id: CardId, by: &str, card: EnteredCard) -> bool {
@@ -91,12 +91,12 @@ async fn case_29_cancel_and_fulfil_at_the_same_moment_have_one_winner() {
         let status = if fulfilled { "ready" } else { "cancelled" };
         assert_eq!(read(&world, id).await.status(), status);
     }
-    world.quiet().await;
+    world.wait_until_idle().await;
     let world = Arc::into_inner(world).unwrap().crash().await;
-    world.quiet().await;
+    world.wait_until_idle().await;
     let account = world.engine.account(&evm(1)).await.unwrap().unwrap();
     assert_eq!(i128::from(account.balance.atomic()), back * PAID);
-    let books = world.books();
+    let books = world.ledger_balances();
     assert_eq!(books[&LedgerAccount::Treasury(Network::Base)], 60 * PAID);
     assert_eq!(
         books.get(&LedgerAccount::Customer(evm(1))).copied().unwrap_or(0),
@@ -124,14 +124,14 @@ async fn case_30_fifty_cancellations_at_once_credit_once() {
         async move { engine.cancel_intl(id, None).await }
     });
     assert_eq!(at_once.await.iter().filter(|told| told.is_ok()).count(), 1);
-    world.quiet().await;
+    world.wait_until_idle().await;
     let world = world.crash().await;
     assert!(!cancel(&world, id).await);
-    world.quiet().await;
+    world.wait_until_idle().await;
     let account = world.engine.account(&evm(1)).await.unwrap().unwrap();
     assert_eq!(i128::from(account.balance.atomic()), PAID);
-    assert_eq!(world.announced("intl_order.cancelled"), 1);
-    assert_eq!(world.announced("balance.credited"), 1);
+    assert_eq!(world.event_count("intl_order.cancelled"), 1);
+    assert_eq!(world.event_count("balance.credited"), 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -155,7 +155,7 @@ async fn a_lease_that_ends_leaves_the_order_claimed_and_the_old_number_worthless
     assert!(!cancel(&world, id).await, "the card may be on its way");
     let old = world
         .engine
-        .fulfil_intl(id, act("ana"), first.number, entered(id))
+        .fulfil_intl(id, act("ana"), first.number, entered_card(id))
         .await;
     assert!(
         matches!(
@@ -168,7 +168,7 @@ async fn a_lease_that_ends_leaves_the_order_claimed_and_the_old_number_worthless
     assert_eq!(second.number, 2);
     let old = world
         .engine
-        .fulfil_intl(id, act("ana"), first.number, entered(id))
+        .fulfil_intl(id, act("ana"), first.number, entered_card(id))
         .await;
     assert!(
         matches!(
@@ -185,7 +185,7 @@ async fn a_lease_that_ends_leaves_the_order_claimed_and_the_old_number_worthless
         left().await == 1
     })
     .await;
-    world.quiet().await;
+    world.wait_until_idle().await;
     assert_eq!(read(&world, id).await.status(), "cancelled");
 }
 
@@ -215,8 +215,8 @@ async fn an_order_is_overdue_after_a_day_and_stands_first() {
     })
     .await;
     assert_eq!(read(&world, early).await.status(), "claimed");
-    world.quiet().await;
-    assert_eq!(world.announced("intl_order.overdue"), 1);
+    world.wait_until_idle().await;
+    assert_eq!(world.event_count("intl_order.overdue"), 1);
     let page = world.engine.intl_queue(Some(early), 10).await.unwrap();
     assert_eq!(page.0.iter().map(|q| q.id).collect::<Vec<_>>(), [late]);
     let page = world.engine.intl_queue(None, 1).await.unwrap();
@@ -230,7 +230,7 @@ async fn the_end_of_a_card_destroys_the_key_of_its_cvv() {
     let world = Harness::new().await;
     let (id, other) = (order(&world, 1).await, order(&world, 2).await);
     // The world begins in November 2026.
-    let mut printed = entered(id);
+    let mut printed = entered_card(id);
     (printed.details.exp_month, printed.details.exp_year) = (5, 2027);
     assert!(fulfil_with(&world, id, "ana", printed).await);
     world.engine.reveal_intl(id).await.unwrap();
@@ -247,9 +247,9 @@ async fn the_end_of_a_card_destroys_the_key_of_its_cvv() {
             .any(|(k, _)| *k == table::cvv(id))
     })
     .await;
-    world.quiet().await;
-    assert_eq!(world.shreds.all(), [entered(id).cvv]);
-    assert_eq!(world.engine.sealed_cvv(other).await.unwrap(), Some(entered(other).cvv));
+    world.wait_until_idle().await;
+    assert_eq!(world.shredder.all(), [entered_card(id).cvv]);
+    assert_eq!(world.engine.sealed_cvv(other).await.unwrap(), Some(entered_card(other).cvv));
     assert!(world.engine.sealed(id).await.unwrap().is_some());
     let shown = world.engine.reveal_intl(id).await;
     assert!(
@@ -287,9 +287,9 @@ async fn what_a_lost_history_may_have_made_is_cancelled_only_after_an_operator_h
             "{refused:?}"
         );
         let lease = world.engine.claim_intl(id, act("ana"), LEASE_MS).await.unwrap().number;
-        assert!(world.engine.may_be_made(&read(&world, id).await).await.unwrap());
+        assert!(world.engine.may_be_made_manually(&read(&world, id).await).await.unwrap());
         world.engine.release_intl(id, act("ana"), lease).await.unwrap();
-        assert!(!world.engine.may_be_made(&read(&world, id).await).await.unwrap());
+        assert!(!world.engine.may_be_made_manually(&read(&world, id).await).await.unwrap());
         world.engine.cancel_intl(id, None).await.unwrap();
     }
     let account = async || world.engine.account(&evm(1)).await.unwrap();

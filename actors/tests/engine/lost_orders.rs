@@ -23,7 +23,7 @@ fn put(world: &Harness, lists: &FakeLists, (source, key): (ReconciliationSource,
     lists.put(source, ProviderEntry { at, ..listed });
 }
 
-async fn restored(world: Harness) -> Harness {
+async fn restore(world: Harness) -> Harness {
     let at = world.clock.now();
     let until = at.plus_ms(QUIET_MS);
     world.restored(RestoreWindow { since: at, until, at }).await
@@ -32,7 +32,7 @@ async fn restored(world: Harness) -> Harness {
 fn keys(world: &Harness) -> Vec<u128> {
     let mut keys: Vec<u128> = world
         .engine
-        .unexplained_orders()
+        .lost_orders()
         .iter()
         .map(|order| order.key.0)
         .collect();
@@ -40,12 +40,12 @@ fn keys(world: &Harness) -> Vec<u128> {
     keys
 }
 
-async fn listed(world: &Harness, wanted: &[JobId]) {
+async fn wait_for_listed(world: &Harness, wanted: &[JobId]) {
     let wanted: Vec<u128> = wanted.iter().map(|key| key.0).collect();
     eventually("these orders are listed", async || keys(world) == wanted).await;
 }
 
-async fn lose(world: &Harness, key: JobId) -> Result<Attribution, AttributionError> {
+async fn attribute_loss(world: &Harness, key: JobId) -> Result<Attribution, AttributionError> {
     let act = OperatorAction {
         operator: "ana".into(),
         role: Role::Administrator,
@@ -76,8 +76,8 @@ async fn what_a_list_has_shown_holds_until_it_is_booked_or_refused() {
         (ReconciliationSource::BankTransfers, MOVED),
         EntryStatus::Pending,
     );
-    let world = restored(world).await;
-    listed(&world, &[PAID, MOVED]).await;
+    let world = restore(world).await;
+    wait_for_listed(&world, &[PAID, MOVED]).await;
     world.clock.advance(QUIET_MS + 1);
     lists.take(ReconciliationSource::Payouts, PAID);
     put(
@@ -86,8 +86,8 @@ async fn what_a_list_has_shown_holds_until_it_is_booked_or_refused() {
         (ReconciliationSource::BankTransfers, MOVED),
         EntryStatus::Declined,
     );
-    listed(&world, &[PAID]).await;
-    assert_eq!(lose(&world, PAID).await, Err(AttributionError::NotFound));
+    wait_for_listed(&world, &[PAID]).await;
+    assert_eq!(attribute_loss(&world, PAID).await, Err(AttributionError::NotFound));
     assert!(world.engine.are_withdrawals_paused());
     put(
         &world,
@@ -95,15 +95,15 @@ async fn what_a_list_has_shown_holds_until_it_is_booked_or_refused() {
         (ReconciliationSource::Payouts, PAID),
         EntryStatus::Completed,
     );
-    lose(&world, PAID).await.expect("it is booked");
+    attribute_loss(&world, PAID).await.expect("it is booked");
     eventually("the gate opens", async || !world.engine.are_withdrawals_paused()).await;
     assert!(keys(&world).is_empty());
     assert_eq!(
-        lose(&world, PAID).await,
+        attribute_loss(&world, PAID).await,
         Err(AttributionError::NotFound),
         "it is booked"
     );
-    assert_eq!(lose(&world, MOVED).await, Err(AttributionError::NotCarriedOut));
+    assert_eq!(attribute_loss(&world, MOVED).await, Err(AttributionError::NotExecuted));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -120,15 +120,15 @@ async fn a_list_that_hangs_hides_no_other_and_keeps_the_gate_shut() {
         (ReconciliationSource::Payouts, PAID),
         EntryStatus::Completed,
     );
-    lists.hang(Some(ReconciliationSource::BankTransfers));
-    let world = restored(world).await;
-    listed(&world, &[PAID]).await;
+    lists.set_hanging(Some(ReconciliationSource::BankTransfers));
+    let world = restore(world).await;
+    wait_for_listed(&world, &[PAID]).await;
     world.clock.advance(QUIET_MS + 1);
-    lose(&world, PAID).await.expect("it is booked");
-    listed(&world, &[]).await;
+    attribute_loss(&world, PAID).await.expect("it is booked");
+    wait_for_listed(&world, &[]).await;
     let asked = lists.unanswered();
     eventually("the bank is asked again", async || lists.unanswered() > asked + 1).await;
     assert!(world.engine.are_withdrawals_paused());
-    lists.hang(None);
+    lists.set_hanging(None);
     eventually("the gate opens", async || !world.engine.are_withdrawals_paused()).await;
 }

@@ -13,7 +13,7 @@ mod crashes;
 mod credits;
 mod declined_unsent;
 mod deliveries;
-mod departures;
+mod untracked_transfers;
 mod durability;
 mod entity_actors;
 mod final_first;

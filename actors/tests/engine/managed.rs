@@ -8,7 +8,7 @@ use purser_actors::money::Cents;
 use purser_actors::payment::Outcome;
 use purser_actors::product::{Precondition, Purchase};
 
-use crate::support::harness::{Harness, bought, card_for, evm};
+use crate::support::harness::{Harness, bought_card, card_for, evm};
 use crate::support::ports::IssuerBehavior;
 
 const OWNER: Wallet = evm(1);
@@ -40,16 +40,16 @@ async fn case_73_what_a_managed_wallet_buys_is_its_owners() {
     let mut world = opened().await;
     for nonce in 1..=2 {
         let request = card_for(MANAGED, nonce);
-        let paid = world.pay_until_told(&request).await;
+        let paid = world.pay_until_known(&request).await;
         assert!(
             matches!(paid.outcome, Outcome::Fulfilled { session: None, .. }),
             "{paid:?}"
         );
-        world.quiet().await;
+        world.wait_until_idle().await;
         let payment = world.engine.payment(&paid.payment).await.unwrap().unwrap();
         assert_eq!((payment.account(), payment.payer()), (OWNER, MANAGED));
         let (cards, _) = world.engine.cards_of(&OWNER, None, 10).await.unwrap();
-        assert!(cards.iter().any(|(id, _)| *id == bought(&paid)));
+        assert!(cards.iter().any(|(id, _)| *id == bought_card(&paid)));
         assert!(world.engine.session(&request.session.id).await.unwrap().is_none());
         world = world.crash().await;
     }
@@ -57,9 +57,9 @@ async fn case_73_what_a_managed_wallet_buys_is_its_owners() {
         assert_eq!(world.engine.account_of(&ADDRESSES.on(network)), OWNER);
     }
     assert_eq!(world.engine.account_of(&evm(5)), evm(5));
-    world.issuer.moods(&[IssuerBehavior::Declines]);
-    world.pay_until_told(&card_for(MANAGED, 3)).await;
-    world.quiet().await;
+    world.issuer.set_behaviors(&[IssuerBehavior::Declines]);
+    world.pay_until_known(&card_for(MANAGED, 3)).await;
+    world.wait_until_idle().await;
     let owner = world.engine.account(&OWNER).await.unwrap().unwrap();
     assert_eq!(owner.balance.atomic(), 5_000_000, "the credit");
     assert!(
@@ -80,8 +80,8 @@ async fn case_73_a_managed_wallet_pays_under_its_owners_freeze_and_with_what_the
     };
     let lacking = world.pay(&top_up(1)).await.unwrap_err();
     assert_eq!(lacking, ClaimError::PreconditionFailed(Precondition::IssuerLinked));
-    world.store.scribble(table::linked(&OWNER), &[0xdd; 20]);
-    let paid = world.pay_until_told(&top_up(1)).await;
+    world.store.overwrite(table::issuer_linked(&OWNER), &[0xdd; 20]);
+    let paid = world.pay_until_known(&top_up(1)).await;
     assert!(matches!(paid.outcome, Outcome::Fulfilled { .. }), "{paid:?}");
     let frozen = world.engine.set_frozen(OWNER, Some("call us".into()), None);
     frozen.await.expect("it is frozen");
@@ -95,9 +95,9 @@ async fn case_82_what_was_credited_before_the_wallet_was_known_goes_back_to_it()
     // Aim: a restore credits an address whose owner it cannot know yet; once the owner opens the wallet the credit is sent to that
     // address, once, and opening it again sends nothing.
     let world = Harness::new().await;
-    world.issuer.moods(&[IssuerBehavior::Declines]);
+    world.issuer.set_behaviors(&[IssuerBehavior::Declines]);
     world.pay(&card_for(MANAGED, 1)).await.expect("it is paid");
-    world.quiet().await;
+    world.wait_until_idle().await;
     let limits = WalletCaps {
         per_call: Cents::new(100_000),
         per_day: None,
@@ -106,10 +106,10 @@ async fn case_82_what_was_credited_before_the_wallet_was_known_goes_back_to_it()
         let keys = (ADDRESSES, b"keys".to_vec());
         let made = world.engine.create_agent_wallet(OWNER, keys, limits, None);
         made.await.expect("it is made");
-        world.quiet().await;
+        world.wait_until_idle().await;
         let credited = world.engine.account(&MANAGED).await.unwrap().unwrap();
         assert_eq!((credited.balance.atomic(), credited.held.atomic()), (0, 0));
         assert_eq!(world.chain.transfers(), 2, "the payment, and one transfer back");
     }
-    assert!(world.books().is_empty(), "what came in has left: {:?}", world.books());
+    assert!(world.ledger_balances().is_empty(), "what came in has left: {:?}", world.ledger_balances());
 }

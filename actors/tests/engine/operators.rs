@@ -7,7 +7,7 @@ use purser_actors::operator::{AuditPosition, OperatorAction, OperatorToken, Role
 use purser_actors::port::Clock;
 use purser_actors::reconciliation::EntryStatus;
 
-use crate::support::harness::{Harness, bought, card_for, evm};
+use crate::support::harness::{Harness, bought_card, card_for, evm};
 use crate::support::ports::{IssuerBehavior, PaymentBehavior};
 use crate::support::{eventually, together};
 
@@ -19,13 +19,13 @@ fn act() -> OperatorAction {
     }
 }
 
-async fn written(world: &Harness) -> Vec<String> {
+async fn audit_lines(world: &Harness) -> Vec<String> {
     let audits = world.engine.audit_log(None, 100).await.unwrap();
     let mut link = AuditPosition::FIRST;
     for (audit, hash) in &audits {
-        assert_eq!((&audit.act, audit.link), (&act(), link), "no gap, and no branch");
+        assert_eq!((&audit.act, audit.position), (&act(), link), "no gap, and no branch");
         link = AuditPosition {
-            number: link.number + 1,
+            sequence: link.sequence + 1,
             previous_hash: *hash,
         };
     }
@@ -38,9 +38,9 @@ async fn stuck_work_is_listed_and_tried_again_once() {
     // who retry at once start one try; a try that fails is stuck again; whoever comes when it is done finds nothing; all of it
     // over a crash.
     let world = Harness::new().await;
-    world.issuer.moods(&[IssuerBehavior::Broken]);
-    let card = bought(&world.pay(&card_for(evm(1), 1)).await.unwrap());
-    let stuck = async |world: &Harness| world.engine.dead_letters().await.unwrap().effects;
+    world.issuer.set_behaviors(&[IssuerBehavior::Broken]);
+    let card = bought_card(&world.pay(&card_for(evm(1), 1)).await.unwrap());
+    let stuck = async |world: &Harness| world.engine.dead_letters().await.unwrap().jobs;
     eventually("the order is stuck", async || stuck(&world).await.len() == 1).await;
     let world = world.crash().await;
     let effect = stuck(&world).await.remove(0);
@@ -50,7 +50,7 @@ async fn stuck_work_is_listed_and_tried_again_once() {
     );
     assert!(effect.last_error.as_ref().is_some_and(|error| error.contains("issue")));
 
-    world.issuer.moods(&[IssuerBehavior::Broken]);
+    world.issuer.set_behaviors(&[IssuerBehavior::Broken]);
     let calls = world.issuer.calls().len();
     let at_once = together(20, |_| {
         let (engine, id) = (world.engine.clone(), effect.id);
@@ -66,7 +66,7 @@ async fn stuck_work_is_listed_and_tried_again_once() {
     );
     let mut tries = told.iter().filter(|t| t.is_ok()).count();
     // The first of these tries fails; whoever comes after it is right to try again, and then the issuer is well.
-    while !world.engine.open_effects(1).await.unwrap().is_empty() {
+    while !world.engine.open_jobs(1).await.unwrap().is_empty() {
         tries += usize::from(world.engine.retry_job(effect.id, &act()).await.is_ok());
         tokio::time::sleep(std::time::Duration::from_millis(1)).await;
     }
@@ -88,8 +88,8 @@ async fn stuck_work_is_listed_and_tried_again_once() {
         Err(OperationError::AlreadyUsed)
     ));
     let world = world.crash().await;
-    assert!(!written(&world).await.is_empty());
-    assert!(written(&world).await.iter().all(|what| what == "effect.retry"));
+    assert!(!audit_lines(&world).await.is_empty());
+    assert!(audit_lines(&world).await.iter().all(|what| what == "effect.retry"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -98,31 +98,31 @@ async fn a_payment_in_doubt_is_listed_until_the_chain_has_spoken() {
     // word stands for what the chain shows.
     let world = Harness::new().await;
     let request = card_for(evm(1), 1);
-    world.chain.fate(&request.authorization, PaymentBehavior::Vanishes);
+    world.chain.set_behavior(&request.authorization, PaymentBehavior::NotExecuted);
     let paid = world.pay(&request).await.unwrap();
     let stuck = world.engine.dead_letters().await.unwrap();
-    assert_eq!(stuck.effects.len(), 0);
-    assert_eq!(stuck.unknown.len(), 1);
-    let doubt = &stuck.unknown[0];
-    assert_eq!((doubt.payment, doubt.effect.job.name()), (paid.payment, "watch"));
-    let told = world.engine.retry_job(doubt.effect.id, &act()).await;
+    assert_eq!(stuck.jobs.len(), 0);
+    assert_eq!(stuck.unknown_payments.len(), 1);
+    let doubt = &stuck.unknown_payments[0];
+    assert_eq!((doubt.payment, doubt.job.job.name()), (paid.payment, "watch"));
+    let told = world.engine.retry_job(doubt.job.id, &act()).await;
     assert!(matches!(told, Err(OperationError::Rejected(()))), "{told:?}");
     for (outcome, refusal) in [
-        (JobOutcome::NotDone, ResolveError::Contradicted(EntryStatus::Pending)),
+        (JobOutcome::NotCompleted, ResolveError::Contradicted(EntryStatus::Pending)),
         // There is no list of what the chain shows here.
-        (JobOutcome::Done, ResolveError::Unavailable),
+        (JobOutcome::Completed, ResolveError::Unavailable),
     ] {
         let word = JobResolution {
             outcome,
             reference: "0xabc".into(),
             evidence: "seen".into(),
         };
-        let told = world.engine.resolve(doubt.effect.id, &word, &act()).await;
+        let told = world.engine.resolve(doubt.job.id, &word, &act()).await;
         assert_eq!(told, Err(refusal));
     }
-    world.chain.land(&request.authorization);
-    world.quiet().await;
-    assert_eq!(world.engine.dead_letters().await.unwrap().unknown.len(), 0);
+    world.chain.settle(&request.authorization);
+    world.wait_until_idle().await;
+    assert_eq!(world.engine.dead_letters().await.unwrap().unknown_payments.len(), 0);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -156,7 +156,7 @@ async fn tokens_are_known_by_their_hash_and_names_are_used_once() {
     assert!(world.engine.operator_token(&hash).await.unwrap().unwrap().revoked);
     let again = world.engine.create_operator_token([77; 32], taken, &act()).await;
     assert!(matches!(again, Err(OperationError::AlreadyUsed)), "{again:?}");
-    assert_eq!(written(&world).await, ["token.create", "token.revoke"]);
+    assert_eq!(audit_lines(&world).await, ["token.create", "token.revoke"]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -195,24 +195,24 @@ async fn who_froze_an_account_is_written_down_with_it() {
 async fn twenty_operators_who_credit_at_once_credit_once() {
     // Aim: one word is taken, over a crash; whoever comes later, or wants it tried again, finds nothing.
     let world = Harness::new().await;
-    world.issuer.moods(&[IssuerBehavior::Broken]);
-    let card = bought(&world.pay(&card_for(evm(1), 1)).await.unwrap());
-    let stuck = async |world: &Harness| world.engine.dead_letters().await.unwrap().effects;
+    world.issuer.set_behaviors(&[IssuerBehavior::Broken]);
+    let card = bought_card(&world.pay(&card_for(evm(1), 1)).await.unwrap());
+    let stuck = async |world: &Harness| world.engine.dead_letters().await.unwrap().jobs;
     eventually("the order is stuck", async || stuck(&world).await.len() == 1).await;
     let id = stuck(&world).await[0].id;
-    let unproven = world.engine.credit_back(id, ("seen", false), &act()).await;
+    let unproven = world.engine.credit_job(id, ("seen", false), &act()).await;
     assert_eq!(unproven, Err(ResolveError::NotProven));
     let at_once = together(20, |_| {
         let engine = world.engine.clone();
-        async move { engine.credit_back(id, ("seen", true), &act()).await }
+        async move { engine.credit_job(id, ("seen", true), &act()).await }
     });
     let told = at_once.await;
     assert_eq!(told.iter().filter(|told| told.is_ok()).count(), 1, "{told:?}");
     let late = |told: &Result<(), ResolveError>| matches!(told, Ok(()) | Err(ResolveError::NotFound));
     assert!(told.iter().all(late), "{told:?}");
-    world.quiet().await;
+    world.wait_until_idle().await;
     let world = world.crash().await;
-    world.quiet().await;
+    world.wait_until_idle().await;
     let failed = world.engine.card(&card).await.unwrap().unwrap();
     assert!(matches!(failed.status, Status::Failed { .. }));
     let account = world.engine.account(&evm(1)).await.unwrap().unwrap();
@@ -221,5 +221,5 @@ async fn twenty_operators_who_credit_at_once_credit_once() {
         world.engine.retry_job(id, &act()).await,
         Err(OperationError::AlreadyUsed)
     ));
-    assert_eq!(written(&world).await, ["effect.credit_back"]);
+    assert_eq!(audit_lines(&world).await, ["effect.credit_back"]);
 }

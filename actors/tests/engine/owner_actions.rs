@@ -18,12 +18,12 @@ async fn status(world: &Harness) -> &'static str {
 }
 
 /// The provider's name of the check that is under way.
-async fn begun(world: &Harness) -> String {
+async fn started_reference(world: &Harness) -> String {
     let identity = in_time("the check begins", world.engine.await_identity_started(evm(1)))
         .await
         .unwrap();
     match identity.status {
-        Status::InReview { begun: Some(begun), .. } => begun.reference,
+        Status::InReview { started: Some(begun), .. } => begun.reference,
         other => panic!("{other:?}"),
     }
 }
@@ -32,24 +32,24 @@ async fn begun(world: &Harness) -> String {
 async fn a_check_ends_as_its_provider_says_whatever_fails_on_the_way() {
     // Aim: lost answers, busy moments and panics begin one check, and the verdict that is asked for verifies once.
     let world = Harness::new().await;
-    world.people.turns(&[
+    world.identity.set_behaviors(&[
         CallBehavior::Busy,
-        CallBehavior::Lost,
+        CallBehavior::ResponseLost,
         CallBehavior::Panics,
         CallBehavior::Works,
         CallBehavior::Busy,
-        CallBehavior::Lost,
+        CallBehavior::ResponseLost,
         CallBehavior::Panics,
     ]);
     world.engine.request_identity_check(evm(1)).await.unwrap();
-    let reference = begun(&world).await;
-    assert_eq!((status(&world).await, world.people.checks()), ("in-review", 1));
+    let reference = started_reference(&world).await;
+    assert_eq!((status(&world).await, world.identity.checks()), ("in-review", 1));
     assert_eq!(world.store.rows(&[table::VERIFIED]), []);
-    world.people.decide(&reference, Verdict::Passed);
-    world.quiet().await;
+    world.identity.decide(&reference, Verdict::Passed);
+    world.wait_until_idle().await;
     assert_eq!(status(&world).await, "verified");
     assert_eq!(world.store.rows(&[table::VERIFIED]).len(), 1);
-    assert_eq!(world.announced("identity.verified"), 1);
+    assert_eq!(world.event_count("identity.verified"), 1);
     let again = world.engine.request_identity_check(evm(1)).await;
     assert!(
         matches!(
@@ -66,9 +66,9 @@ async fn a_verdict_comes_once_by_whatever_way_and_outlives_the_process() {
     // after a power cut all of it stands, and a check under way goes on.
     let world = Harness::new().await;
     world.engine.request_identity_check(evm(1)).await.unwrap();
-    let reference = begun(&world).await;
+    let reference = started_reference(&world).await;
     let world = world.crash().await;
-    assert_eq!(begun(&world).await, reference);
+    assert_eq!(started_reference(&world).await, reference);
     let verdict = |reference: &str, verdict| {
         world
             .engine
@@ -95,9 +95,9 @@ async fn a_verdict_comes_once_by_whatever_way_and_outlives_the_process() {
         .record_identity_verdict(evm(2), reference.clone(), Verdict::Passed)
         .await;
     assert!(nobody.is_err());
-    assert_eq!((world.people.checks(), world.announced("identity.verified")), (1, 1));
+    assert_eq!((world.identity.checks(), world.event_count("identity.verified")), (1, 1));
     let world = world.crash().await;
-    world.quiet().await;
+    world.wait_until_idle().await;
     assert_eq!(status(&world).await, "verified");
 }
 
@@ -106,13 +106,13 @@ async fn a_rejected_owner_begins_another_check_and_an_old_verdict_does_not_touch
     // Aim: no first, then yes; the first check's callback, late, is not taken for the second's.
     let world = Harness::new().await;
     world.engine.request_identity_check(evm(1)).await.unwrap();
-    let first = begun(&world).await;
+    let first = started_reference(&world).await;
     let reason = "blurred".to_owned();
-    world.people.decide(&first, Verdict::Failed { reason: reason.into() });
-    world.quiet().await;
+    world.identity.decide(&first, Verdict::Failed { reason: reason.into() });
+    world.wait_until_idle().await;
     assert_eq!(status(&world).await, "rejected");
     world.engine.request_identity_check(evm(1)).await.unwrap();
-    let second = begun(&world).await;
+    let second = started_reference(&world).await;
     assert_ne!(first, second);
     let late = world
         .engine
@@ -122,8 +122,8 @@ async fn a_rejected_owner_begins_another_check_and_an_old_verdict_does_not_touch
         matches!(late, Err(OperationError::Rejected(Rejection::DifferentCheck))),
         "{late:?}"
     );
-    world.people.decide(&second, Verdict::Passed);
-    world.quiet().await;
+    world.identity.decide(&second, Verdict::Passed);
+    world.wait_until_idle().await;
     assert_eq!(status(&world).await, "verified");
 }
 
@@ -131,12 +131,12 @@ async fn a_rejected_owner_begins_another_check_and_an_old_verdict_does_not_touch
 async fn a_check_that_the_provider_will_not_begin_is_rejected() {
     // Aim: a definite no leaves nothing under way, and the owner may try again.
     let world = Harness::new().await;
-    world.people.turns(&[CallBehavior::No]);
+    world.identity.set_behaviors(&[CallBehavior::Declined]);
     world.engine.request_identity_check(evm(1)).await.unwrap();
-    world.quiet().await;
-    assert_eq!((status(&world).await, world.people.checks()), ("rejected", 0));
+    world.wait_until_idle().await;
+    assert_eq!((status(&world).await, world.identity.checks()), ("rejected", 0));
     world.engine.request_identity_check(evm(1)).await.unwrap();
-    begun(&world).await;
+    started_reference(&world).await;
     assert_eq!(status(&world).await, "in-review");
 }
 
@@ -146,8 +146,8 @@ async fn a_link_is_opened_once_and_its_row_holds_the_address() {
     // it is the same account.
     let world = Harness::new().await;
     world
-        .people
-        .turns(&[CallBehavior::Busy, CallBehavior::Lost, CallBehavior::Panics]);
+        .identity
+        .set_behaviors(&[CallBehavior::Busy, CallBehavior::ResponseLost, CallBehavior::Panics]);
     let wallet = evm(1);
     for round in 1..=2 {
         world.engine.request_issuer_link(wallet, true).await.unwrap();
@@ -161,27 +161,27 @@ async fn a_link_is_opened_once_and_its_row_holds_the_address() {
         );
         world.engine.request_issuer_link(wallet, false).await.unwrap();
         assert_eq!(world.engine.deposit_address(&wallet).await.unwrap(), None);
-        assert_eq!(world.announced("issuer.linked"), round);
+        assert_eq!(world.event_count("issuer.linked"), round);
     }
-    world.quiet().await;
-    assert_eq!(world.people.opened(), [wallet]);
+    world.wait_until_idle().await;
+    assert_eq!(world.identity.opened(), [wallet]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_link_under_way_survives_a_power_cut_and_can_be_taken_back() {
     // Aim: the opening goes on after the cut; one that is taken back ends without a word.
     let world = Harness::new().await;
-    world.people.turns(&[CallBehavior::Busy; 3]);
+    world.identity.set_behaviors(&[CallBehavior::Busy; 3]);
     world.engine.request_issuer_link(evm(1), true).await.unwrap();
     let world = world.crash().await;
     eventually("it is linked", async || {
         world.engine.deposit_address(&evm(1)).await.unwrap().is_some()
     })
     .await;
-    world.people.turns(&[CallBehavior::Busy; 2]);
+    world.identity.set_behaviors(&[CallBehavior::Busy; 2]);
     world.engine.request_issuer_link(evm(2), true).await.unwrap();
     world.engine.request_issuer_link(evm(2), false).await.unwrap();
-    world.quiet().await;
+    world.wait_until_idle().await;
     assert_eq!(world.engine.deposit_address(&evm(2)).await.unwrap(), None);
 }
 
@@ -189,7 +189,7 @@ async fn a_link_under_way_survives_a_power_cut_and_can_be_taken_back() {
 async fn a_refused_link_says_why_and_may_be_asked_for_again() {
     // Aim: the issuer's definite no is a fact of the link, not a failure that is tried again.
     let world = Harness::new().await;
-    world.people.turns(&[CallBehavior::No]);
+    world.identity.set_behaviors(&[CallBehavior::Declined]);
     world.engine.request_issuer_link(evm(1), true).await.unwrap();
     let link = in_time("the issuer refuses", world.engine.await_issuer_link(evm(1)))
         .await
@@ -201,7 +201,7 @@ async fn a_refused_link_says_why_and_may_be_asked_for_again() {
         "{link:?}"
     );
     world.engine.request_issuer_link(evm(1), true).await.unwrap();
-    world.quiet().await;
+    world.wait_until_idle().await;
     assert!(world.engine.deposit_address(&evm(1)).await.unwrap().is_some());
 }
 

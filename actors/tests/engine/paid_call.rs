@@ -4,7 +4,7 @@ use purser_actors::engine::ClaimError;
 use purser_actors::payment::{Outcome, Status};
 use purser_storage::Store;
 
-use crate::support::harness::{Harness, bought, card_for, evm, session};
+use crate::support::harness::{Harness, bought_card, card_for, evm, session};
 use crate::support::ports::{IssuerBehavior, PaymentBehavior};
 use crate::support::settings::{cards_a_day, fast};
 use crate::support::{eventually, in_time};
@@ -16,7 +16,7 @@ async fn a_paid_call_ends_in_a_card_a_session_and_an_account() {
     let request = card_for(evm(1), 1);
     let paid = world.pay(&request).await.unwrap();
     assert!(paid.won);
-    world.quiet().await;
+    world.wait_until_idle().await;
     world.assert_one_card(&request);
 
     let Outcome::Fulfilled {
@@ -26,16 +26,16 @@ async fn a_paid_call_ends_in_a_card_a_session_and_an_account() {
         panic!("{:?}", paid.outcome);
     };
     assert_eq!(*session, Some(request.session.id));
-    assert_eq!(*transaction, world.chain.land(&request.authorization));
+    assert_eq!(*transaction, world.chain.settle(&request.authorization));
     let opened = world.engine.session(&request.session.id).await.unwrap().unwrap();
     assert_eq!(opened.owner, evm(1));
     let account = world.engine.account(&evm(1)).await.unwrap().unwrap();
     assert_eq!(account.balance.atomic(), 0);
     let (cards, more) = world.engine.cards_of(&evm(1), None, 10).await.unwrap();
     assert_eq!((cards.len(), more), (1, false));
-    assert_eq!(cards[0].0, bought(&paid));
-    let sealed = world.engine.sealed(bought(&paid)).await.unwrap();
-    assert_eq!(sealed.unwrap(), bought(&paid).0.to_be_bytes());
+    assert_eq!(cards[0].0, bought_card(&paid));
+    let sealed = world.engine.sealed(bought_card(&paid)).await.unwrap();
+    assert_eq!(sealed.unwrap(), bought_card(&paid).0.to_be_bytes());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -62,7 +62,7 @@ async fn case_01_a_payment_sent_a_hundred_times_at_once_buys_once() {
         told.iter().all(|paid| paid.outcome == told[0].outcome),
         "all are told the same"
     );
-    world.quiet().await;
+    world.wait_until_idle().await;
     world.assert_one_card(&request);
     assert_eq!(world.chain.submissions(), 1);
 }
@@ -71,7 +71,7 @@ async fn case_01_a_payment_sent_a_hundred_times_at_once_buys_once() {
 async fn case_01_many_payments_of_one_wallet_each_sent_often_buy_one_card_each() {
     // Aim: doubles of one payment refuse batches of the others on their way; none of the others suffers for it.
     let mut settings = fast();
-    settings.in_flight_per_payer_max = 256;
+    settings.max_in_flight_per_payer = 256;
     let world = Harness::with(settings).await;
     let calls: Vec<_> = (0..160)
         .map(|n| {
@@ -96,14 +96,14 @@ async fn case_01_many_payments_of_one_wallet_each_sent_often_buy_one_card_each()
     let mut won = 0;
     for call in calls {
         let paid = in_time("a call", call).await.unwrap().unwrap();
-        bought(&paid);
+        bought_card(&paid);
         won += usize::from(paid.won);
     }
     disk.abort();
     // Only now is it certain that nobody holds the store again.
     assert!(disk.await.unwrap_err().is_cancelled());
     world.store.release();
-    world.quiet().await;
+    world.wait_until_idle().await;
     assert_eq!((won, world.cards().len()), (40, 40));
     assert_eq!((world.chain.transfers(), world.chain.submissions()), (40, 40));
     assert_eq!(world.issuer.cards(), 40);
@@ -117,12 +117,12 @@ async fn case_02_a_replay_gets_the_same_product_and_does_not_win() {
     let first = world.pay(&request).await.unwrap();
     let replay = world.pay(&request).await.unwrap();
     assert_eq!((replay.won, &replay.outcome), (false, &first.outcome));
-    world.quiet().await;
+    world.wait_until_idle().await;
     let world = world.crash().await;
     let replay = world.pay(&request).await.unwrap();
     assert_eq!((replay.won, &replay.outcome), (false, &first.outcome));
     assert_eq!(replay.payment, first.payment, "the id outlives the process");
-    world.quiet().await;
+    world.wait_until_idle().await;
     world.assert_one_card(&request);
 }
 
@@ -133,7 +133,7 @@ async fn case_03_a_payment_is_bound_to_its_first_request() {
     let request = card_for(evm(1), 1);
     let mut other = request.clone();
     other.request = [6; 32];
-    world.chain.fate(&request.authorization, PaymentBehavior::Waits);
+    world.chain.set_behavior(&request.authorization, PaymentBehavior::Waits);
     let first = tokio::spawn({
         let (engine, request) = (world.engine.clone(), request.clone());
         async move { engine.pay(request).await }
@@ -143,7 +143,7 @@ async fn case_03_a_payment_is_bound_to_its_first_request() {
     world.chain.open_gate();
     in_time("the first call", first).await.unwrap().unwrap();
     let before = world.history().len();
-    world.quiet().await;
+    world.wait_until_idle().await;
     assert_eq!(world.pay(&other).await.unwrap_err(), ClaimError::AlreadyUsed);
     assert!(
         world.history().len() - before <= 1,
@@ -157,7 +157,7 @@ async fn case_07_an_unknown_settlement_is_resolved_from_the_chain_once() {
     // Aim: no answer is no refusal. The caller is told `pending`; the watch finds the transfer and fulfils it.
     let world = Harness::new().await;
     let request = card_for(evm(1), 1);
-    world.chain.fate(&request.authorization, PaymentBehavior::Vanishes);
+    world.chain.set_behavior(&request.authorization, PaymentBehavior::NotExecuted);
     let paid = world.pay(&request).await.unwrap();
     assert!(paid.won);
     assert_eq!(paid.outcome, Outcome::Pending);
@@ -165,12 +165,12 @@ async fn case_07_an_unknown_settlement_is_resolved_from_the_chain_once() {
     assert_eq!((again.won, again.outcome), (false, Outcome::Pending));
     eventually("the chain was read in vain", async || world.chain.lookups() >= 3).await;
     assert_eq!(world.cards().len(), 0);
-    world.chain.land(&request.authorization);
-    world.quiet().await;
+    world.chain.settle(&request.authorization);
+    world.wait_until_idle().await;
     world.assert_one_card(&request);
     assert_eq!(world.chain.submissions(), 1, "it was never sent a second time");
     let told = world.pay(&request).await.unwrap();
-    assert_eq!(bought(&told), world.cards()[0].0);
+    assert_eq!(bought_card(&told), world.cards()[0].0);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -178,9 +178,9 @@ async fn case_07_an_answer_lost_after_landing_is_found() {
     // Aim: the transfer happened, only the answer was lost: it ends in the product.
     let world = Harness::new().await;
     let request = card_for(evm(1), 1);
-    world.chain.fate(&request.authorization, PaymentBehavior::AnswerLost);
+    world.chain.set_behavior(&request.authorization, PaymentBehavior::ResponseLost);
     world.pay(&request).await.unwrap();
-    world.quiet().await;
+    world.wait_until_idle().await;
     world.assert_one_card(&request);
 }
 
@@ -191,11 +191,11 @@ async fn case_07_a_settlement_that_hangs_counts_as_unknown() {
     settings.settle_timeout_ms = 30;
     let world = Harness::with(settings).await;
     let request = card_for(evm(1), 1);
-    world.chain.fate(&request.authorization, PaymentBehavior::Waits);
+    world.chain.set_behavior(&request.authorization, PaymentBehavior::Waits);
     let paid = world.pay(&request).await.unwrap();
     assert_eq!(paid.outcome, Outcome::Pending);
-    world.chain.land(&request.authorization);
-    world.quiet().await;
+    world.chain.settle(&request.authorization);
+    world.wait_until_idle().await;
     world.assert_one_card(&request);
 }
 
@@ -206,7 +206,7 @@ async fn case_11_a_payment_that_could_not_be_sent_is_released_and_may_come_again
     settings.caps = cards_a_day(1, 2_000_000);
     let world = Harness::with(settings).await;
     let request = card_for(evm(1), 1);
-    world.chain.fate(
+    world.chain.set_behavior(
         &request.authorization,
         PaymentBehavior::Unreachable(settings.prepare_attempts),
     );
@@ -214,13 +214,13 @@ async fn case_11_a_payment_that_could_not_be_sent_is_released_and_may_come_again
     assert_eq!(paid.outcome, Outcome::Unavailable);
     assert_eq!(world.chain.submissions(), 0, "nothing was sent");
     // The reserved share is free again: the only card of the day can still be bought.
-    world.quiet().await;
+    world.wait_until_idle().await;
     let paid = world.pay(&request).await.unwrap();
     assert!(paid.won, "nobody else has been told what it bought");
     let again = world.pay(&request).await.unwrap();
     assert!(!again.won, "once");
-    bought(&paid);
-    world.quiet().await;
+    bought_card(&paid);
+    world.wait_until_idle().await;
     world.assert_one_card(&request);
     let next = world.pay(&card_for(evm(1), 2)).await.unwrap_err();
     assert_eq!(next, ClaimError::DailyCountCap { cap: 1 });
@@ -233,12 +233,12 @@ async fn case_11_a_released_payment_presented_many_times_at_once_buys_once() {
     settings.caps = cards_a_day(20, 2_000_000);
     let world = Harness::with(settings).await;
     let request = card_for(evm(1), 1);
-    world.chain.fate(
+    world.chain.set_behavior(
         &request.authorization,
         PaymentBehavior::Unreachable(settings.prepare_attempts),
     );
     world.pay(&request).await.unwrap();
-    world.quiet().await;
+    world.wait_until_idle().await;
     let calls: Vec<_> = (0..10)
         .map(|_| {
             let (engine, mut request) = (world.engine.clone(), request.clone());
@@ -249,11 +249,11 @@ async fn case_11_a_released_payment_presented_many_times_at_once_buys_once() {
     let mut won = 0;
     for call in calls {
         let paid = in_time("a call", call).await.unwrap().unwrap();
-        bought(&paid);
+        bought_card(&paid);
         won += usize::from(paid.won);
     }
     assert_eq!(won, 1, "one presentation wins");
-    world.quiet().await;
+    world.wait_until_idle().await;
     world.assert_one_card(&request);
     for nonce in 2..=20 {
         world.pay(&card_for(evm(1), nonce)).await.unwrap();
@@ -273,7 +273,7 @@ async fn a_payment_that_can_never_land_is_refused_and_gives_its_share_back() {
     settings.caps = cards_a_day(1, 2_000_000);
     let world = Harness::with(settings).await;
     let request = card_for(evm(1), 1);
-    world.chain.fate(&request.authorization, PaymentBehavior::Vanishes);
+    world.chain.set_behavior(&request.authorization, PaymentBehavior::NotExecuted);
     let paid = world.pay(&request).await.unwrap();
     let next = card_for(evm(1), 2);
     assert_eq!(
@@ -281,13 +281,13 @@ async fn a_payment_that_can_never_land_is_refused_and_gives_its_share_back() {
         ClaimError::DailyCountCap { cap: 1 }
     );
     world.chain.expire(&request.authorization);
-    world.quiet().await;
+    world.wait_until_idle().await;
     let payment = world.engine.payment(&paid.payment).await.unwrap().unwrap();
     assert!(matches!(payment.status, Status::Refused(_)), "{:?}", payment.status);
-    assert!(world.books().is_empty());
+    assert!(world.ledger_balances().is_empty());
     let told = world.pay(&request).await.unwrap();
     assert!(matches!(told.outcome, Outcome::Declined(_)), "{:?}", told.outcome);
-    bought(&world.pay(&next).await.unwrap());
+    bought_card(&world.pay(&next).await.unwrap());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -297,15 +297,15 @@ async fn an_issuer_in_any_mood_but_no_makes_one_card_under_one_key() {
         &[IssuerBehavior::NotYet, IssuerBehavior::NotYet][..],
         &[IssuerBehavior::Busy, IssuerBehavior::Busy],
         &[IssuerBehavior::Panics, IssuerBehavior::Busy, IssuerBehavior::Panics],
-        &[IssuerBehavior::Silent, IssuerBehavior::Silent],
+        &[IssuerBehavior::ResponseLost, IssuerBehavior::ResponseLost],
     ] {
         let mut settings = fast();
         settings.issuer_timeout_ms = 20;
         let world = Harness::with(settings).await;
-        world.issuer.moods(moods);
+        world.issuer.set_behaviors(moods);
         let request = card_for(evm(1), 1);
         world.pay(&request).await.unwrap();
-        world.quiet().await;
+        world.wait_until_idle().await;
         world.assert_one_card(&request);
         let calls = world.issuer.calls();
         assert!(calls.len() > moods.len(), "{moods:?}: {calls:?}");
@@ -318,7 +318,7 @@ async fn envelopes_are_valid_json_in_the_order_of_the_store() {
     // Aim: what subscribers get parses, carries its own sequence first, and shows what changed.
     let world = Harness::new().await;
     let paid = world.pay(&card_for(evm(1), 1)).await.unwrap();
-    world.quiet().await;
+    world.wait_until_idle().await;
     let mut kinds = Vec::new();
     for event in world.store.events(0, 1_000, Some(&evm(1).key())).await.unwrap() {
         let record = purser_actors::kernel::event_record::EventRecord::read(&event.payload).unwrap();
@@ -336,7 +336,7 @@ async fn envelopes_are_valid_json_in_the_order_of_the_store() {
         if announcement.kind == "card.ready" {
             assert_eq!(json["previous"]["status"], "pending");
             assert_eq!(json["data"]["object"]["status"], "ready");
-            assert_eq!(json["data"]["object"]["card_id"], bought(&paid).to_string());
+            assert_eq!(json["data"]["object"]["card_id"], bought_card(&paid).to_string());
             assert!(
                 text.contains("\"usd_amount\":5,"),
                 "amounts are numbers with exact text: {text}"
@@ -360,10 +360,10 @@ async fn envelopes_are_valid_json_in_the_order_of_the_store() {
 async fn case_49_a_declined_payment_of_a_frozen_account_is_not_sent_again() {
     // Aim: presenting again is a settlement like any other: it needs an account that is not frozen, and room.
     let mut settings = fast();
-    settings.in_flight_per_payer_max = 1;
+    settings.max_in_flight_per_payer = 1;
     let world = Harness::with(settings).await;
     let request = card_for(evm(1), 1);
-    world.chain.fate(&request.authorization, PaymentBehavior::Declined);
+    world.chain.set_behavior(&request.authorization, PaymentBehavior::Declined);
     assert!(matches!(
         world.pay(&request).await.unwrap().outcome,
         Outcome::Declined(_)

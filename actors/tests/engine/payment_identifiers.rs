@@ -4,14 +4,14 @@ use purser_actors::engine::{ClaimError, PaymentRequest, PaymentResult};
 use purser_actors::kernel::idempotency::RECORD_TTL_S;
 use purser_actors::payment::Outcome;
 
-use crate::support::harness::{Harness, bought, card_for, evm};
+use crate::support::harness::{Harness, bought_card, card_for, evm};
 use crate::support::ports::PaymentBehavior;
 use crate::support::{eventually, in_time};
 
 const NAME: &str = "order-0000000000000001";
 
 /// The first payer's payment with this nonce, under the name.
-fn named(nonce: u8) -> PaymentRequest {
+fn with_identifier(nonce: u8) -> PaymentRequest {
     PaymentRequest {
         identifier: Some(NAME.to_owned()),
         ..card_for(evm(1), nonce)
@@ -19,7 +19,7 @@ fn named(nonce: u8) -> PaymentRequest {
 }
 
 /// Pays, and joins the payment that the name stands for if that is another.
-async fn come(world: &Harness, mut request: PaymentRequest) -> Result<PaymentResult, ClaimError> {
+async fn pay_or_join(world: &Harness, mut request: PaymentRequest) -> Result<PaymentResult, ClaimError> {
     loop {
         match world.pay(&request).await {
             Err(ClaimError::IdentifierClaimed(known)) => {
@@ -39,7 +39,7 @@ async fn payments_at_once_under_one_identifier_are_one() {
     let calls: Vec<_> = (1..=8)
         .map(|nonce| {
             let engine = world.engine.clone();
-            tokio::spawn(async move { engine.pay(named(nonce)).await })
+            tokio::spawn(async move { engine.pay(with_identifier(nonce)).await })
         })
         .collect();
     let mut told = Vec::new();
@@ -47,7 +47,7 @@ async fn payments_at_once_under_one_identifier_are_one() {
         told.push(in_time("a call", call).await.unwrap());
     }
     let winner = told.iter().position(Result::is_ok).expect("one payment is claimed");
-    let claimed = named(u8::try_from(winner).unwrap() + 1);
+    let claimed = with_identifier(u8::try_from(winner).unwrap() + 1);
     for (at, paid) in told.iter().enumerate().filter(|(at, _)| *at != winner) {
         let known = Box::new(claimed.authorization.clone());
         assert_eq!(
@@ -56,17 +56,17 @@ async fn payments_at_once_under_one_identifier_are_one() {
             "{at}"
         );
     }
-    world.quiet().await;
+    world.wait_until_idle().await;
     world.assert_one_card(&claimed);
     let world = world.crash().await;
-    let late = come(&world, named(9)).await.unwrap();
-    assert_eq!((late.won, bought(&late)), (false, world.cards()[0].0));
+    let late = pay_or_join(&world, with_identifier(9)).await.unwrap();
+    assert_eq!((late.won, bought_card(&late)), (false, world.cards()[0].0));
     let other = PaymentRequest {
         request: [6; 32],
-        ..named(10)
+        ..with_identifier(10)
     };
     assert_eq!(
-        come(&world, other).await.map(|paid| paid.won),
+        pay_or_join(&world, other).await.map(|paid| paid.won),
         Err(ClaimError::IdentifierMismatch)
     );
     world.assert_one_card(&claimed);
@@ -75,7 +75,7 @@ async fn payments_at_once_under_one_identifier_are_one() {
         ..card_for(evm(2), 1)
     };
     assert!(
-        come(&world, theirs).await.unwrap().won,
+        pay_or_join(&world, theirs).await.unwrap().won,
         "another payer's name is another name"
     );
 }
@@ -92,7 +92,7 @@ async fn a_cut_at_any_batch_leaves_one_purchase_under_an_identifier() {
             world.store.hold_after(after, last_is_answered);
             let call = tokio::spawn({
                 let engine = world.engine.clone();
-                async move { engine.pay(named(1)).await }
+                async move { engine.pay(with_identifier(1)).await }
             });
             let mut through = false;
             eventually("the cut or the end", async || {
@@ -103,19 +103,19 @@ async fn a_cut_at_any_batch_leaves_one_purchase_under_an_identifier() {
             let world = world.crash().await;
             call.abort();
             let paid = loop {
-                match come(&world, named(2)).await {
+                match pay_or_join(&world, with_identifier(2)).await {
                     Ok(paid) if matches!(paid.outcome, Outcome::Fulfilled { .. }) => break paid,
                     Ok(_) | Err(ClaimError::Unavailable | ClaimError::OutcomeUnknown(_)) => {}
                     Err(error) => panic!("{error:?}"),
                 }
             };
-            world.quiet().await;
+            world.wait_until_idle().await;
             assert_eq!(
                 (world.cards().len(), world.chain.transfers()),
                 (1, 1),
                 "cut after {after}"
             );
-            assert_eq!(bought(&paid), world.cards()[0].0);
+            assert_eq!(bought_card(&paid), world.cards()[0].0);
             if through {
                 break;
             }
@@ -133,26 +133,26 @@ async fn an_identifier_tries_its_first_payment_until_that_never_can_land() {
     // Aim: a payment that was declined, or could not be sent, is itself tried again and another under its name is not; once
     // it can never land, the next one has the name.
     let world = Harness::new().await;
-    world.chain.fate(&named(1).authorization, PaymentBehavior::Declined);
+    world.chain.set_behavior(&with_identifier(1).authorization, PaymentBehavior::Declined);
     for nonce in [1, 2] {
-        let declined = come(&world, named(nonce)).await.unwrap();
+        let declined = pay_or_join(&world, with_identifier(nonce)).await.unwrap();
         assert!(matches!(declined.outcome, Outcome::Declined(_)), "{declined:?}");
     }
     assert_eq!(world.chain.transfers(), 0);
-    world.chain.expire(&named(1).authorization);
-    let id = world.engine.payment_id(&named(1).authorization);
+    world.chain.expire(&with_identifier(1).authorization);
+    let id = world.engine.payment_id(&with_identifier(1).authorization);
     eventually("it is refused for good", async || {
         world.engine.payment(&id).await.unwrap().unwrap().is_final()
     })
     .await;
     assert_eq!(world.engine.payment_by_identifier(&evm(1), NAME).await.unwrap(), None);
-    let next = come(&world, named(3)).await.unwrap();
+    let next = pay_or_join(&world, with_identifier(3)).await.unwrap();
     assert!(next.won);
     // The first one comes again too: it is answered with what the name stands for now.
-    let first = come(&world, named(1)).await.unwrap();
-    assert_eq!(bought(&first), bought(&next));
-    world.quiet().await;
-    world.assert_one_card(&named(3));
+    let first = pay_or_join(&world, with_identifier(1)).await.unwrap();
+    assert_eq!(bought_card(&first), bought_card(&next));
+    world.wait_until_idle().await;
+    world.assert_one_card(&with_identifier(3));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -161,9 +161,9 @@ async fn a_payment_that_came_without_a_name_may_be_given_one() {
     let world = Harness::new().await;
     let plain = card_for(evm(1), 1);
     assert!(world.pay(&plain).await.unwrap().won);
-    assert!(!come(&world, named(1)).await.unwrap().won);
-    assert!(!come(&world, named(2)).await.unwrap().won);
-    world.quiet().await;
+    assert!(!pay_or_join(&world, with_identifier(1)).await.unwrap().won);
+    assert!(!pay_or_join(&world, with_identifier(2)).await.unwrap().won);
+    world.wait_until_idle().await;
     world.assert_one_card(&plain);
 }
 
@@ -171,11 +171,11 @@ async fn a_payment_that_came_without_a_name_may_be_given_one() {
 async fn an_identifier_is_remembered_for_a_day() {
     // Aim: to the second; then it names a new purchase.
     let world = Harness::new().await;
-    assert!(come(&world, named(1)).await.unwrap().won);
+    assert!(pay_or_join(&world, with_identifier(1)).await.unwrap().won);
     world.clock.advance((RECORD_TTL_S - 1) * 1_000);
-    assert!(!come(&world, named(2)).await.unwrap().won);
+    assert!(!pay_or_join(&world, with_identifier(2)).await.unwrap().won);
     world.clock.advance(2_000);
-    assert!(come(&world, named(3)).await.unwrap().won);
-    world.quiet().await;
+    assert!(pay_or_join(&world, with_identifier(3)).await.unwrap().won);
+    world.wait_until_idle().await;
     assert_eq!(world.cards().len(), 2);
 }

@@ -16,10 +16,10 @@ use purser_storage::{Batch, Store as _, Write};
 
 use crate::support::eventually;
 use crate::support::harness::{Harness, card_for, evm};
-use crate::support::payouts::{came_back, complete, failed, in_process};
+use crate::support::payouts::{returned_status, complete, failed, in_process};
 use crate::support::ports::{IssuerBehavior, error};
 
-pub(crate) const MINE: BankDestinationId = BankDestinationId(7);
+pub(crate) const OWN_DESTINATION: BankDestinationId = BankDestinationId(7);
 
 pub(crate) async fn register(world: &Harness, owner: Wallet, id: BankDestinationId) {
     let details = BankDetails {
@@ -49,7 +49,7 @@ pub(crate) async fn register(world: &Harness, owner: Wallet, id: BankDestination
 }
 
 /// 4.50 for the price of 5.00.
-fn asking(nonce: u8, purchase: Purchase) -> PaymentRequest {
+fn request_for(nonce: u8, purchase: Purchase) -> PaymentRequest {
     PaymentRequest {
         purchase,
         worth: Cents::new(4_50),
@@ -59,12 +59,12 @@ fn asking(nonce: u8, purchase: Purchase) -> PaymentRequest {
 
 pub(crate) fn to_bank(nonce: u8, destination: BankDestinationId) -> PaymentRequest {
     let amount = Cents::new(4_50);
-    asking(nonce, Purchase::BankPayment { amount, destination })
+    request_for(nonce, Purchase::BankPayment { amount, destination })
 }
 
 fn to_card(nonce: u8) -> PaymentRequest {
     let (amount, currency) = (Cents::new(4_50), Currency::USD);
-    asking(nonce, Purchase::PushToCard { amount, currency })
+    request_for(nonce, Purchase::PushToCard { amount, currency })
 }
 
 pub(crate) fn to_app(nonce: u8, recipient: &str) -> PaymentRequest {
@@ -79,11 +79,11 @@ pub(crate) fn to_app(nonce: u8, recipient: &str) -> PaymentRequest {
         platform: Some(Platform::Paypal),
         payee: Box::new(payee),
     };
-    asking(nonce, purchase)
+    request_for(nonce, purchase)
 }
 
-pub(crate) async fn bought(world: &Harness, request: &PaymentRequest) -> PayoutId {
-    match world.pay_until_told(request).await.outcome {
+pub(crate) async fn buy(world: &Harness, request: &PaymentRequest) -> PayoutId {
+    match world.pay_until_known(request).await.outcome {
         Outcome::Fulfilled {
             product: PurchasedProduct::Payout(id),
             ..
@@ -92,7 +92,7 @@ pub(crate) async fn bought(world: &Harness, request: &PaymentRequest) -> PayoutI
     }
 }
 
-pub(crate) async fn becomes(world: &Harness, id: PayoutId, status: &str) {
+pub(crate) async fn wait_for_status(world: &Harness, id: PayoutId, status: &str) {
     let is = async || world.engine.payout(&id).await.unwrap().unwrap().status() == status;
     eventually(status, is).await;
 }
@@ -102,8 +102,8 @@ pub(crate) async fn balance(world: &Harness) -> Usdc {
 }
 
 /// What the engine waits for with a person.
-async fn stuck(world: &Harness) -> Vec<&'static str> {
-    let open = world.engine.open_effects(100).await.unwrap();
+async fn dead_lettered(world: &Harness) -> Vec<&'static str> {
+    let open = world.engine.open_jobs(100).await.unwrap();
     open.iter().filter(|e| e.dead_lettered).map(|e| e.job.name()).collect()
 }
 
@@ -127,7 +127,7 @@ pub(crate) async fn verified(world: &Harness, wallet: Wallet) {
 async fn a_rail_in_any_mood_but_no_pays_once_under_one_key() {
     // Aim: silent, slow and panicking rails end in one payout each, and every order of one payout has the same key.
     let world = Harness::new().await;
-    register(&world, evm(1), MINE).await;
+    register(&world, evm(1), OWN_DESTINATION).await;
     for (n, mood) in [
         IssuerBehavior::Busy,
         IssuerBehavior::NotYet,
@@ -137,35 +137,35 @@ async fn a_rail_in_any_mood_but_no_pays_once_under_one_key() {
     .into_iter()
     .enumerate()
     {
-        world.rails.moods(&[mood, IssuerBehavior::Ready]);
-        let id = bought(&world, &to_bank(n as u8, MINE)).await;
-        becomes(&world, id, "complete").await;
-        world.quiet().await;
+        world.payouts.set_behaviors(&[mood, IssuerBehavior::Ready]);
+        let id = buy(&world, &to_bank(n as u8, OWN_DESTINATION)).await;
+        wait_for_status(&world, id, "complete").await;
+        world.wait_until_idle().await;
     }
-    assert_eq!(world.rails.paid(), 4);
-    for call in world.rails.calls() {
-        let same = world.rails.calls().into_iter().filter(|c| c.payout == call.payout);
+    assert_eq!(world.payouts.paid(), 4);
+    for call in world.payouts.calls() {
+        let same = world.payouts.calls().into_iter().filter(|c| c.payout == call.payout);
         assert!(same.into_iter().all(|c| c == call), "one payout, one key, one content");
         assert!(
-            matches!(call.to, PayoutDestination::Bank { destination: MINE, ref sealed, .. } if *sealed == vec![7; 40])
+            matches!(call.to, PayoutDestination::Bank { destination: OWN_DESTINATION, ref sealed, .. } if *sealed == vec![7; 40])
         );
     }
     assert_eq!(
-        world.books()[&LedgerAccount::Provider(LedgerProvider::Bank)],
+        world.ledger_balances()[&LedgerAccount::Provider(LedgerProvider::Bank)],
         -4 * 4_500_000
     );
-    assert_eq!(world.announced("payout.complete"), 4);
+    assert_eq!(world.event_count("payout.complete"), 4);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn another_wallets_destination_is_refused_before_settlement() {
     // Aim (case 48): another's, an unknown and a removed destination claim nothing and move nothing.
     let world = Harness::new().await;
-    register(&world, evm(2), MINE).await;
+    register(&world, evm(2), OWN_DESTINATION).await;
     let removed = BankDestinationId(8);
     register(&world, evm(1), removed).await;
     world.engine.remove_destination(removed, None).await.unwrap();
-    for (n, destination) in [MINE, BankDestinationId(9), removed].into_iter().enumerate() {
+    for (n, destination) in [OWN_DESTINATION, BankDestinationId(9), removed].into_iter().enumerate() {
         let refused = world.pay(&to_bank(n as u8, destination)).await.unwrap_err();
         assert_eq!(
             refused,
@@ -179,43 +179,43 @@ async fn another_wallets_destination_is_refused_before_settlement() {
 async fn a_payout_that_the_rail_refuses_is_credited_once() {
     // Aim: the whole charge is on the balance, nothing is owed to the rail, and a restart changes nothing.
     let world = Harness::new().await;
-    register(&world, evm(1), MINE).await;
-    world.rails.moods(&[IssuerBehavior::Busy, IssuerBehavior::Declines]);
-    let id = bought(&world, &to_bank(1, MINE)).await;
-    becomes(&world, id, "failed").await;
-    world.rails.tell(id, 1, failed());
-    world.quiet().await;
+    register(&world, evm(1), OWN_DESTINATION).await;
+    world.payouts.set_behaviors(&[IssuerBehavior::Busy, IssuerBehavior::Declines]);
+    let id = buy(&world, &to_bank(1, OWN_DESTINATION)).await;
+    wait_for_status(&world, id, "failed").await;
+    world.payouts.add_event(id, 1, failed());
+    world.wait_until_idle().await;
     let world = world.crash().await;
-    world.quiet().await;
+    world.wait_until_idle().await;
     assert_eq!(balance(&world).await, Usdc::from_atomic(5_000_000));
-    let books = world.books();
+    let books = world.ledger_balances();
     assert_eq!(books.get(&LedgerAccount::Provider(LedgerProvider::Bank)), None);
     assert_eq!(books.get(&LedgerAccount::FeeRevenue), None);
-    assert_eq!(world.announced("payout.failed"), 1);
+    assert_eq!(world.event_count("payout.failed"), 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn case_32_a_payout_that_comes_back_days_later_is_credited_once() {
     // Aim: told twice and with a power cut between, the amount less the rail's fee is credited once; our fee stays.
     let world = Harness::new().await;
-    register(&world, evm(1), MINE).await;
-    world.rails.moods(&[IssuerBehavior::Ready]);
-    let id = bought(&world, &to_bank(1, MINE)).await;
-    becomes(&world, id, "complete").await;
-    world.quiet().await;
+    register(&world, evm(1), OWN_DESTINATION).await;
+    world.payouts.set_behaviors(&[IssuerBehavior::Ready]);
+    let id = buy(&world, &to_bank(1, OWN_DESTINATION)).await;
+    wait_for_status(&world, id, "complete").await;
+    world.wait_until_idle().await;
     world.clock.advance(59_000);
-    world.rails.tell(id, 3, came_back());
-    becomes(&world, id, "returned").await;
+    world.payouts.add_event(id, 3, returned_status());
+    wait_for_status(&world, id, "returned").await;
     let world = world.crash().await;
-    world.rails.tell(id, 3, came_back());
-    world.rails.tell(id, 4, came_back());
-    world.quiet().await;
-    let heard = async || world.engine.payout(&id).await.unwrap().unwrap().seen == 4;
+    world.payouts.add_event(id, 3, returned_status());
+    world.payouts.add_event(id, 4, returned_status());
+    world.wait_until_idle().await;
+    let heard = async || world.engine.payout(&id).await.unwrap().unwrap().last_sequence == 4;
     eventually("the last word is known", heard).await;
     assert_eq!(balance(&world).await, Usdc::from_atomic(4_250_000));
-    assert_eq!(world.books()[&LedgerAccount::Provider(LedgerProvider::Bank)], -250_000);
-    assert_eq!(world.books()[&LedgerAccount::FeeRevenue], -500_000);
-    assert_eq!(world.announced("payout.returned"), 1);
+    assert_eq!(world.ledger_balances()[&LedgerAccount::Provider(LedgerProvider::Bank)], -250_000);
+    assert_eq!(world.ledger_balances()[&LedgerAccount::FeeRevenue], -500_000);
+    assert_eq!(world.event_count("payout.returned"), 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -223,24 +223,24 @@ async fn case_33_success_after_a_credit_is_taken_back_or_stuck() {
     // Aim: a rail that refuses and pays after all is asked for the money; if that cannot be, somebody must look. The credit
     // stays what it was.
     let world = Harness::new().await;
-    register(&world, evm(1), MINE).await;
+    register(&world, evm(1), OWN_DESTINATION).await;
     for (n, recall) in [RecallResult::Recalled, RecallResult::TooLate].into_iter().enumerate() {
         world
-            .rails
+            .payouts
             .recalls([Err(error(ErrorKind::Unknown, "recall")), Ok(recall)]);
-        world.rails.moods(&[IssuerBehavior::Declines]);
-        let id = bought(&world, &to_bank(n as u8, MINE)).await;
-        becomes(&world, id, "failed").await;
-        world.rails.tell(id, 5, complete());
-        world.rails.tell(id, 4, in_process());
-        world.rails.tell(id, 5, complete());
-        let asked = async || world.rails.recalled().iter().filter(|asked| **asked == id).count() == 2;
+        world.payouts.set_behaviors(&[IssuerBehavior::Declines]);
+        let id = buy(&world, &to_bank(n as u8, OWN_DESTINATION)).await;
+        wait_for_status(&world, id, "failed").await;
+        world.payouts.add_event(id, 5, complete());
+        world.payouts.add_event(id, 4, in_process());
+        world.payouts.add_event(id, 5, complete());
+        let asked = async || world.payouts.recalled().iter().filter(|asked| **asked == id).count() == 2;
         eventually("the rail was asked twice", asked).await;
         match recall {
-            RecallResult::Recalled => world.quiet().await,
-            RecallResult::TooLate => eventually("it is stuck", async || stuck(&world).await == ["recall_payout"]).await,
+            RecallResult::Recalled => world.wait_until_idle().await,
+            RecallResult::TooLate => eventually("it is stuck", async || dead_lettered(&world).await == ["recall_payout"]).await,
         }
-        becomes(&world, id, "failed").await;
+        wait_for_status(&world, id, "failed").await;
         let paid = 5_000_000 * (n as u64 + 1);
         assert_eq!(balance(&world).await, Usdc::from_atomic(paid));
     }
@@ -250,9 +250,9 @@ async fn case_33_success_after_a_credit_is_taken_back_or_stuck() {
 async fn a_push_to_card_waits_for_its_form_and_expires() {
     // Aim: nothing is sent before the form is done; done twice it is sent once; never done, the charge is credited.
     let world = Harness::new().await;
-    let (done, never) = (bought(&world, &to_card(1)).await, bought(&world, &to_card(2)).await);
-    assert!(world.rails.calls().is_empty());
-    world.rails.moods(&[IssuerBehavior::Ready]);
+    let (done, never) = (buy(&world, &to_card(1)).await, buy(&world, &to_card(2)).await);
+    assert!(world.payouts.calls().is_empty());
+    world.payouts.set_behaviors(&[IssuerBehavior::Ready]);
     world
         .engine
         .submit_payout_details(done, "4242".into(), vec![9; 40])
@@ -265,13 +265,13 @@ async fn a_push_to_card_waits_for_its_form_and_expires() {
             .await
             .is_err()
     );
-    becomes(&world, done, "complete").await;
-    assert!(matches!(&world.rails.calls()[0].to, PayoutDestination::Card { sealed } if *sealed == vec![9; 40]));
-    world.quiet().await;
+    wait_for_status(&world, done, "complete").await;
+    assert!(matches!(&world.payouts.calls()[0].to, PayoutDestination::Card { sealed } if *sealed == vec![9; 40]));
+    world.wait_until_idle().await;
     let world = world.crash().await;
     world.clock.advance(120_001);
-    becomes(&world, never, "expired").await;
-    world.quiet().await;
+    wait_for_status(&world, never, "expired").await;
+    world.wait_until_idle().await;
     assert!(
         world
             .engine
@@ -280,7 +280,7 @@ async fn a_push_to_card_waits_for_its_form_and_expires() {
             .is_err()
     );
     assert_eq!(balance(&world).await, Usdc::from_atomic(5_000_000));
-    assert_eq!((world.announced("payout.expired"), world.rails.paid()), (1, 1));
+    assert_eq!((world.event_count("payout.expired"), world.payouts.paid()), (1, 1));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -288,23 +288,23 @@ async fn what_a_rail_was_ever_asked_for_is_not_credited_when_its_form_ends() {
     // Aim: of three forms that nobody fills in here, a restore forgot two: one the rail tells of, one it knows when it is
     // asked, after silence. Both are paid and neither is credited or sent; only what the rail denies is credited.
     let world = Harness::new().await;
-    let (told, asked) = (bought(&world, &to_card(1)).await, bought(&world, &to_card(2)).await);
-    let never = bought(&world, &to_card(3)).await;
+    let (told, asked) = (buy(&world, &to_card(1)).await, buy(&world, &to_card(2)).await);
+    let never = buy(&world, &to_card(3)).await;
     let key = async |id| world.engine.payout(&id).await.unwrap().unwrap().key;
-    world.rails.knows(key(told).await, 2, complete());
-    world.rails.tell(told, 1, in_process());
-    becomes(&world, told, "complete").await;
-    world.quiet().await;
-    world.rails.knows(key(asked).await, 2, complete());
+    world.payouts.add_known_order(key(told).await, 2, complete());
+    world.payouts.add_event(told, 1, in_process());
+    wait_for_status(&world, told, "complete").await;
+    world.wait_until_idle().await;
+    world.payouts.add_known_order(key(asked).await, 2, complete());
     world
-        .rails
-        .silences(&[ErrorKind::Unknown, ErrorKind::Temporary, ErrorKind::Unknown]);
+        .payouts
+        .set_find_errors(&[ErrorKind::Unknown, ErrorKind::Temporary, ErrorKind::Unknown]);
     world.clock.advance(120_001);
-    becomes(&world, asked, "complete").await;
-    becomes(&world, never, "expired").await;
-    world.quiet().await;
+    wait_for_status(&world, asked, "complete").await;
+    wait_for_status(&world, never, "expired").await;
+    world.wait_until_idle().await;
     assert_eq!(balance(&world).await, Usdc::from_atomic(5_000_000));
-    assert_eq!((world.rails.calls().len(), world.announced("payout.expired")), (0, 1));
+    assert_eq!((world.payouts.calls().len(), world.event_count("payout.expired")), (0, 1));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -312,17 +312,17 @@ async fn case_32_an_app_payment_that_nobody_claims_is_taken_back_and_credited() 
     // Aim: after its time the rail is asked for the money; only its word credits, once, also when the rail returns it too.
     let world = Harness::new().await;
     verified(&world, evm(1)).await;
-    let id = bought(&world, &to_app(1, "@ada")).await;
-    becomes(&world, id, "in-process").await;
-    world.rails.recalls([Err(error(ErrorKind::Unknown, "recall"))]);
+    let id = buy(&world, &to_app(1, "@ada")).await;
+    wait_for_status(&world, id, "in-process").await;
+    world.payouts.recalls([Err(error(ErrorKind::Unknown, "recall"))]);
     world.clock.advance(120_001);
-    becomes(&world, id, "returned").await;
-    world.rails.tell(id, 2, came_back());
-    world.quiet().await;
-    let heard = async || world.engine.payout(&id).await.unwrap().unwrap().seen == 2;
+    wait_for_status(&world, id, "returned").await;
+    world.payouts.add_event(id, 2, returned_status());
+    world.wait_until_idle().await;
+    let heard = async || world.engine.payout(&id).await.unwrap().unwrap().last_sequence == 2;
     eventually("the rail's own word is known", heard).await;
     assert_eq!(balance(&world).await, Usdc::from_atomic(4_250_000));
-    assert_eq!(world.announced("payout.returned"), 1);
+    assert_eq!(world.event_count("payout.returned"), 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -333,19 +333,19 @@ async fn a_recipient_is_saved_when_first_paid_and_known_again() {
     assert_eq!(refused, ClaimError::PreconditionFailed(Precondition::IdentityVerified));
     verified(&world, evm(1)).await;
     world
-        .rails
-        .moods(&[IssuerBehavior::Ready, IssuerBehavior::Ready, IssuerBehavior::Ready]);
-    bought(&world, &to_app(1, "@ada")).await;
-    bought(&world, &to_app(2, "@ADA")).await;
-    world.quiet().await;
+        .payouts
+        .set_behaviors(&[IssuerBehavior::Ready, IssuerBehavior::Ready, IssuerBehavior::Ready]);
+    buy(&world, &to_app(1, "@ada")).await;
+    buy(&world, &to_app(2, "@ADA")).await;
+    world.wait_until_idle().await;
     let saved = async || world.engine.recipients_of(&evm(1), None, 10, |_| true).await.unwrap().0;
     let (id, _) = saved().await[0].clone();
-    bought(&world, &to_app(3, &id.to_string())).await;
-    world.quiet().await;
+    buy(&world, &to_app(3, &id.to_string())).await;
+    world.wait_until_idle().await;
     let list = saved().await;
     assert_eq!(list.len(), 1);
     assert_eq!((list[0].1.payments, list[0].1.total), (3, Cents::new(13_50)));
-    let last = world.rails.calls().pop().unwrap();
+    let last = world.payouts.calls().pop().unwrap();
     assert!(matches!(last.to, PayoutDestination::App { payee, .. } if payee.recipient == "@ADA"));
 
     verified(&world, evm(2)).await;

@@ -4,7 +4,7 @@ use purser_actors::engine::ClaimError;
 use purser_actors::id::Wallet;
 use purser_actors::payment::Outcome;
 
-use crate::support::harness::{Harness, bought, card_for, evm, session};
+use crate::support::harness::{Harness, bought_card, card_for, evm, session};
 use crate::support::settings::{cards_a_day, fast};
 
 const OWNER: Wallet = evm(1);
@@ -22,23 +22,23 @@ async fn case_88_a_wallet_that_is_known_to_be_empty_claims_nothing() {
     // the same payment buys as soon as the wallet can pay.
     let mut settings = fast();
     settings.caps = cards_a_day(1, 2_000_000);
-    settings.in_flight_max = 1;
+    settings.max_in_flight = 1;
     let world = Harness::with(settings).await;
-    world.chain.know_empty(OWNER);
+    world.chain.set_empty_at_precheck(OWNER);
     let request = card_for(OWNER, 1);
     for _ in 0..3 {
         let error = world.pay(&request).await.unwrap_err();
         assert_eq!(declined(&error), "insufficient_funds");
     }
-    world.quiet().await;
+    world.wait_until_idle().await;
     let id = world.engine.payment_id(&request.authorization);
     assert_eq!(world.engine.payment(&id).await.unwrap(), None);
     assert_eq!(world.engine.account(&OWNER).await.unwrap(), None);
     assert_eq!((world.chain.submissions(), world.chain.lookups()), (0, 0));
     assert_eq!(world.chain.prechecks(), 3);
     world.chain.fill();
-    bought(&world.pay(&request).await.unwrap());
-    world.quiet().await;
+    bought_card(&world.pay(&request).await.unwrap());
+    world.wait_until_idle().await;
     world.assert_one_card(&request);
 }
 
@@ -48,12 +48,12 @@ async fn case_02_a_claimed_payment_is_not_checked_again() {
     let world = Harness::new().await;
     let request = card_for(OWNER, 1);
     let paid = world.pay(&request).await.unwrap();
-    world.chain.know_empty(OWNER);
+    world.chain.set_empty_at_precheck(OWNER);
     let again = world.pay(&request).await.unwrap();
-    assert_eq!(bought(&again), bought(&paid));
+    assert_eq!(bought_card(&again), bought_card(&paid));
     assert!(!again.won);
     assert_eq!(world.chain.prechecks(), 1);
-    world.quiet().await;
+    world.wait_until_idle().await;
     world.assert_one_card(&request);
 
     let other = evm(2);
@@ -73,9 +73,9 @@ async fn the_chain_declines_after_every_other_error() {
     let mut settings = fast();
     settings.caps = cards_a_day(1, 2_000_000);
     let world = Harness::with(settings).await;
-    bought(&world.pay(&card_for(OWNER, 1)).await.unwrap());
-    world.quiet().await;
-    world.chain.know_empty(OWNER);
+    bought_card(&world.pay(&card_for(OWNER, 1)).await.unwrap());
+    world.wait_until_idle().await;
+    world.chain.set_empty_at_precheck(OWNER);
     let message = "call us".to_owned();
     let freeze = world.engine.set_frozen(OWNER, Some(message.clone()), None);
     freeze.await.unwrap();

@@ -9,20 +9,20 @@ use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::CardAction;
 use purser_actors::reconciliation::{EntryStatus, ReconciliationSource};
 
-use crate::reconciliation::pays;
-use crate::reconciliation_lists::{agreed, each_way};
+use crate::reconciliation::pay_and_list;
+use crate::reconciliation_lists::{assert_no_discrepancies, assert_each_discrepancy};
 use crate::support::eventually;
-use crate::support::harness::{Harness, bought, card_for, evm};
+use crate::support::harness::{Harness, bought_card, card_for, evm};
 use crate::support::lists::{FakeLists, dollars, entry};
 use crate::support::ports::IssuerBehavior;
 
 async fn card_of(world: &Harness) -> CardId {
-    let card = bought(&world.pay(&card_for(evm(1), 1)).await.unwrap());
-    world.quiet().await;
+    let card = bought_card(&world.pay(&card_for(evm(1), 1)).await.unwrap());
+    world.wait_until_idle().await;
     card
 }
 
-async fn comes_to(world: &Harness, card: CardId, status: &'static str) {
+async fn wait_for_status(world: &Harness, card: CardId, status: &'static str) {
     eventually(status, async || {
         world.engine.card(&card).await.unwrap().unwrap().status() == status
     })
@@ -53,24 +53,24 @@ async fn a_prepaid_cards_wish_is_carried_out_once_and_its_rest_is_credited_once(
             &[IssuerBehavior::Busy, IssuerBehavior::Busy, IssuerBehavior::Panics],
         ),
     ] {
-        world.issuer.moods(moods);
-        assert!(world.engine.steer_card(card, wish, None).await.unwrap());
+        world.issuer.set_behaviors(moods);
+        assert!(world.engine.request_prepaid_card_action(card, wish, None).await.unwrap());
         world = world.crash().await;
-        comes_to(&world, card, status).await;
-        world.quiet().await;
+        wait_for_status(&world, card, status).await;
+        world.wait_until_idle().await;
     }
     assert_eq!(balance(&world).await, Usdc::from_atomic(5_000_000));
-    let told = ["paused", "resumed", "closed"].map(|what| world.announced(&format!("card.{what}")));
+    let told = ["paused", "resumed", "closed"].map(|what| world.event_count(&format!("card.{what}")));
     assert_eq!(told, [1, 1, 1]);
-    assert_eq!(world.announced("balance.credited"), 1);
+    assert_eq!(world.event_count("balance.credited"), 1);
     assert!(
         !world
-            .books()
+            .ledger_balances()
             .contains_key(&LedgerAccount::Provider(LedgerProvider::CardIssuer))
     );
     let closed = world.engine.card(&card).await.unwrap().unwrap();
-    assert_eq!((closed.life.released, closed.life.wish), (Cents::new(5_00), None));
-    assert!(world.engine.steer_card(card, CardAction::Resume, None).await.is_err());
+    assert_eq!((closed.lifecycle.released, closed.lifecycle.pending_action), (Cents::new(5_00), None));
+    assert!(world.engine.request_prepaid_card_action(card, CardAction::Resume, None).await.is_err());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -79,19 +79,19 @@ async fn charges_of_a_prepaid_card_are_heard_over_a_death() {
     let world = Harness::new().await;
     let card = card_of(&world).await;
     world.issuer.charge(card, 1_20);
-    eventually("the charge is heard", async || world.announced("card.charged") == 1).await;
+    eventually("the charge is heard", async || world.event_count("card.charged") == 1).await;
     world.issuer.charge(card, 9_00);
     let world = world.crash().await;
     eventually("so is the refusal", async || {
-        world.announced("card.charge_declined") == 1
+        world.event_count("card.charge_declined") == 1
     })
     .await;
     let seen = world.engine.card(&card).await.unwrap().unwrap();
     assert_eq!(
-        (seen.spent().len(), seen.life.activity.available),
+        (seen.transactions().len(), seen.lifecycle.activity.available),
         (2, Cents::new(3_80))
     );
-    assert_eq!(world.announced("card.charged"), 1);
+    assert_eq!(world.event_count("card.charged"), 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -100,36 +100,36 @@ async fn what_is_given_back_long_after_the_end_is_credited_when_the_issuer_says_
     let world = Harness::new().await;
     let card = card_of(&world).await;
     world.issuer.charge(card, 5_00);
-    eventually("the charge is heard", async || world.announced("card.charged") == 1).await;
-    assert!(world.engine.steer_card(card, CardAction::Close, None).await.unwrap());
-    comes_to(&world, card, "closed").await;
+    eventually("the charge is heard", async || world.event_count("card.charged") == 1).await;
+    assert!(world.engine.request_prepaid_card_action(card, CardAction::Close, None).await.unwrap());
+    wait_for_status(&world, card, "closed").await;
     assert_eq!(balance(&world).await, Usdc::ZERO);
-    world.issuer.gives_back(card, 2_00);
+    world.issuer.set_released(card, 2_00);
     eventually("it is credited", async || {
         balance(&world).await == Usdc::from_atomic(2_000_000)
     })
     .await;
     let world = world.crash().await;
-    world.issuer.gives_back(card, 3_50);
+    world.issuer.set_released(card, 3_50);
     eventually("so is the difference", async || {
         balance(&world).await == Usdc::from_atomic(3_500_000)
     })
     .await;
-    assert_eq!(world.announced("card.remainder_released"), 2);
+    assert_eq!(world.event_count("card.remainder_released"), 2);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn what_was_given_back_of_a_prepaid_card_otherwise_is_a_difference() {
     // Aim: what its issuer gave back of a closed card, and we credited: lost there, twice, of another amount.
     let (world, lists) = (Harness::new().await, Arc::new(FakeLists::default()));
-    let (paid, _) = pays(&world, &lists, &card_for(evm(1), 1)).await;
-    let card = bought(&paid);
-    lists.enter(card.0, EntryStatus::Completed, 500);
-    assert!(world.engine.steer_card(card, CardAction::Close, None).await.unwrap());
-    world.quiet().await;
+    let (paid, _) = pay_and_list(&world, &lists, &card_for(evm(1), 1)).await;
+    let card = bought_card(&paid);
+    lists.add_order(card.0, EntryStatus::Completed, 500);
+    assert!(world.engine.request_prepaid_card_action(card, CardAction::Close, None).await.unwrap());
+    world.wait_until_idle().await;
     let given = entry(JobId(card.0), EntryStatus::Completed, dollars(5_00));
     lists.put(ReconciliationSource::PrepaidRemainders, given.clone());
-    let world = agreed(world, &lists).await;
+    let world = assert_no_discrepancies(world, &lists).await;
     let double = JobId(99).to_string();
-    each_way(&world, &lists, ReconciliationSource::PrepaidRemainders, given, &double).await;
+    assert_each_discrepancy(&world, &lists, ReconciliationSource::PrepaidRemainders, given, &double).await;
 }

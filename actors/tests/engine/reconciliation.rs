@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use purser_actors::engine::{PaymentRequest, PaymentResult, Reconciliation};
+use purser_actors::engine::{PaymentRequest, PaymentResult, ReconciliationStatus};
 use purser_actors::id::{CardId, Wallet};
 use purser_actors::kernel::{EntityKind, table};
 use purser_actors::money::Usdc;
@@ -10,27 +10,27 @@ use purser_actors::port::{ChainMovement, Timestamp};
 use purser_actors::reconciliation::{DiscrepancyKind, EntryStatus};
 
 use crate::support::eventually;
-use crate::support::harness::{Harness, bought, card_for, evm};
+use crate::support::harness::{Harness, bought_card, card_for, evm};
 use crate::support::lists::{FakeLists, ReadFault};
 
 /// Pays, and puts what was paid on the chain's list. Without a time of grace nobody may look in between.
-pub(crate) async fn pays(
+pub(crate) async fn pay_and_list(
     world: &Harness,
     lists: &FakeLists,
     request: &PaymentRequest,
 ) -> (PaymentResult, ChainMovement) {
-    lists.trouble(Some(ReadFault::Silent));
-    let paid = world.pay_until_told(request).await;
-    world.quiet().await;
+    lists.set_fault(Some(ReadFault::NoResponse));
+    let paid = world.pay_until_known(request).await;
+    world.wait_until_idle().await;
     let payment = world.engine.payment(&paid.payment).await.unwrap().unwrap();
     let moved = ChainMovement {
         transaction: payment.transaction().unwrap().to_owned(),
         index: 0,
         incoming: true,
-        other: payment.payer(),
+        counterparty: payment.payer(),
         amount: payment.price(),
         at: Timestamp(0),
-        mark: request.authorization.fingerprint(),
+        fingerprint: request.authorization.fingerprint(),
     };
     lists.show(moved.clone());
     (paid, moved)
@@ -38,10 +38,10 @@ pub(crate) async fn pays(
 
 /// A card that is bought, with lists that know of it.
 async fn card(world: &Harness, lists: &FakeLists, nonce: u8) -> (CardId, ChainMovement) {
-    let (paid, moved) = pays(world, lists, &card_for(evm(1), nonce)).await;
-    let card = bought(&paid);
-    lists.enter(card.0, EntryStatus::Completed, 500);
-    lists.trouble(None);
+    let (paid, moved) = pay_and_list(world, lists, &card_for(evm(1), nonce)).await;
+    let card = bought_card(&paid);
+    lists.add_order(card.0, EntryStatus::Completed, 500);
+    lists.set_fault(None);
     (card, moved)
 }
 
@@ -50,42 +50,42 @@ fn transfer(transaction: &str, incoming: bool) -> ChainMovement {
         transaction: transaction.to_owned(),
         index: 0,
         incoming,
-        other: evm(7),
+        counterparty: evm(7),
         amount: Usdc::from_atomic(1),
         at: Timestamp(0),
-        mark: [99; 32],
+        fingerprint: [99; 32],
     }
 }
 
 pub(crate) async fn kinds(world: &Harness) -> Vec<&'static str> {
-    let open = world.engine.differences(None, 100).await.unwrap();
-    let mut kinds: Vec<_> = open.iter().map(|(_, open)| open.found.kind.name()).collect();
+    let open = world.engine.discrepancies(None, 100).await.unwrap();
+    let mut kinds: Vec<_> = open.iter().map(|(_, open)| open.details.kind.name()).collect();
     kinds.sort_unstable();
     kinds
 }
 
-pub(crate) async fn finds(world: &Harness, expected: &[&str]) {
+pub(crate) async fn wait_for_discrepancies(world: &Harness, expected: &[&str]) {
     eventually(&format!("{expected:?} is open"), async || {
         kinds(world).await == expected
     })
     .await;
 }
 
-async fn stands(world: &Harness) -> Reconciliation {
+async fn status(world: &Harness) -> ReconciliationStatus {
     world.engine.reconciliation().await.unwrap()
 }
 
 /// A walk begins after this and reads everything.
-pub(crate) async fn walked(world: &Harness) {
-    let before = world.engine.reconciliation().await.unwrap().walk.completed_at;
+pub(crate) async fn wait_for_full_run(world: &Harness) {
+    let before = world.engine.reconciliation().await.unwrap().run.completed_at;
     for _ in 0..2 {
-        let last = stands(world).await.walk.completed_at;
-        eventually("a whole walk", async || stands(world).await.walk.completed_at > last).await;
+        let last = status(world).await.run.completed_at;
+        eventually("a whole walk", async || status(world).await.run.completed_at > last).await;
     }
-    assert!(stands(world).await.walk.completed_at > before);
+    assert!(status(world).await.run.completed_at > before);
 }
 
-async fn world(lists: &Arc<FakeLists>) -> Harness {
+async fn harness(lists: &Arc<FakeLists>) -> Harness {
     Harness::new().await.reconciling(lists.reconciling()).await
 }
 
@@ -95,18 +95,18 @@ async fn case_34_what_books_and_lists_differ_in_is_told_once_and_once_when_it_is
     // issuer lacks, one with another amount, one in another state: each under its name, once, over a power cut, until it
     // is mended; nobody but the house is told.
     let lists = Arc::new(FakeLists::default());
-    let world = world(&lists).await;
+    let world = harness(&lists).await;
     let (lacking, _) = card(&world, &lists, 1).await;
     let (dearer, missing) = card(&world, &lists, 2).await;
     let (refused, _) = card(&world, &lists, 3).await;
-    walked(&world).await;
+    wait_for_full_run(&world).await;
     assert_eq!(kinds(&world).await, [""; 0]);
-    assert_eq!(world.announced("difference.opened"), 0);
+    assert_eq!(world.event_count("difference.opened"), 0);
 
-    lists.strike(lacking.0);
-    lists.enter(dearer.0, EntryStatus::Completed, 600);
-    lists.enter(refused.0, EntryStatus::Declined, 500);
-    lists.enter(4_711, EntryStatus::Completed, 500);
+    lists.remove_order(lacking.0);
+    lists.add_order(dearer.0, EntryStatus::Completed, 600);
+    lists.add_order(refused.0, EntryStatus::Declined, 500);
+    lists.add_order(4_711, EntryStatus::Completed, 500);
     lists.hide(&missing.transaction);
     lists.show(transfer("surplus", true));
     lists.show(transfer("unexplained", false));
@@ -119,19 +119,19 @@ async fn case_34_what_books_and_lists_differ_in_is_told_once_and_once_when_it_is
         "state_differs",
         "transfer_unexplained",
     ];
-    finds(&world, &all).await;
+    wait_for_discrepancies(&world, &all).await;
     let world = world.crash().await;
-    walked(&world).await;
+    wait_for_full_run(&world).await;
     assert_eq!(kinds(&world).await, all);
-    assert_eq!(world.announced("difference.opened"), all.len());
-    let counted = stands(&world).await.open;
+    assert_eq!(world.event_count("difference.opened"), all.len());
+    let counted = status(&world).await.open;
     assert_eq!(counted.iter().sum::<u64>(), 7);
     assert_eq!(counted[DiscrepancyKind::MissingAtProvider as usize], 1);
-    let open = world.engine.differences(None, 100).await.unwrap();
+    let open = world.engine.discrepancies(None, 100).await.unwrap();
     let lacks = open
         .iter()
-        .find(|(_, open)| open.found.kind == DiscrepancyKind::MissingAtProvider);
-    assert_eq!(lacks.unwrap().1.found.subject, Some(lacking.to_string()));
+        .find(|(_, open)| open.details.kind == DiscrepancyKind::MissingAtProvider);
+    assert_eq!(lacks.unwrap().1.details.subject, Some(lacking.to_string()));
     let told = world.history();
     let told = told.iter().filter(|record| {
         record
@@ -142,16 +142,16 @@ async fn case_34_what_books_and_lists_differ_in_is_told_once_and_once_when_it_is
     assert!(told.clone().count() > 0 && told.clone().all(|record| record.owner == Wallet::SYSTEM));
 
     for (card, cents) in [(lacking, 500), (dearer, 500), (refused, 500)] {
-        lists.enter(card.0, EntryStatus::Completed, cents);
+        lists.add_order(card.0, EntryStatus::Completed, cents);
     }
-    lists.strike(4_711);
+    lists.remove_order(4_711);
     lists.show(missing);
     lists.hide("surplus");
     lists.hide("unexplained");
-    finds(&world, &[]).await;
-    walked(&world).await;
-    assert_eq!(world.announced("difference.opened"), all.len());
-    assert_eq!(world.announced("difference.resolved"), all.len());
+    wait_for_discrepancies(&world, &[]).await;
+    wait_for_full_run(&world).await;
+    assert_eq!(world.event_count("difference.opened"), all.len());
+    assert_eq!(world.event_count("difference.resolved"), all.len());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -160,26 +160,26 @@ async fn a_walk_that_is_asked_for_begins_without_the_rest() {
     // says that it could not read every list.
     let lists = Arc::new(FakeLists::default());
     let mut reconciling = lists.reconciling();
-    reconciling.pace.rest_ms = 3_600_000;
+    reconciling.settings.rest_ms = 3_600_000;
     let world = Harness::new().await.reconciling(reconciling).await;
     let (card, _) = card(&world, &lists, 1).await;
     let ended = async |number: u64| {
         eventually(&format!("walk {number} ends"), async || {
-            stands(&world).await.ended.is_some_and(|ended| ended.number >= number)
+            status(&world).await.last_run.is_some_and(|ended| ended.number >= number)
         })
         .await;
-        stands(&world).await.ended.unwrap()
+        status(&world).await.last_run.unwrap()
     };
-    let first = world.engine.walk_anew().unwrap();
+    let first = world.engine.request_reconciliation().unwrap();
     assert!(ended(first).await.complete);
     assert_eq!(kinds(&world).await, [""; 0]);
-    lists.strike(card.0);
-    let second = world.engine.walk_anew().unwrap();
+    lists.remove_order(card.0);
+    let second = world.engine.request_reconciliation().unwrap();
     assert!(second > first);
     assert!(ended(second).await.compared > 0);
     assert_eq!(kinds(&world).await, ["provider_lacks"]);
-    lists.trouble(Some(ReadFault::Silent));
-    let third = world.engine.walk_anew().unwrap();
+    lists.set_fault(Some(ReadFault::NoResponse));
+    let third = world.engine.request_reconciliation().unwrap();
     assert!(!ended(third).await.complete, "nobody answered");
 }
 
@@ -187,17 +187,17 @@ async fn a_walk_that_is_asked_for_begins_without_the_rest() {
 async fn a_difference_that_becomes_another_says_so_and_one_that_comes_back_is_told_again() {
     // Aim: lacking, then with another amount, then gone, then lacking again.
     let lists = Arc::new(FakeLists::default());
-    let world = world(&lists).await;
+    let world = harness(&lists).await;
     let (card, _) = card(&world, &lists, 1).await;
-    lists.strike(card.0);
-    finds(&world, &["provider_lacks"]).await;
-    lists.enter(card.0, EntryStatus::Completed, 501);
-    finds(&world, &["amount_differs"]).await;
-    lists.enter(card.0, EntryStatus::Completed, 500);
-    finds(&world, &[]).await;
-    lists.strike(card.0);
-    finds(&world, &["provider_lacks"]).await;
-    let told = ["opened", "changed", "resolved"].map(|what| world.announced(&format!("difference.{what}")));
+    lists.remove_order(card.0);
+    wait_for_discrepancies(&world, &["provider_lacks"]).await;
+    lists.add_order(card.0, EntryStatus::Completed, 501);
+    wait_for_discrepancies(&world, &["amount_differs"]).await;
+    lists.add_order(card.0, EntryStatus::Completed, 500);
+    wait_for_discrepancies(&world, &[]).await;
+    lists.remove_order(card.0);
+    wait_for_discrepancies(&world, &["provider_lacks"]).await;
+    let told = ["opened", "changed", "resolved"].map(|what| world.event_count(&format!("difference.{what}")));
     assert_eq!(told, [2, 1, 1]);
 }
 
@@ -205,39 +205,39 @@ async fn a_difference_that_becomes_another_says_so_and_one_that_comes_back_is_to
 async fn a_list_that_cannot_be_read_proves_nothing() {
     // Aim: while nobody answers, nothing opens, nothing that is open is taken for mended, and no walk counts as whole.
     let lists = Arc::new(FakeLists::default());
-    let world = world(&lists).await;
+    let world = harness(&lists).await;
     let (card, _) = card(&world, &lists, 1).await;
-    lists.strike(card.0);
-    finds(&world, &["provider_lacks"]).await;
-    lists.trouble(Some(ReadFault::Silent));
+    lists.remove_order(card.0);
+    wait_for_discrepancies(&world, &["provider_lacks"]).await;
+    lists.set_fault(Some(ReadFault::NoResponse));
     let stopped = async || {
-        let walk = stands(&world).await.walk;
+        let walk = status(&world).await.run;
         walk.is_complete() && walk.skipped
     };
     eventually("a walk without lists", stopped).await;
-    let whole = stands(&world).await.walk.completed_at;
-    lists.enter(card.0, EntryStatus::Completed, 500);
-    let ended = async || stands(&world).await.ended.map(|walk| walk.number);
+    let whole = status(&world).await.run.completed_at;
+    lists.add_order(card.0, EntryStatus::Completed, 500);
+    let ended = async || status(&world).await.last_run.map(|walk| walk.number);
     let before = ended().await;
     let another = async || stopped().await && ended().await != before;
     eventually("another one", another).await;
-    assert_eq!(stands(&world).await.walk.completed_at, whole);
+    assert_eq!(status(&world).await.run.completed_at, whole);
     assert_eq!(kinds(&world).await, ["provider_lacks"]);
-    lists.trouble(None);
-    finds(&world, &[]).await;
+    lists.set_fault(None);
+    wait_for_discrepancies(&world, &[]).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_walker_that_dies_is_replaced_and_goes_on() {
     // Aim: its supervisor puts another in its place, visibly, and nothing that differs is lost.
     let lists = Arc::new(FakeLists::default());
-    let world = world(&lists).await;
+    let world = harness(&lists).await;
     let (card, _) = card(&world, &lists, 1).await;
-    lists.trouble(Some(ReadFault::Deadly));
-    eventually("it dies", async || stands(&world).await.restarts > 0).await;
-    lists.strike(card.0);
-    lists.trouble(None);
-    finds(&world, &["provider_lacks"]).await;
+    lists.set_fault(Some(ReadFault::Panic));
+    eventually("it dies", async || status(&world).await.restarts > 0).await;
+    lists.remove_order(card.0);
+    lists.set_fault(None);
+    wait_for_discrepancies(&world, &["provider_lacks"]).await;
     assert!(world.engine.is_healthy());
 }
 
@@ -246,28 +246,28 @@ async fn a_difference_that_is_damaged_stands_in_the_way_of_no_other() {
     // Aim: rubbish where an open difference was: the walker does not die of it, walks to the end without calling that whole,
     // finds another difference and that it is gone, and the damaged one is counted.
     let lists = Arc::new(FakeLists::default());
-    let world = world(&lists).await;
+    let world = harness(&lists).await;
     let (damaged, _) = card(&world, &lists, 1).await;
     let (other, _) = card(&world, &lists, 2).await;
-    walked(&world).await;
-    lists.strike(damaged.0);
-    finds(&world, &["provider_lacks"]).await;
-    let ((_, id), _) = world.engine.differences(None, 1).await.unwrap().remove(0);
+    wait_for_full_run(&world).await;
+    lists.remove_order(damaged.0);
+    wait_for_discrepancies(&world, &["provider_lacks"]).await;
+    let ((_, id), _) = world.engine.discrepancies(None, 1).await.unwrap().remove(0);
     let row = table::entity(EntityKind::Discrepancy, &id.to_be_bytes());
-    world.store.scribble(row, b"rubbish");
+    world.store.overwrite(row, b"rubbish");
     let world = world.crash().await;
     eventually("a walk to the end", async || {
-        let walk = stands(&world).await.walk;
+        let walk = status(&world).await.run;
         walk.is_complete() && walk.skipped
     })
     .await;
-    lists.strike(other.0);
-    finds(&world, &["provider_lacks"]).await;
-    let open = world.engine.differences(None, 1).await.unwrap().remove(0).1;
-    assert_eq!(open.found.subject, Some(other.to_string()));
-    lists.enter(other.0, EntryStatus::Completed, 500);
-    finds(&world, &[]).await;
-    assert_eq!(stands(&world).await.restarts, 0);
+    lists.remove_order(other.0);
+    wait_for_discrepancies(&world, &["provider_lacks"]).await;
+    let open = world.engine.discrepancies(None, 1).await.unwrap().remove(0).1;
+    assert_eq!(open.details.subject, Some(other.to_string()));
+    lists.add_order(other.0, EntryStatus::Completed, 500);
+    wait_for_discrepancies(&world, &[]).await;
+    assert_eq!(status(&world).await.restarts, 0);
     let figures = world.engine.stats().await.unwrap();
     let mut kinds = figures.kinds.iter();
     let differences = kinds.find(|kind| kind.kind == EntityKind::Discrepancy.name()).unwrap();

@@ -17,8 +17,8 @@ use purser_actors::product::{Purchase, PurchasedProduct};
 use purser_actors::reconciliation::{EntryAmount, EntryStatus, ReconciliationSource};
 use purser_actors::top_up::LegKind;
 
-use crate::reconciliation::{finds, kinds, pays, walked};
-use crate::support::harness::{Harness, bought, card_for, evm};
+use crate::reconciliation::{wait_for_discrepancies, kinds, pay_and_list, wait_for_full_run};
+use crate::support::harness::{Harness, bought_card, card_for, evm};
 use crate::support::lists::{FakeLists, dollars, entry};
 use crate::support::ports::IssuerBehavior;
 use crate::support::{eventually, in_time};
@@ -29,30 +29,30 @@ const TRANSFER: BankTransferId = BankTransferId(4);
 const DEPOSIT_ADDRESS: [u8; 20] = [0xdd; 20];
 
 /// A world whose owner has 5.00 and an account at the bank, and everybody's lists, which know of that.
-async fn banked(ramp: AccountType) -> (Harness, Arc<FakeLists>) {
+async fn harness_with_bank_account(ramp: AccountType) -> (Harness, Arc<FakeLists>) {
     let (world, lists) = (Harness::new().await, Arc::new(FakeLists::default()));
-    world.issuer.moods(&[IssuerBehavior::Declines]);
-    pays(&world, &lists, &card_for(OWNER, 1)).await;
+    world.issuer.set_behaviors(&[IssuerBehavior::Declines]);
+    pay_and_list(&world, &lists, &card_for(OWNER, 1)).await;
     let opened = world
         .engine
         .open_bank_account(ACCOUNT, OWNER, "cus".into(), (ramp, None), None);
     opened.await.expect("a new account");
-    world.quiet().await;
+    world.wait_until_idle().await;
     (world, lists)
 }
 
 /// Somebody looks, and nothing differs.
-pub(crate) async fn agreed(world: Harness, lists: &Arc<FakeLists>) -> Harness {
-    lists.trouble(None);
+pub(crate) async fn assert_no_discrepancies(world: Harness, lists: &Arc<FakeLists>) -> Harness {
+    lists.set_fault(None);
     let world = world.reconciling(lists.reconciling()).await;
-    walked(&world).await;
+    wait_for_full_run(&world).await;
     assert_eq!(kinds(&world).await, [""; 0]);
     world
 }
 
 /// What is lost, done twice, of another amount or in another state on a list is a difference of that kind, until it is right
 /// again; `double` is the name of what nobody asked for.
-pub(crate) async fn each_way(
+pub(crate) async fn assert_each_discrepancy(
     world: &Harness,
     lists: &FakeLists,
     source: ReconciliationSource,
@@ -60,45 +60,45 @@ pub(crate) async fn each_way(
     double: &str,
 ) {
     let subject = async || {
-        let open = world.engine.differences(None, 10).await.unwrap();
+        let open = world.engine.discrepancies(None, 10).await.unwrap();
         let [(_, one)] = &open[..] else { panic!("{open:?}") };
-        assert_eq!(one.found.source, source);
-        one.found.subject.clone()
+        assert_eq!(one.details.source, source);
+        one.details.subject.clone()
     };
     lists.take(source, &right.name);
-    finds(world, &["provider_lacks"]).await;
+    wait_for_discrepancies(world, &["provider_lacks"]).await;
     let ours = subject().await;
     assert!(ours.is_some());
     lists.put(source, right.clone());
-    finds(world, &[]).await;
-    let more = match right.money {
+    wait_for_discrepancies(world, &[]).await;
+    let more = match right.amount {
         EntryAmount::Usdc(amount) => EntryAmount::Usdc(Usdc::from_atomic(amount.atomic() + 1)),
         EntryAmount::Cents(amount, currency) => EntryAmount::Cents(Cents::new(amount.get() + 1), currency),
     };
     let changed = ProviderEntry {
-        money: more,
+        amount: more,
         ..right.clone()
     };
     lists.put(source, changed);
-    finds(world, &["amount_differs"]).await;
+    wait_for_discrepancies(world, &["amount_differs"]).await;
     assert_eq!(subject().await, ours);
     let refused = ProviderEntry {
-        standing: EntryStatus::Declined,
+        status: EntryStatus::Declined,
         ..right.clone()
     };
     lists.put(source, refused);
-    finds(world, &["state_differs"]).await;
+    wait_for_discrepancies(world, &["state_differs"]).await;
     lists.put(source, right.clone());
-    finds(world, &[]).await;
-    let twice = entry(double, right.standing, right.money);
+    wait_for_discrepancies(world, &[]).await;
+    let twice = entry(double, right.status, right.amount);
     lists.put(source, twice);
-    finds(world, &["provider_has_unknown"]).await;
+    wait_for_discrepancies(world, &["provider_has_unknown"]).await;
     assert_eq!(subject().await, None);
     lists.take(source, double);
-    finds(world, &[]).await;
+    wait_for_discrepancies(world, &[]).await;
 }
 
-fn wanted(cents: u64) -> TransferRequest {
+fn transfer_request(cents: u64) -> TransferRequest {
     TransferRequest {
         owner: OWNER,
         account: ACCOUNT,
@@ -111,9 +111,9 @@ fn wanted(cents: u64) -> TransferRequest {
 async fn to_the_bank(world: &Harness, transfer: BankTransferId, cents: u64) {
     let pay = world
         .engine
-        .debit_for_bank(OWNER, BankDebit::Transfer(transfer, wanted(cents)), None);
+        .debit_for_bank(OWNER, BankDebit::Transfer(transfer, transfer_request(cents)), None);
     in_time("an answer", pay).await.expect("it is taken on");
-    world.quiet().await;
+    world.wait_until_idle().await;
 }
 
 async fn balance(world: &Harness) -> u64 {
@@ -124,21 +124,21 @@ async fn balance(world: &Harness) -> u64 {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn what_the_bank_moved_otherwise_is_a_difference() {
     // Aim: a transfer that the bank lost, made twice, or made of another amount; one in each direction.
-    let (world, lists) = banked(AccountType::OffRamp).await;
+    let (world, lists) = harness_with_bank_account(AccountType::OffRamp).await;
     to_the_bank(&world, TRANSFER, 4_00).await;
-    let drawn = world.engine.transfer_to_balance(BankTransferId(5), wanted(1_50), None);
+    let drawn = world.engine.transfer_to_balance(BankTransferId(5), transfer_request(1_50), None);
     in_time("an answer", drawn).await.expect("it is taken on");
-    world.quiet().await;
+    world.wait_until_idle().await;
     for (key, cents) in [(TRANSFER.0, 4_00), (5, 1_50)] {
         lists.put(
             ReconciliationSource::BankTransfers,
             entry(JobId(key), EntryStatus::Completed, dollars(cents)),
         );
     }
-    let world = agreed(world, &lists).await;
+    let world = assert_no_discrepancies(world, &lists).await;
     for (key, cents) in [(TRANSFER.0, 4_00), (5, 1_50)] {
         let right = entry(JobId(key), EntryStatus::Completed, dollars(cents));
-        each_way(
+        assert_each_discrepancy(
             &world,
             &lists,
             ReconciliationSource::BankTransfers,
@@ -152,71 +152,71 @@ async fn what_the_bank_moved_otherwise_is_a_difference() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn what_came_in_at_the_bank_otherwise_is_a_difference() {
     // Aim: a deposit that is credited and not the bank's, one that is the bank's and credited to nobody, one of other money.
-    let (world, lists) = banked(AccountType::OnRamp).await;
-    world.bank.tell("wire 1", ACCOUNT, 1_00);
+    let (world, lists) = harness_with_bank_account(AccountType::OnRamp).await;
+    world.bank.add_deposit("wire 1", ACCOUNT, 1_00);
     eventually("it is credited", async || balance(&world).await == 6_000_000).await;
-    world.quiet().await;
+    world.wait_until_idle().await;
     let right = entry("wire 1", EntryStatus::Completed, dollars(1_00));
     lists.put(ReconciliationSource::BankDeposits, right.clone());
-    let world = agreed(world, &lists).await;
-    each_way(&world, &lists, ReconciliationSource::BankDeposits, right, "wire 2").await;
+    let world = assert_no_discrepancies(world, &lists).await;
+    assert_each_discrepancy(&world, &lists, ReconciliationSource::BankDeposits, right, "wire 2").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn what_comes_back_and_cannot_be_credited_is_seen() {
     // Aim: too much, a stranger's, a second time: each is a difference under the bank's name of it, and what was credited is
     // none. A deposit into an account that none is credited from is one too.
-    let (world, lists) = banked(AccountType::OffRamp).await;
+    let (world, lists) = harness_with_bank_account(AccountType::OffRamp).await;
     to_the_bank(&world, TRANSFER, 4_00).await;
     lists.put(
         ReconciliationSource::BankTransfers,
         entry(JobId(TRANSFER.0), EntryStatus::Completed, dollars(4_00)),
     );
     let back = |transfer: BankTransferId, name: &str, cents| {
-        world.bank.gives_back(transfer, name, ACCOUNT, cents);
+        world.bank.add_return(transfer, name, ACCOUNT, cents);
         lists.put_returned(transfer, entry(name, EntryStatus::Completed, dollars(cents)));
     };
     back(TRANSFER, "too much", 4_01);
     back(BankTransferId(98), "a stranger's", 1_00);
     back(TRANSFER, "ach", 3_99);
     back(TRANSFER, "once more", 1);
-    world.bank.tell("wire", ACCOUNT, 7);
+    world.bank.add_deposit("wire", ACCOUNT, 7);
     lists.put(
         ReconciliationSource::BankDeposits,
         entry("wire", EntryStatus::Completed, dollars(7)),
     );
-    eventually("all of it is heard", async || world.bank.is_heard()).await;
-    world.quiet().await;
-    lists.trouble(None);
+    eventually("all of it is heard", async || world.bank.is_fully_read()).await;
+    world.wait_until_idle().await;
+    lists.set_fault(None);
     let world = world.reconciling(lists.reconciling()).await;
-    finds(&world, &["provider_has_unknown"; 4]).await;
-    let open = world.engine.differences(None, 10).await.unwrap();
-    let mut named: Vec<_> = open.iter().map(|(_, open)| open.found.key.as_str()).collect();
+    wait_for_discrepancies(&world, &["provider_has_unknown"; 4]).await;
+    let open = world.engine.discrepancies(None, 10).await.unwrap();
+    let mut named: Vec<_> = open.iter().map(|(_, open)| open.details.key.as_str()).collect();
     named.sort_unstable();
     assert_eq!(named, ["a stranger's", "once more", "too much", "wire"]);
     assert_eq!(balance(&world).await, 1_000_000 + 3_990_000);
     let right = entry("ach", EntryStatus::Completed, dollars(3_98));
     lists.put_returned(TRANSFER, right);
     let five = ["amount_differs"].into_iter().chain(["provider_has_unknown"; 4]);
-    finds(&world, &five.collect::<Vec<_>>()).await;
+    wait_for_discrepancies(&world, &five.collect::<Vec<_>>()).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn what_the_bank_did_after_a_backup_is_credited_once_or_named() {
     // Aim: an older store is restored. What came in since is told again and credited, once; what went out since is on the
     // balance again, and is a difference under its name.
-    let (world, lists) = banked(AccountType::OffRamp).await;
+    let (world, lists) = harness_with_bank_account(AccountType::OffRamp).await;
     let on_ramp = BankAccountId(9);
     let opened = world
         .engine
         .open_bank_account(on_ramp, OWNER, "cus".into(), (AccountType::OnRamp, None), None);
     opened.await.expect("a new account");
-    world.quiet().await;
+    world.wait_until_idle().await;
     let backup = world.store.backup();
     to_the_bank(&world, TRANSFER, 4_00).await;
-    world.bank.tell("wire", on_ramp, 2_00);
+    world.bank.add_deposit("wire", on_ramp, 2_00);
     eventually("it is credited", async || balance(&world).await == 3_000_000).await;
-    world.quiet().await;
+    world.wait_until_idle().await;
     lists.put(
         ReconciliationSource::BankTransfers,
         entry(JobId(TRANSFER.0), EntryStatus::Completed, dollars(4_00)),
@@ -228,12 +228,12 @@ async fn what_the_bank_did_after_a_backup_is_credited_once_or_named() {
 
     let world = world.back_to(backup).await;
     eventually("it is credited again", async || balance(&world).await == 7_000_000).await;
-    lists.trouble(None);
+    lists.set_fault(None);
     let world = world.reconciling(lists.reconciling()).await;
-    finds(&world, &["provider_has_unknown"]).await;
-    walked(&world).await;
-    let open = world.engine.differences(None, 10).await.unwrap();
-    assert_eq!(open[0].1.found.key, JobId(TRANSFER.0).to_string());
+    wait_for_discrepancies(&world, &["provider_has_unknown"]).await;
+    wait_for_full_run(&world).await;
+    let open = world.engine.discrepancies(None, 10).await.unwrap();
+    assert_eq!(open[0].1.details.key, JobId(TRANSFER.0).to_string());
     assert_eq!(balance(&world).await, 7_000_000);
 }
 
@@ -241,16 +241,16 @@ async fn what_the_bank_did_after_a_backup_is_credited_once_or_named() {
 async fn what_the_card_program_has_otherwise_is_a_difference() {
     // Aim: a card, what is left on it, and what is set aside, until it is paid: lost, twice, of another amount, otherwise.
     let (world, lists) = (Harness::new().await, Arc::new(FakeLists::default()));
-    world.store.scribble(table::linked(&OWNER), &DEPOSIT_ADDRESS);
-    world.program.load(DEPOSIT_ADDRESS, 10_00);
+    world.store.overwrite(table::issuer_linked(&OWNER), &DEPOSIT_ADDRESS);
+    world.reloadable_cards.load(DEPOSIT_ADDRESS, 10_00);
     let card = CardId(7);
     let ordered = (card, OWNER, DEPOSIT_ADDRESS);
     let created = world
         .engine
         .create_reloadable(ordered, (Cents::new(6_00), true), None, None);
     in_time("an answer", created).await.expect("it is taken on");
-    world.quiet().await;
-    assert!(world.program.charge(card, 1_00));
+    world.wait_until_idle().await;
+    assert!(world.reloadable_cards.charge(card, 1_00));
     let left = async || {
         world
             .engine
@@ -267,7 +267,7 @@ async fn what_the_card_program_has_otherwise_is_a_difference() {
         .engine
         .withdraw_card_balance(withdrawal, (evm(7), Cents::new(3_00)), None);
     in_time("an answer", asked).await.expect("it is taken on");
-    world.quiet().await;
+    world.wait_until_idle().await;
     let (opened, held, rest) = (
         entry(JobId(7), EntryStatus::Completed, dollars(6_00)),
         entry(JobId(8), EntryStatus::Held, dollars(3_00)),
@@ -280,10 +280,10 @@ async fn what_the_card_program_has_otherwise_is_a_difference() {
     ] {
         lists.put(source, entry.clone());
     }
-    let world = agreed(world, &lists).await;
+    let world = assert_no_discrepancies(world, &lists).await;
     let double = JobId(99).to_string();
-    each_way(&world, &lists, ReconciliationSource::ReloadableCards, opened, &double).await;
-    each_way(
+    assert_each_discrepancy(&world, &lists, ReconciliationSource::ReloadableCards, opened, &double).await;
+    assert_each_discrepancy(
         &world,
         &lists,
         ReconciliationSource::ReloadableCards,
@@ -291,14 +291,14 @@ async fn what_the_card_program_has_otherwise_is_a_difference() {
         &double,
     )
     .await;
-    each_way(&world, &lists, ReconciliationSource::CardBalances, rest, &double).await;
+    assert_each_discrepancy(&world, &lists, ReconciliationSource::CardBalances, rest, &double).await;
     // Paid out by nobody here.
     let paid = ProviderEntry {
-        standing: EntryStatus::Completed,
+        status: EntryStatus::Completed,
         ..held
     };
     lists.put(ReconciliationSource::ReloadableCards, paid);
-    finds(&world, &["state_differs"]).await;
+    wait_for_discrepancies(&world, &["state_differs"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -306,14 +306,14 @@ async fn what_the_bridge_carries_otherwise_is_a_difference() {
     // Aim: a crossing that it lost, carries twice, of another amount, or that is not minted.
     let (world, lists) = (Harness::new().await, Arc::new(FakeLists::default()));
     let payer = Wallet::Solana([1; 32]);
-    world.store.scribble(table::linked(&payer), &DEPOSIT_ADDRESS);
+    world.store.overwrite(table::issuer_linked(&payer), &DEPOSIT_ADDRESS);
     let request = PaymentRequest {
         purchase: Purchase::CardBalance {
             amount: Cents::new(500),
         },
         ..card_for(payer, 1)
     };
-    let (paid, _) = pays(&world, &lists, &request).await;
+    let (paid, _) = pay_and_list(&world, &lists, &request).await;
     let Outcome::Fulfilled {
         product: PurchasedProduct::TopUp(id),
         ..
@@ -325,10 +325,10 @@ async fn what_the_bridge_carries_otherwise_is_a_difference() {
     let arrives = EntryAmount::Usdc(Usdc::from_atomic(5_000_000));
     let right = entry(&burn, EntryStatus::Completed, arrives);
     lists.put(ReconciliationSource::Bridge, right.clone());
-    let world = agreed(world, &lists).await;
-    each_way(&world, &lists, ReconciliationSource::Bridge, right, "another burn").await;
+    let world = assert_no_discrepancies(world, &lists).await;
+    assert_each_discrepancy(&world, &lists, ReconciliationSource::Bridge, right, "another burn").await;
     lists.put(ReconciliationSource::Bridge, entry(&burn, EntryStatus::Held, arrives));
-    finds(&world, &["state_differs"]).await;
+    wait_for_discrepancies(&world, &["state_differs"]).await;
 }
 
 /// The burn of a top-up that arrived, which is on the chain's list from now on.
@@ -339,10 +339,10 @@ async fn burned(world: &Harness, lists: &FakeLists, id: TopUpId) -> String {
         transaction: burn.clone(),
         index: 0,
         incoming: false,
-        other: Wallet::Solana([9; 32]),
-        amount: top_up.spent,
+        counterparty: Wallet::Solana([9; 32]),
+        amount: top_up.outgoing_amount,
         at: Timestamp(0),
-        mark: [0; 32],
+        fingerprint: [0; 32],
     });
     burn
 }
@@ -351,14 +351,14 @@ async fn burned(world: &Harness, lists: &FakeLists, id: TopUpId) -> String {
 async fn a_list_that_hangs_is_waited_for_once_a_step_and_hides_no_other() {
     // Aim: three transfers that the bank does not answer for cost one time-out, not three, and what the issuer lacks is found
     // beside them.
-    let (world, lists) = banked(AccountType::OffRamp).await;
+    let (world, lists) = harness_with_bank_account(AccountType::OffRamp).await;
     for n in 10..13 {
         to_the_bank(&world, BankTransferId(n), 1_00).await;
     }
-    let (paid, _) = pays(&world, &lists, &card_for(OWNER, 2)).await;
-    lists.trouble(None);
+    let (paid, _) = pay_and_list(&world, &lists, &card_for(OWNER, 2)).await;
+    lists.set_fault(None);
     let mut reconciling = lists.reconciling();
-    (reconciling.pace.page, reconciling.pace.timeout_ms) = (1_000, 20);
+    (reconciling.settings.page, reconciling.settings.timeout_ms) = (1_000, 20);
     let mut reconciler = Reconciler::new(world.store.clone(), world.clock.clone(), reconciling)
         .await
         .unwrap();
@@ -368,12 +368,12 @@ async fn a_list_that_hangs_is_waited_for_once_a_step_and_hides_no_other() {
         all.extend(reconciler.step(&mut walk).await);
     }
     assert_eq!((all.len(), walk.skipped), (4, false), "{all:?}");
-    lists.hang(Some(ReconciliationSource::BankTransfers));
+    lists.set_hanging(Some(ReconciliationSource::BankTransfers));
     let (mut walk, mut found) = (ReconciliationCursor::default(), Vec::new());
     found.extend(reconciler.step(&mut walk).await);
     assert!(walk.is_complete() && walk.skipped, "{walk:?}");
     let subjects: Vec<_> = found.iter().map(|found| found.subject.clone()).collect();
-    assert_eq!(subjects, [Some(bought(&paid).to_string())]);
+    assert_eq!(subjects, [Some(bought_card(&paid).to_string())]);
     let mut again = 0;
     for one in &all {
         again += usize::from(reconciler.recheck(one).await.is_ok());
@@ -386,12 +386,12 @@ async fn a_row_that_cannot_be_read_hides_none_of_its_table() {
     // Aim: a card's row is rubbish; the next card, which the issuer lacks, is found all the same, and the walk does not count
     // as whole.
     let (world, lists) = (Harness::new().await, Arc::new(FakeLists::default()));
-    let (paid, _) = pays(&world, &lists, &card_for(OWNER, 1)).await;
-    lists.trouble(None);
+    let (paid, _) = pay_and_list(&world, &lists, &card_for(OWNER, 1)).await;
+    lists.set_fault(None);
     world
         .store
-        .scribble(table::entity(EntityKind::Card, &0_u128.to_be_bytes()), b"rubbish");
-    lists.enter(0, EntryStatus::Completed, 500);
+        .overwrite(table::entity(EntityKind::Card, &0_u128.to_be_bytes()), b"rubbish");
+    lists.add_order(0, EntryStatus::Completed, 500);
     let mut reconciler = Reconciler::new(world.store.clone(), world.clock.clone(), lists.reconciling())
         .await
         .unwrap();
@@ -400,26 +400,26 @@ async fn a_row_that_cannot_be_read_hides_none_of_its_table() {
         found.extend(reconciler.step(&mut walk).await);
     }
     let subjects: Vec<_> = found.iter().map(|found| found.subject.clone()).collect();
-    assert_eq!(subjects, [Some(bought(&paid).to_string())]);
+    assert_eq!(subjects, [Some(bought_card(&paid).to_string())]);
     assert!(walk.skipped);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_transfer_that_the_bank_made_is_credited_by_nobodys_word() {
     // Aim: the bank's answer was lost and its list has the move: an operator's statement does not stand against that.
-    let (world, lists) = banked(AccountType::OffRamp).await;
-    lists.trouble(None);
+    let (world, lists) = harness_with_bank_account(AccountType::OffRamp).await;
+    lists.set_fault(None);
     let world = world.reconciling(lists.reconciling()).await;
-    world.bank.moods(&[IssuerBehavior::Silent, IssuerBehavior::Broken]);
+    world.bank.set_behaviors(&[IssuerBehavior::ResponseLost, IssuerBehavior::Broken]);
     let pay = world
         .engine
-        .debit_for_bank(OWNER, BankDebit::Transfer(TRANSFER, wanted(4_00)), None);
+        .debit_for_bank(OWNER, BankDebit::Transfer(TRANSFER, transfer_request(4_00)), None);
     in_time("an answer", pay).await.expect("it is taken on");
     eventually("stuck", async || {
-        world.engine.dead_letters().await.unwrap().effects.len() == 1
+        world.engine.dead_letters().await.unwrap().jobs.len() == 1
     })
     .await;
-    let effect = world.engine.dead_letters().await.unwrap().effects.remove(0);
+    let effect = world.engine.dead_letters().await.unwrap().jobs.remove(0);
     lists.put(
         ReconciliationSource::BankTransfers,
         entry(JobId(TRANSFER.0), EntryStatus::Completed, dollars(4_00)),
@@ -430,8 +430,8 @@ async fn a_transfer_that_the_bank_made_is_credited_by_nobodys_word() {
         role: Role::Operator,
         request_id: RequestId(7),
     };
-    let told = world.engine.credit_back(effect.id, ("x", true), &act).await;
+    let told = world.engine.credit_job(effect.id, ("x", true), &act).await;
     assert_eq!(says.unwrap(), ProviderReport::Status(EntryStatus::Completed));
     assert_eq!(told, Err(ResolveError::Contradicted(EntryStatus::Completed)));
-    assert_eq!((world.bank.moved(), balance(&world).await), (400, 1_000_000));
+    assert_eq!((world.bank.net_transferred_cents(), balance(&world).await), (400, 1_000_000));
 }

@@ -11,7 +11,7 @@ use purser_actors::port::CardAction;
 use purser_actors::product::PurchasedProduct;
 
 use crate::support::eventually;
-use crate::support::harness::{Harness, bought, card_for, evm};
+use crate::support::harness::{Harness, bought_card, card_for, evm};
 use crate::support::settings::fast;
 
 const CHARGED: u64 = 5_000_000;
@@ -26,7 +26,7 @@ fn act(by: &str) -> OperatorAction {
 
 async fn card_of(world: &Harness, nonce: u8) -> (PaymentId, CardId) {
     let paid = world.pay(&card_for(evm(1), nonce)).await.unwrap();
-    let card = bought(&paid);
+    let card = bought_card(&paid);
     eventually("ready", async || {
         world.engine.card(&card).await.unwrap().unwrap().status() == "ready"
     })
@@ -34,16 +34,16 @@ async fn card_of(world: &Harness, nonce: u8) -> (PaymentId, CardId) {
     (paid.payment, card)
 }
 
-async fn closes(world: &Harness, card: CardId) {
-    assert!(world.engine.steer_card(card, CardAction::Close, None).await.unwrap());
+async fn close_card(world: &Harness, card: CardId) {
+    assert!(world.engine.request_prepaid_card_action(card, CardAction::Close, None).await.unwrap());
     eventually("closed", async || {
         world.engine.card(&card).await.unwrap().unwrap().status() == "closed"
     })
     .await;
-    world.quiet().await;
+    world.wait_until_idle().await;
 }
 
-fn asked(amount: u64, holder_keeps_product: bool) -> RefundParams {
+fn refund_params(amount: u64, holder_keeps_product: bool) -> RefundParams {
     RefundParams {
         amount: Usdc::from_atomic(amount),
         reason: "r".to_owned(),
@@ -52,12 +52,12 @@ fn asked(amount: u64, holder_keeps_product: bool) -> RefundParams {
 }
 
 /// With the word that the holder may keep what is on the card.
-async fn refunds(world: &Harness, payment: PaymentId, atomic: u64) -> Result<(), RefundError> {
+async fn request_refund(world: &Harness, payment: PaymentId, atomic: u64) -> Result<(), RefundError> {
     let told = world
         .engine
-        .request_refund(payment, asked(atomic, true), &act("ana"))
+        .request_refund(payment, refund_params(atomic, true), &act("ana"))
         .await;
-    world.quiet().await;
+    world.wait_until_idle().await;
     told.map(drop)
 }
 
@@ -67,11 +67,11 @@ async fn balance(world: &Harness) -> u64 {
 }
 
 /// What the card says was credited, what the house bore in all, and that nothing is left in suspense or waits for a person.
-async fn ended(world: &Harness, card: CardId) -> (u64, i128) {
-    world.quiet().await;
-    let books = world.books();
+async fn final_state(world: &Harness, card: CardId) -> (u64, i128) {
+    world.wait_until_idle().await;
+    let books = world.ledger_balances();
     assert_eq!(books.get(&LedgerAccount::Suspense).copied().unwrap_or(0), 0);
-    assert_eq!(world.engine.dead_letters().await.unwrap().effects.len(), 0);
+    assert_eq!(world.engine.dead_letters().await.unwrap().jobs.len(), 0);
     let seen = world.engine.card(&card).await.unwrap().unwrap();
     let costs = books.get(&LedgerAccount::OperatingCosts).copied().unwrap_or(0);
     (seen.credited().atomic(), costs)
@@ -84,13 +84,13 @@ async fn a_card_that_ends_after_a_refund_gives_what_the_refund_did_not() {
     for refunded in [CHARGED, 4_000_000, 1_000_000, 1] {
         let world = Harness::new().await;
         let (payment, card) = card_of(&world, 1).await;
-        refunds(&world, payment, refunded).await.unwrap();
-        closes(&world, card).await;
+        request_refund(&world, payment, refunded).await.unwrap();
+        close_card(&world, card).await;
         let world = world.crash().await;
-        assert_eq!(ended(&world, card).await, (CHARGED - refunded, 0), "{refunded}");
+        assert_eq!(final_state(&world, card).await, (CHARGED - refunded, 0), "{refunded}");
         assert_eq!(balance(&world).await, CHARGED, "{refunded}");
         assert!(matches!(
-            world.engine.request_refund(payment, asked(2, true), &act("ana")).await,
+            world.engine.request_refund(payment, refund_params(2, true), &act("ana")).await,
             Err(RefundError::InvalidState(_) | RefundError::AmountTooLarge { .. })
         ));
     }
@@ -102,18 +102,18 @@ async fn what_is_given_back_bit_by_bit_after_a_refund_is_shared_by_its_total() {
     // house the other 1.00.
     let world = Harness::new().await;
     let (payment, card) = card_of(&world, 1).await;
-    refunds(&world, payment, 4_000_000).await.unwrap();
+    request_refund(&world, payment, 4_000_000).await.unwrap();
     world.issuer.charge(card, 5_00);
-    eventually("the charge is heard", async || world.announced("card.charged") == 1).await;
-    closes(&world, card).await;
-    assert_eq!(ended(&world, card).await, (0, 4_000_000));
+    eventually("the charge is heard", async || world.event_count("card.charged") == 1).await;
+    close_card(&world, card).await;
+    assert_eq!(final_state(&world, card).await, (0, 4_000_000));
     for (cents, credited, costs) in [(60, 600_000, 4_000_000), (2_00, 1_000_000, 3_000_000)] {
-        world.issuer.gives_back(card, cents);
+        world.issuer.set_released(card, cents);
         eventually("it is heard", async || {
-            world.engine.card(&card).await.unwrap().unwrap().life.released.get() == cents
+            world.engine.card(&card).await.unwrap().unwrap().lifecycle.released.get() == cents
         })
         .await;
-        assert_eq!(ended(&world, card).await, (credited, costs), "{cents}");
+        assert_eq!(final_state(&world, card).await, (credited, costs), "{cents}");
         assert_eq!(balance(&world).await, 4_000_000 + credited);
     }
 }
@@ -124,16 +124,16 @@ async fn a_refund_of_a_card_that_has_ended_is_limited_by_what_was_credited() {
     let world = Harness::new().await;
     let (payment, card) = card_of(&world, 1).await;
     world.issuer.charge(card, 1_20);
-    eventually("the charge is heard", async || world.announced("card.charged") == 1).await;
-    closes(&world, card).await;
-    assert_eq!(ended(&world, card).await, (3_800_000, 0));
+    eventually("the charge is heard", async || world.event_count("card.charged") == 1).await;
+    close_card(&world, card).await;
+    assert_eq!(final_state(&world, card).await, (3_800_000, 0));
     let refundable_amount = Usdc::from_atomic(1_200_000);
     assert_eq!(
-        refunds(&world, payment, 1_210_000).await,
+        request_refund(&world, payment, 1_210_000).await,
         Err(RefundError::AmountTooLarge { refundable_amount })
     );
-    assert_eq!(refunds(&world, payment, 1_200_000).await, Ok(()));
-    assert_eq!(ended(&world, card).await, (3_800_000, 1_200_000));
+    assert_eq!(request_refund(&world, payment, 1_200_000).await, Ok(()));
+    assert_eq!(final_state(&world, card).await, (3_800_000, 1_200_000));
     assert_eq!(balance(&world).await, CHARGED);
 }
 
@@ -142,16 +142,16 @@ async fn a_refund_that_waited_while_its_card_ended_is_not_approved() {
     // Aim: asked for before the end, approved after what was left is credited: refused, nothing is given, and the card's holder
     // has all of it; rejected, it holds back nothing.
     let mut settings = fast();
-    settings.giving.each_max = Usdc::from_atomic(1);
+    settings.approvals.max_per_action = Usdc::from_atomic(1);
     let world = Harness::with(settings).await;
     let (payment, card) = card_of(&world, 1).await;
     let four = Usdc::from_atomic(4_000_000);
     let told = world
         .engine
-        .request_refund(payment, asked(4_000_000, true), &act("ana"))
+        .request_refund(payment, refund_params(4_000_000, true), &act("ana"))
         .await;
     let (id, _) = told.unwrap();
-    closes(&world, card).await;
+    close_card(&world, card).await;
     let told = world.engine.approve_refund(id, four, &act("ben")).await;
     assert_eq!(
         told.unwrap_err(),
@@ -164,7 +164,7 @@ async fn a_refund_that_waited_while_its_card_ended_is_not_approved() {
         .reject_refund(id, "credited".into(), &act("ben"))
         .await
         .unwrap();
-    assert_eq!(ended(&world, card).await, (CHARGED, 0));
+    assert_eq!(final_state(&world, card).await, (CHARGED, 0));
     assert_eq!(balance(&world).await, CHARGED);
 }
 
@@ -177,11 +177,11 @@ async fn a_refund_and_an_end_at_the_same_time_give_the_charge_once() {
         let refund = async {
             let told = world
                 .engine
-                .request_refund(payment, asked(CHARGED, true), &act("ana"))
+                .request_refund(payment, refund_params(CHARGED, true), &act("ana"))
                 .await;
             told.map(drop)
         };
-        let end = world.engine.steer_card(card, CardAction::Close, None);
+        let end = world.engine.request_prepaid_card_action(card, CardAction::Close, None);
         let (told, steered) = match n % 2 {
             0 => {
                 let (told, steered) = tokio::join!(refund, end);
@@ -197,7 +197,7 @@ async fn a_refund_and_an_end_at_the_same_time_give_the_charge_once() {
             world.engine.card(&card).await.unwrap().unwrap().status() == "closed"
         })
         .await;
-        let (credited, costs) = ended(&world, card).await;
+        let (credited, costs) = final_state(&world, card).await;
         let expected = if told.is_ok() { 0 } else { CHARGED };
         assert_eq!((credited, costs), (expected, 0), "{n}: {told:?}");
         assert_eq!(balance(&world).await, u64::from(n) * CHARGED, "{n}: {told:?}");
@@ -213,12 +213,12 @@ async fn without_the_word_no_more_is_given_than_what_is_spent_and_what_comes_bac
     let ask = async |amount| {
         let told = world
             .engine
-            .request_refund(payment, asked(amount, false), &act("ana"))
+            .request_refund(payment, refund_params(amount, false), &act("ana"))
             .await;
-        told.map(|(_, refund)| refund.asked.holder_keeps_product)
+        told.map(|(_, refund)| refund.request.holder_keeps_product)
     };
     let kept = |usable, refundable| {
-        Err(RefundError::Kept {
+        Err(RefundError::ProductStillUsable {
             usable: Usdc::from_atomic(usable),
             refundable: Usdc::from_atomic(refundable),
             product: PurchasedProduct::Card(card),
@@ -226,17 +226,17 @@ async fn without_the_word_no_more_is_given_than_what_is_spent_and_what_comes_bac
     };
     assert_eq!(ask(1).await, kept(CHARGED, 0));
     world.issuer.charge(card, 4_00);
-    eventually("the charge is heard", async || world.announced("card.charged") == 1).await;
+    eventually("the charge is heard", async || world.event_count("card.charged") == 1).await;
     assert_eq!(ask(4_000_001).await, kept(1_000_000, 4_000_000));
     assert_eq!(ask(4_000_000).await, Ok(false));
-    closes(&world, card).await;
+    close_card(&world, card).await;
     assert_eq!(ask(4_000_000).await, Ok(false), "the same again");
-    assert_eq!(ended(&world, card).await, (1_000_000, 4_000_000));
-    world.issuer.gives_back(card, 5_00);
+    assert_eq!(final_state(&world, card).await, (1_000_000, 4_000_000));
+    world.issuer.set_released(card, 5_00);
     eventually("it is heard", async || {
-        world.engine.card(&card).await.unwrap().unwrap().life.released.get() == 5_00
+        world.engine.card(&card).await.unwrap().unwrap().lifecycle.released.get() == 5_00
     })
     .await;
-    assert_eq!(ended(&world, card).await, (1_000_000, 0));
+    assert_eq!(final_state(&world, card).await, (1_000_000, 0));
     assert_eq!(balance(&world).await, CHARGED);
 }

@@ -20,10 +20,10 @@ const OWNER: Wallet = evm(1);
 pub(crate) const ACCOUNT: [u8; 20] = [0xdd; 20];
 
 /// A world in which the owner has so much at the issuer.
-pub(crate) async fn loaded(cents: u64) -> Harness {
+pub(crate) async fn harness_with_balance(cents: u64) -> Harness {
     let world = Harness::new().await;
-    world.store.scribble(table::linked(&OWNER), &ACCOUNT);
-    world.program.load(ACCOUNT, cents);
+    world.store.overwrite(table::issuer_linked(&OWNER), &ACCOUNT);
+    world.reloadable_cards.load(ACCOUNT, cents);
     world
 }
 
@@ -38,19 +38,19 @@ async fn card(world: &Harness, n: u128) -> ReloadableCard {
     world.engine.reloadable(&CardId(n)).await.unwrap().expect("it exists")
 }
 
-async fn steer(world: &Harness, n: u128, wish: CardAction) -> Result<bool, OperationError<Rejection>> {
+async fn request_action(world: &Harness, n: u128, wish: CardAction) -> Result<bool, OperationError<Rejection>> {
     in_time("an answer", world.engine.request_card_action(CardId(n), wish, None)).await
 }
 
 /// Until the engine has heard so much.
-async fn comes_to(world: &Harness, n: u128, status: &'static str) -> ReloadableCard {
+async fn wait_for_status(world: &Harness, n: u128, status: &'static str) -> ReloadableCard {
     use purser_actors::kernel::Entity as _;
     eventually(status, async || card(world, n).await.status() == status).await;
     card(world, n).await
 }
 
-fn told(world: &Harness, what: &str) -> usize {
-    world.announced(&format!("reloadable_card.{what}"))
+fn announced_count(world: &Harness, what: &str) -> usize {
+    world.event_count(&format!("reloadable_card.{what}"))
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -59,23 +59,23 @@ async fn a_card_is_opened_once_whatever_the_issuer_does_and_whenever_the_power_g
     for turns in [
         &[CallBehavior::Works][..],
         &[CallBehavior::Busy, CallBehavior::Busy],
-        &[CallBehavior::Lost],
-        &[CallBehavior::Panics, CallBehavior::Lost],
-        &[CallBehavior::Lost, CallBehavior::Busy, CallBehavior::Panics],
+        &[CallBehavior::ResponseLost],
+        &[CallBehavior::Panics, CallBehavior::ResponseLost],
+        &[CallBehavior::ResponseLost, CallBehavior::Busy, CallBehavior::Panics],
     ] {
-        let world = loaded(1_000).await;
-        world.program.turns(turns);
+        let world = harness_with_balance(1_000).await;
+        world.reloadable_cards.set_behaviors(turns);
         create(&world, 7, 600, true).await;
         let world = world.crash().await;
-        world.quiet().await;
+        world.wait_until_idle().await;
         let opened = card(&world, 7).await;
         assert!(matches!(opened.status, Status::Open(_)), "{turns:?}: {opened:?}");
         assert_eq!(
-            (world.program.left(&ACCOUNT), world.program.on_cards()),
+            (world.reloadable_cards.left(&ACCOUNT), world.reloadable_cards.on_cards()),
             (400, 600),
             "{turns:?}"
         );
-        assert_eq!((told(&world, "creating"), told(&world, "open")), (1, 1), "{turns:?}");
+        assert_eq!((announced_count(&world, "creating"), announced_count(&world, "open")), (1, 1), "{turns:?}");
     }
 }
 
@@ -83,7 +83,7 @@ async fn a_card_is_opened_once_whatever_the_issuer_does_and_whenever_the_power_g
 async fn orders_at_once_never_overdraw_the_balance() {
     // Aim: of ten cards and withdrawals at once as many as the balance has are taken on; each other one says why, and
     // nothing of it is missing.
-    let world = loaded(1_000).await;
+    let world = harness_with_balance(1_000).await;
     let orders: Vec<_> = (0..10)
         .map(|n| {
             let engine = world.engine.clone();
@@ -106,7 +106,7 @@ async fn orders_at_once_never_overdraw_the_balance() {
     for order in orders {
         in_time("an answer", order).await.expect("it does not panic");
     }
-    world.quiet().await;
+    world.wait_until_idle().await;
     let mut refused = 0;
     for n in 0..10 {
         if n % 2 == 0 {
@@ -120,15 +120,15 @@ async fn orders_at_once_never_overdraw_the_balance() {
             );
         }
     }
-    assert_eq!((refused, world.program.left(&ACCOUNT)), (7, 100));
-    assert_eq!(told(&world, "failed") + world.announced("card_withdrawal.failed"), 7);
+    assert_eq!((refused, world.reloadable_cards.left(&ACCOUNT)), (7, 100));
+    assert_eq!(announced_count(&world, "failed") + world.event_count("card_withdrawal.failed"), 7);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn no_card_is_ordered_without_a_linked_account() {
     // Aim: the batch holds only with the row, so that an account that is unlinked at the same moment orders nothing.
-    let world = loaded(1_000).await;
-    let key = table::linked(&OWNER);
+    let world = harness_with_balance(1_000).await;
+    let key = table::issuer_linked(&OWNER);
     let batch = Batch {
         writes: vec![Write::Delete { key }],
         ..Batch::default()
@@ -141,42 +141,42 @@ async fn no_card_is_ordered_without_a_linked_account() {
         .await;
     assert!(matches!(refused, Err(OperationError::Unavailable)), "{refused:?}");
     assert!(world.engine.reloadable(&CardId(7)).await.unwrap().is_none());
-    assert_eq!(world.program.left(&ACCOUNT), 1_000);
+    assert_eq!(world.reloadable_cards.left(&ACCOUNT), 1_000);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_wish_is_carried_out_once() {
     // Aim: pause, resume, close through lost answers and deaths; closing gives back the rest, and a card that has ended takes
     // nothing.
-    let mut world = loaded(1_000).await;
+    let mut world = harness_with_balance(1_000).await;
     create(&world, 7, 600, true).await;
-    world.quiet().await;
-    assert!(world.program.charge(CardId(7), 50));
+    world.wait_until_idle().await;
+    assert!(world.reloadable_cards.charge(CardId(7), 50));
     for (wish, status) in [
         (CardAction::Pause, "paused"),
         (CardAction::Resume, "open"),
         (CardAction::Close, "closed"),
     ] {
         world
-            .program
-            .turns(&[CallBehavior::Busy, CallBehavior::Lost, CallBehavior::Panics]);
-        assert!(steer(&world, 7, wish).await.unwrap());
+            .reloadable_cards
+            .set_behaviors(&[CallBehavior::Busy, CallBehavior::ResponseLost, CallBehavior::Panics]);
+        assert!(request_action(&world, 7, wish).await.unwrap());
         world = world.crash().await;
-        world.quiet().await;
-        let now = comes_to(&world, 7, status).await;
+        world.wait_until_idle().await;
+        let now = wait_for_status(&world, 7, status).await;
         assert_eq!(now.pending_action, None);
-        assert_eq!(world.program.charge(CardId(7), 10), status == "open", "{status}");
+        assert_eq!(world.reloadable_cards.charge(CardId(7), 10), status == "open", "{status}");
     }
     let closed = card(&world, 7).await;
     assert!(matches!(closed.status, Status::Closed(_)));
     assert_eq!(
-        (world.program.left(&ACCOUNT), world.program.on_cards()),
+        (world.reloadable_cards.left(&ACCOUNT), world.reloadable_cards.on_cards()),
         (1_000 - 60, 0)
     );
-    let told = ["paused", "resumed", "closed"].map(|what| told(&world, what));
+    let told = ["paused", "resumed", "closed"].map(|what| announced_count(&world, what));
     assert_eq!(told, [1, 1, 1]);
     for wish in [CardAction::Pause, CardAction::Resume, CardAction::Close] {
-        let refused = steer(&world, 7, wish).await;
+        let refused = request_action(&world, 7, wish).await;
         assert!(
             matches!(
                 refused,
@@ -191,23 +191,23 @@ async fn a_wish_is_carried_out_once() {
 async fn a_charge_is_heard_and_a_card_for_one_ends_with_it() {
     // Aim: nobody asks, the issuer tells: what is left, what was bought, and the end of a card for one charge; over a
     // restart each is told once.
-    let world = loaded(1_000).await;
+    let world = harness_with_balance(1_000).await;
     create(&world, 7, 600, true).await;
     create(&world, 8, 300, false).await;
-    world.quiet().await;
-    assert!(world.program.charge(CardId(7), 50) && world.program.charge(CardId(8), 120));
-    let one = comes_to(&world, 8, "closed").await;
-    assert_eq!(one.spent()[0].amount, Cents::new(120));
+    world.wait_until_idle().await;
+    assert!(world.reloadable_cards.charge(CardId(7), 50) && world.reloadable_cards.charge(CardId(8), 120));
+    let one = wait_for_status(&world, 8, "closed").await;
+    assert_eq!(one.transactions()[0].amount, Cents::new(120));
     eventually("the charge is heard", async || {
-        !card(&world, 7).await.spent().is_empty()
+        !card(&world, 7).await.transactions().is_empty()
     })
     .await;
     assert_eq!(card(&world, 7).await.activity.available, Cents::new(550));
-    assert_eq!(world.program.left(&ACCOUNT), 1_000 - 600 - 120);
+    assert_eq!(world.reloadable_cards.left(&ACCOUNT), 1_000 - 600 - 120);
     let world = world.crash().await;
-    assert!(world.program.charge(CardId(7), 70));
-    eventually("the next is heard", async || card(&world, 7).await.spent().len() == 2).await;
-    assert_eq!((told(&world, "charged"), told(&world, "closed")), (3, 1));
+    assert!(world.reloadable_cards.charge(CardId(7), 70));
+    eventually("the next is heard", async || card(&world, 7).await.transactions().len() == 2).await;
+    assert_eq!((announced_count(&world, "charged"), announced_count(&world, "closed")), (3, 1));
 }
 
 pub(crate) async fn withdraw(world: &Harness, n: u128, cents: u64) {
@@ -235,15 +235,15 @@ pub(crate) fn act(by: &str) -> OperatorAction {
 async fn a_withdrawal_is_paid_or_put_back_once_whatever_the_issuer_does() {
     // Aim: set aside once, ended once and the right way, through lost answers and a death behind each step; the owner sees
     // both among the withdrawals.
-    let mut world = loaded(1_000).await;
-    let faults = [CallBehavior::Busy, CallBehavior::Lost, CallBehavior::Panics];
+    let mut world = harness_with_balance(1_000).await;
+    let faults = [CallBehavior::Busy, CallBehavior::ResponseLost, CallBehavior::Panics];
     for n in [1, 2] {
-        world.program.turns(&faults);
+        world.reloadable_cards.set_behaviors(&faults);
         withdraw(&world, n, 400).await;
         world = world.crash().await;
-        world.quiet().await;
+        world.wait_until_idle().await;
     }
-    assert_eq!(world.program.left(&ACCOUNT), 200);
+    assert_eq!(world.reloadable_cards.left(&ACCOUNT), 200);
     let (queue, more) = world.engine.card_withdrawal_queue(None, 10).await.unwrap();
     assert_eq!((queue.len(), queue[0].0, more), (2, WithdrawalId(1), false));
     let engine = &world.engine;
@@ -255,22 +255,22 @@ async fn a_withdrawal_is_paid_or_put_back_once_whatever_the_issuer_does() {
     assert!(
         matches!(other, Err(OperationError::Rejected(No::Lease(LeaseError::HeldByOther(holder)))) if holder.by == "ana")
     );
-    world.program.turns(&faults);
+    world.reloadable_cards.set_behaviors(&faults);
     let paid = engine.fulfil_card_withdrawal(WithdrawalId(1), act("ana"), lease.number, "0xabc".into());
     paid.await.expect("it is paid");
     world = world.crash().await;
-    world.quiet().await;
-    world.program.turns(&faults);
+    world.wait_until_idle().await;
+    world.reloadable_cards.set_behaviors(&faults);
     let engine = &world.engine;
     let rejected = engine.reject_card_withdrawal(WithdrawalId(2), act("ana"), None, "no such place".into());
     rejected.await.expect("it is rejected");
     world = world.crash().await;
-    world.quiet().await;
-    assert_eq!(world.program.left(&ACCOUNT), 600, "one was put back");
-    let mut ended = world.program.reservations();
+    world.wait_until_idle().await;
+    assert_eq!(world.reloadable_cards.left(&ACCOUNT), 600, "one was put back");
+    let mut ended = world.reloadable_cards.hold_results();
     ended.sort();
     assert_eq!(ended, [Some(false), Some(true)]);
-    let states = ["complete", "rejected", "put_back"].map(|s| world.announced(&format!("card_withdrawal.{s}")));
+    let states = ["complete", "rejected", "put_back"].map(|s| world.event_count(&format!("card_withdrawal.{s}")));
     assert_eq!(states, [1, 1, 1]);
     let (all, more) = world.engine.withdrawals_of(&OWNER, None, 1).await.unwrap();
     assert_eq!((all[0].0, more), (WithdrawalId(1), true));
@@ -286,11 +286,11 @@ async fn a_withdrawal_is_paid_or_put_back_once_whatever_the_issuer_does() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_transaction_pays_one_withdrawal() {
     // Aim: an operator who enters the same transaction twice is told so; the second stays claimed and can be paid rightly.
-    let world = loaded(1_000).await;
+    let world = harness_with_balance(1_000).await;
     for n in [1, 2] {
         withdraw(&world, n, 400).await;
     }
-    world.quiet().await;
+    world.wait_until_idle().await;
     let engine = &world.engine;
     for n in [1, 2] {
         let lease = engine

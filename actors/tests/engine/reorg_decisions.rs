@@ -13,10 +13,10 @@ use purser_actors::port::{Authorization, CardAction};
 use purser_actors::product::Purchase;
 use purser_actors::reconciliation::EntryStatus;
 
-use crate::reconciliation::pays;
-use crate::reconciliation_lists::agreed;
+use crate::reconciliation::pay_and_list;
+use crate::reconciliation_lists::assert_no_discrepancies;
 use crate::support::eventually;
-use crate::support::harness::{Harness, bought, card_for, evm};
+use crate::support::harness::{Harness, bought_card, card_for, evm};
 use crate::support::lists::FakeLists;
 use crate::support::ports::{IssuerBehavior, PaymentBehavior};
 use crate::support::settings::fast;
@@ -34,9 +34,9 @@ async fn a_transfer_stands_for_its_own_payment_alone() {
     // Aim: another payer's transfer with the same nonce and less money is no proof that a payment landed.
     let (world, lists) = (Harness::new().await, Arc::new(FakeLists::default()));
     let first = card_for(evm(1), 1);
-    let (paid, moved) = pays(&world, &lists, &first).await;
-    lists.enter(bought(&paid).0, EntryStatus::Completed, 500);
-    let world = agreed(world, &lists).await;
+    let (paid, moved) = pay_and_list(&world, &lists, &first).await;
+    lists.add_order(bought_card(&paid).0, EntryStatus::Completed, 500);
+    let world = assert_no_discrepancies(world, &lists).await;
     let mut second = card_for(evm(2), 1);
     if let Authorization::Evm(a) = &mut second.authorization {
         a.value = Usdc::from_atomic(500_000_000);
@@ -46,22 +46,22 @@ async fn a_transfer_stands_for_its_own_payment_alone() {
     };
     second.worth = Cents::new(50_000);
     second.request = [9; 32];
-    world.chain.fate(&second.authorization, PaymentBehavior::Vanishes);
+    world.chain.set_behavior(&second.authorization, PaymentBehavior::NotExecuted);
     let paid2 = world.pay(&second).await.unwrap();
     let stuck = world.engine.dead_letters().await.unwrap();
-    let doubt = &stuck.unknown[0];
+    let doubt = &stuck.unknown_payments[0];
     let word = JobResolution {
-        outcome: JobOutcome::Done,
+        outcome: JobOutcome::Completed,
         reference: moved.transaction.clone(),
         evidence: "x".into(),
     };
-    let told = world.engine.resolve(doubt.effect.id, &word, &act("ana")).await;
+    let told = world.engine.resolve(doubt.job.id, &word, &act("ana")).await;
     assert_eq!(told, Err(ResolveError::Contradicted(EntryStatus::NotSubmitted)));
     let status = world.engine.payment(&paid2.payment).await.unwrap().unwrap().status;
     assert!(matches!(status, Status::Unknown(_)), "{status:?}");
 }
 
-async fn reversed(world: &Harness, paid: purser_actors::id::PaymentId) {
+async fn wait_until_reversed(world: &Harness, paid: purser_actors::id::PaymentId) {
     eventually("reversed", async || {
         matches!(
             world.engine.payment(&paid).await.unwrap().unwrap().status,
@@ -72,7 +72,7 @@ async fn reversed(world: &Harness, paid: purser_actors::id::PaymentId) {
 }
 
 /// Its holder may keep what was bought.
-fn kept(amount: Usdc) -> RefundParams {
+fn refund_params(amount: Usdc) -> RefundParams {
     RefundParams {
         amount,
         reason: "r".into(),
@@ -84,24 +84,24 @@ fn kept(amount: Usdc) -> RefundParams {
 async fn case_8_a_refund_of_what_was_taken_back_is_not_approved() {
     // Aim: asked for while the payment stood, approved after its chain took it back: refused, and nothing is given.
     let mut settings = fast();
-    settings.giving.each_max = Usdc::from_atomic(1);
+    settings.approvals.max_per_action = Usdc::from_atomic(1);
     let (world, lists) = (Harness::with(settings).await, Arc::new(FakeLists::default()));
     let request = card_for(evm(1), 1);
-    let (paid, moved) = pays(&world, &lists, &request).await;
-    lists.enter(bought(&paid).0, EntryStatus::Completed, 500);
-    let world = agreed(world, &lists).await;
+    let (paid, moved) = pay_and_list(&world, &lists, &request).await;
+    lists.add_order(bought_card(&paid).0, EntryStatus::Completed, 500);
+    let world = assert_no_discrepancies(world, &lists).await;
     let five = Usdc::from_atomic(5_000_000);
     let (id, _) = world
         .engine
-        .request_refund(paid.payment, kept(five), &act("ana"))
+        .request_refund(paid.payment, refund_params(five), &act("ana"))
         .await
         .unwrap();
-    world.chain.take_back(&request.authorization);
+    world.chain.reorg(&request.authorization);
     lists.hide(&moved.transaction);
     world.chain.expire(&request.authorization);
-    reversed(&world, paid.payment).await;
+    wait_until_reversed(&world, paid.payment).await;
     let told = world.engine.approve_refund(id, five, &act("ben")).await;
-    world.quiet().await;
+    world.wait_until_idle().await;
     let account = world.engine.account(&evm(1)).await.unwrap().unwrap();
     assert_eq!(
         told.unwrap_err(),
@@ -117,38 +117,38 @@ async fn case_8_what_was_taken_back_is_not_credited_when_its_product_fails() {
     // Aim: the card fails after its payment was reversed: the credit waits for a person, and the balance stays empty until one
     // gives it, once.
     let (world, lists) = (Harness::new().await, Arc::new(FakeLists::default()));
-    world.issuer.moods(&[IssuerBehavior::Broken]);
+    world.issuer.set_behaviors(&[IssuerBehavior::Broken]);
     let request = card_for(evm(1), 1);
-    lists.trouble(Some(crate::support::lists::ReadFault::Silent));
+    lists.set_fault(Some(crate::support::lists::ReadFault::NoResponse));
     let paid = world.pay(&request).await.unwrap();
     eventually("stuck", async || {
-        world.engine.dead_letters().await.unwrap().effects.len() == 1
+        world.engine.dead_letters().await.unwrap().jobs.len() == 1
     })
     .await;
-    let effect = world.engine.dead_letters().await.unwrap().effects.remove(0);
-    lists.enter(bought(&paid).0, EntryStatus::Pending, 500);
-    lists.trouble(None);
+    let effect = world.engine.dead_letters().await.unwrap().jobs.remove(0);
+    lists.add_order(bought_card(&paid).0, EntryStatus::Pending, 500);
+    lists.set_fault(None);
     let world = world.reconciling(lists.reconciling()).await;
-    world.chain.take_back(&request.authorization);
+    world.chain.reorg(&request.authorization);
     world.chain.expire(&request.authorization);
-    reversed(&world, paid.payment).await;
-    lists.enter(bought(&paid).0, EntryStatus::Declined, 500);
-    let told = world.engine.credit_back(effect.id, ("x", true), &act("ana")).await;
+    wait_until_reversed(&world, paid.payment).await;
+    lists.add_order(bought_card(&paid).0, EntryStatus::Declined, 500);
+    let told = world.engine.credit_job(effect.id, ("x", true), &act("ana")).await;
     eventually("its credit waits", async || {
         let stuck = world.engine.dead_letters().await.unwrap();
-        stuck.effects.iter().any(|effect| effect.job.name() == "credit")
+        stuck.jobs.iter().any(|effect| effect.job.name() == "credit")
     })
     .await;
     let account = world.engine.account(&evm(1)).await.unwrap().unwrap();
     assert!(told.is_ok(), "{told:?}");
     assert_eq!(account.balance, Usdc::ZERO);
-    let stuck = world.engine.dead_letters().await.unwrap().effects.remove(0);
+    let stuck = world.engine.dead_letters().await.unwrap().jobs.remove(0);
     assert!(stuck.last_error.unwrap().contains("was taken back by its chain"));
     let id = stuck.id;
-    let give = async || world.engine.credit_back(id, ("x", false), &act("ben")).await;
+    let give = async || world.engine.credit_job(id, ("x", false), &act("ben")).await;
     assert_eq!(give().await, Ok(()));
     assert_eq!(give().await, Err(ResolveError::NotFound));
-    world.quiet().await;
+    world.wait_until_idle().await;
     let account = world.engine.account(&evm(1)).await.unwrap().unwrap();
     assert_eq!(account.balance, Usdc::from_atomic(5_000_000));
 }
@@ -158,32 +158,32 @@ async fn case_8_what_was_left_on_the_card_of_a_reversed_payment_can_be_kept_by_t
     // Aim: a card whose payment was taken back is closed: its credit is withheld; an operator ends it without giving it, once and
     // in the audit log, and counted against no limit; what is no withheld credit cannot be kept; nothing stays in suspense.
     let mut settings = fast();
-    settings.giving.each_max = Usdc::from_atomic(1);
+    settings.approvals.max_per_action = Usdc::from_atomic(1);
     let (world, lists) = (Harness::with(settings).await, Arc::new(FakeLists::default()));
     let request = card_for(evm(1), 1);
-    let (paid, moved) = pays(&world, &lists, &request).await;
-    let card = bought(&paid);
-    lists.enter(card.0, EntryStatus::Completed, 500);
-    let world = agreed(world, &lists).await;
-    world.chain.take_back(&request.authorization);
+    let (paid, moved) = pay_and_list(&world, &lists, &request).await;
+    let card = bought_card(&paid);
+    lists.add_order(card.0, EntryStatus::Completed, 500);
+    let world = assert_no_discrepancies(world, &lists).await;
+    world.chain.reorg(&request.authorization);
     lists.hide(&moved.transaction);
     world.chain.expire(&request.authorization);
-    reversed(&world, paid.payment).await;
-    world.issuer.moods(&[IssuerBehavior::Ready]);
-    assert!(world.engine.steer_card(card, CardAction::Close, None).await.unwrap());
+    wait_until_reversed(&world, paid.payment).await;
+    world.issuer.set_behaviors(&[IssuerBehavior::Ready]);
+    assert!(world.engine.request_prepaid_card_action(card, CardAction::Close, None).await.unwrap());
     eventually("its credit waits", async || {
         let stuck = world.engine.dead_letters().await.unwrap();
-        stuck.effects.iter().any(|effect| effect.job.name() == "credit")
+        stuck.jobs.iter().any(|effect| effect.job.name() == "credit")
     })
     .await;
-    let stuck = world.engine.dead_letters().await.unwrap().effects;
+    let stuck = world.engine.dead_letters().await.unwrap().jobs;
     let credit = stuck.iter().find(|effect| effect.job.name() == "credit").unwrap();
-    assert!(world.engine.may_keep(credit).await.unwrap());
-    let keep = async || world.engine.keep(credit.id, "Ticket 8", &act("ana")).await;
+    assert!(world.engine.is_retainable_credit(credit).await.unwrap());
+    let keep = async || world.engine.retain_credit(credit.id, "Ticket 8", &act("ana")).await;
     assert_eq!(keep().await, Ok(()));
     assert_eq!(keep().await, Err(ResolveError::NotFound));
-    world.quiet().await;
-    let books = world.books();
+    world.wait_until_idle().await;
+    let books = world.ledger_balances();
     assert_eq!(books.get(&LedgerAccount::Suspense).copied().unwrap_or(0), 0);
     assert_eq!(books.get(&LedgerAccount::OperatingCosts), Some(&-5_000_000));
     let account = world.engine.account(&evm(1)).await.unwrap().unwrap();
@@ -194,14 +194,14 @@ async fn case_8_what_was_left_on_the_card_of_a_reversed_payment_can_be_kept_by_t
 async fn what_is_no_withheld_credit_cannot_be_kept() {
     // Aim: work that is stuck for another reason is nobody's to keep.
     let world = Harness::new().await;
-    world.issuer.moods(&[IssuerBehavior::Broken]);
+    world.issuer.set_behaviors(&[IssuerBehavior::Broken]);
     world.pay(&card_for(evm(1), 1)).await.unwrap();
     eventually("stuck", async || {
-        world.engine.dead_letters().await.unwrap().effects.len() == 1
+        world.engine.dead_letters().await.unwrap().jobs.len() == 1
     })
     .await;
-    let effect = world.engine.dead_letters().await.unwrap().effects.remove(0);
-    assert!(!world.engine.may_keep(&effect).await.unwrap());
-    let told = world.engine.keep(effect.id, "x", &act("ana")).await;
+    let effect = world.engine.dead_letters().await.unwrap().jobs.remove(0);
+    assert!(!world.engine.is_retainable_credit(&effect).await.unwrap());
+    let told = world.engine.retain_credit(effect.id, "x", &act("ana")).await;
     assert_eq!(told, Err(ResolveError::NotResolvable));
 }

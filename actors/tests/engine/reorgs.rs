@@ -7,10 +7,10 @@ use purser_actors::ledger::LedgerAccount;
 use purser_actors::payment::{Outcome, Status};
 use purser_actors::reconciliation::EntryStatus;
 
-use crate::reconciliation::{finds, kinds, pays, walked};
-use crate::reconciliation_lists::agreed;
+use crate::reconciliation::{wait_for_discrepancies, kinds, pay_and_list, wait_for_full_run};
+use crate::reconciliation_lists::assert_no_discrepancies;
 use crate::support::eventually;
-use crate::support::harness::{Harness, bought, card_for, evm};
+use crate::support::harness::{Harness, bought_card, card_for, evm};
 use crate::support::lists::FakeLists;
 
 const OWNER: Wallet = evm(1);
@@ -25,17 +25,17 @@ async fn case_8_a_payment_that_its_chain_takes_back_for_good_freezes_the_account
     // place in the books and the difference is gone, once, over a crash too.
     let (world, lists) = (Harness::new().await, Arc::new(FakeLists::default()));
     let request = card_for(OWNER, 1);
-    let (paid, moved) = pays(&world, &lists, &request).await;
-    lists.enter(bought(&paid).0, EntryStatus::Completed, 500);
-    let mut world = agreed(world, &lists).await;
-    world.chain.take_back(&request.authorization);
+    let (paid, moved) = pay_and_list(&world, &lists, &request).await;
+    lists.add_order(bought_card(&paid).0, EntryStatus::Completed, 500);
+    let mut world = assert_no_discrepancies(world, &lists).await;
+    world.chain.reorg(&request.authorization);
     lists.hide(&moved.transaction);
-    finds(&world, &["chain_deposit_missing"]).await;
+    wait_for_discrepancies(&world, &["chain_deposit_missing"]).await;
     let before = world.chain.lookups();
     eventually("the chain is asked", async || world.chain.lookups() > before + 1).await;
     world = world.crash().await;
     assert!(matches!(status(&world, &paid.payment).await, Status::Fulfilled { .. }));
-    assert_eq!(world.books().get(&LedgerAccount::Losses), None);
+    assert_eq!(world.ledger_balances().get(&LedgerAccount::Losses), None);
     let account = world.engine.account(&OWNER).await.unwrap().unwrap();
     assert_eq!(account.frozen, None);
 
@@ -44,17 +44,17 @@ async fn case_8_a_payment_that_its_chain_takes_back_for_good_freezes_the_account
         matches!(status(&world, &paid.payment).await, Status::Reversed { .. })
     })
     .await;
-    finds(&world, &[]).await;
+    wait_for_discrepancies(&world, &[]).await;
     world = world.crash().await;
-    walked(&world).await;
+    wait_for_full_run(&world).await;
     assert_eq!(kinds(&world).await, [""; 0]);
-    let books = world.books();
+    let books = world.ledger_balances();
     assert_eq!(books[&LedgerAccount::Losses], 5_000_000);
     assert_eq!(books.get(&LedgerAccount::Treasury(Network::Base)), None);
     let account = world.engine.account(&OWNER).await.unwrap().unwrap();
     assert!(account.frozen.is_some());
     for what in ["payment.reversed", "account.frozen", "difference.resolved"] {
-        assert_eq!(world.announced(what), 1, "{what}");
+        assert_eq!(world.event_count(what), 1, "{what}");
     }
     // It is nobody's product any more: sent again, it buys nothing.
     let again = world.pay(&request).await;
@@ -69,20 +69,20 @@ async fn case_8_a_payment_that_lands_again_is_no_loss() {
     // Aim: a reorganisation that ends well: the difference is told and gone, and nobody is frozen.
     let (world, lists) = (Harness::new().await, Arc::new(FakeLists::default()));
     let request = card_for(OWNER, 1);
-    let (paid, moved) = pays(&world, &lists, &request).await;
-    lists.enter(bought(&paid).0, EntryStatus::Completed, 500);
-    let world = agreed(world, &lists).await;
-    world.chain.take_back(&request.authorization);
+    let (paid, moved) = pay_and_list(&world, &lists, &request).await;
+    lists.add_order(bought_card(&paid).0, EntryStatus::Completed, 500);
+    let world = assert_no_discrepancies(world, &lists).await;
+    world.chain.reorg(&request.authorization);
     lists.hide(&moved.transaction);
-    finds(&world, &["chain_deposit_missing"]).await;
-    world.chain.land(&request.authorization);
+    wait_for_discrepancies(&world, &["chain_deposit_missing"]).await;
+    world.chain.settle(&request.authorization);
     lists.show(moved);
-    finds(&world, &[]).await;
-    world.quiet().await;
+    wait_for_discrepancies(&world, &[]).await;
+    world.wait_until_idle().await;
     assert!(matches!(status(&world, &paid.payment).await, Status::Fulfilled { .. }));
     let account = world.engine.account(&OWNER).await.unwrap().unwrap();
     assert_eq!(
-        (account.frozen, world.books().get(&LedgerAccount::Losses)),
+        (account.frozen, world.ledger_balances().get(&LedgerAccount::Losses)),
         (None, None)
     );
 }

@@ -4,7 +4,7 @@
 use purser_actors::account::{BalancePayout, BankDebit};
 use purser_actors::agent_wallet::{WalletAddresses, WalletCaps};
 use purser_actors::banking::transfer::TransferRequest;
-use purser_actors::engine::{Held, Lost, PaymentRequest, RestoreWindow};
+use purser_actors::engine::{GateHold, LostHistory, PaymentRequest, RestoreWindow};
 use purser_actors::id::{BankAccountId, BankTransferId, PayoutId, TopUpId, Wallet, WalletPaymentId, WithdrawalId};
 use purser_actors::kernel::job::Job;
 use purser_actors::kernel::{Entity as _, table};
@@ -16,8 +16,8 @@ use purser_actors::port::{Clock as _, OutgoingTransfer};
 use purser_actors::product::{Purchase, PurchasedProduct};
 use purser_actors::wallet_payment::{PaymentMethod, Status, WalletPayment, WalletPaymentOrder};
 
-use crate::gate::{held, set_frozen, stays};
-use crate::payouts::{MINE, register};
+use crate::gate::{gate_hold, set_frozen, assert_stays_held};
+use crate::payouts::{OWN_DESTINATION, register};
 use crate::support::harness::{Harness, card_for, evm};
 use crate::support::ports::{IssuerBehavior, PaymentBehavior, outgoing};
 use crate::support::{eventually, in_time};
@@ -38,24 +38,24 @@ fn now(world: &Harness) -> RestoreWindow {
 }
 
 /// Nothing of the lost history can land any more.
-fn quiet(world: &Harness) {
+fn advance_past_window(world: &Harness) {
     world.clock.advance(QUIET_MS + 1);
 }
 
 async fn credited() -> Harness {
     let world = Harness::new().await;
-    world.issuer.moods(&[IssuerBehavior::Declines]);
+    world.issuer.set_behaviors(&[IssuerBehavior::Declines]);
     world.pay(&card_for(OWNER, 1)).await.expect("it is paid");
-    world.quiet().await;
+    world.wait_until_idle().await;
     world
 }
 
 async fn opened() -> Harness {
-    limited(None).await
+    harness_with_wallet(None).await
 }
 
 /// A world in which the owner has a managed wallet with this daily cap.
-async fn limited(per_day: Option<Cents>) -> Harness {
+async fn harness_with_wallet(per_day: Option<Cents>) -> Harness {
     let world = Harness::new().await;
     let limits = WalletCaps {
         per_call: Cents::new(10_00),
@@ -71,12 +71,12 @@ async fn limited(per_day: Option<Cents>) -> Harness {
     world
 }
 
-async fn spend(world: &Harness, id: WalletPaymentId) {
+async fn start_payment(world: &Harness, id: WalletPaymentId) {
     let order = WalletPaymentOrder {
         to: evm(5),
         amount: ONE,
         note: None,
-        way: PaymentMethod::Transfer,
+        method: PaymentMethod::Transfer,
     };
     let asked = world
         .engine
@@ -90,18 +90,18 @@ async fn read(world: &Harness, id: WalletPaymentId) -> WalletPayment {
 }
 
 /// What the chain shows of the wallet.
-fn shows(world: &Harness, transaction: &str) {
-    shows_at(world, transaction, 0);
+fn show_sent(world: &Harness, transaction: &str) {
+    show_sent_at(world, transaction, 0);
 }
 
 /// The same, at this place in its transaction.
-fn shows_at(world: &Harness, transaction: &str, index: u32) {
+fn show_sent_at(world: &Harness, transaction: &str, index: u32) {
     let departure = OutgoingTransfer {
         transaction: transaction.into(),
         to: evm(5),
         amount: ONE,
         at: world.clock.now(),
-        mark: [3; 32],
+        fingerprint: [3; 32],
         index,
     };
     world.chain.holdings.send(Wallet::Evm([8; 20]), departure);
@@ -115,25 +115,25 @@ async fn case_78_a_spend_that_the_lost_history_sent_is_recognised_and_one_that_i
     let (one, two, three) = (WalletPaymentId(1), WalletPaymentId(2), WalletPaymentId(3));
     let world = opened().await;
     set_frozen(&world, OWNER, true).await;
-    spend(&world, one).await;
-    spend(&world, two).await;
+    start_payment(&world, one).await;
+    start_payment(&world, two).await;
     let backup = world.store.backup();
-    shows(&world, "sent by the lost history");
+    show_sent(&world, "sent by the lost history");
     let restored = now(&world);
     let world = world.restored(restored).await.back_to(backup).await;
     set_frozen(&world, OWNER, false).await;
     for id in [one, two] {
-        stays(&world, &Job::SendWalletPayment(id), Held::Restored).await;
+        assert_stays_held(&world, &Job::SendWalletPayment(id), GateHold::Restored).await;
         assert_eq!(read(&world, id).await.status, Status::Pending);
     }
     assert!(world.sellers.signed().is_empty());
-    world.chain.silence(true);
-    quiet(&world);
-    let asked = world.chain.holdings.asked();
-    eventually("the chain is asked", async || world.chain.holdings.asked() > asked + 3).await;
+    world.chain.set_unresponsive(true);
+    advance_past_window(&world);
+    let asked = world.chain.holdings.sent_by_calls();
+    eventually("the chain is asked", async || world.chain.holdings.sent_by_calls() > asked + 3).await;
     assert!(world.sellers.signed().is_empty(), "without an answer nothing is signed");
-    world.chain.silence(false);
-    world.quiet().await;
+    world.chain.set_unresponsive(false);
+    world.wait_until_idle().await;
     let mut settled = Vec::new();
     for id in [one, two] {
         settled.extend(read(&world, id).await.transaction().map(str::to_owned));
@@ -141,10 +141,10 @@ async fn case_78_a_spend_that_the_lost_history_sent_is_recognised_and_one_that_i
     assert_eq!(settled.len(), 2, "{settled:?}");
     assert_eq!(settled.iter().filter(|by| *by == "sent by the lost history").count(), 1);
     assert_eq!((world.sellers.signed().len(), world.chain.transfers()), (1, 1));
-    shows(&world, "another");
+    show_sent(&world, "another");
     world.clock.advance(1);
-    spend(&world, three).await;
-    world.quiet().await;
+    start_payment(&world, three).await;
+    world.wait_until_idle().await;
     assert_eq!(world.sellers.signed().len(), 2);
     let world = world.crash().await;
     assert_ne!(read(&world, three).await.transaction(), Some("another"));
@@ -155,25 +155,25 @@ async fn what_the_lost_history_spent_of_the_daily_cap_is_not_spent_again() {
     // Aim: of a cap of three, one spend was reserved at the backup and sent since, and two are reserved after the restore. Then one
     // lands that the lost history had signed: the first is recognised and counted once, the second still fits and leaves, the third
     // is beyond the cap: it is not signed, and its reservation is free.
-    let world = limited(Some(Cents::new(3_00))).await;
+    let world = harness_with_wallet(Some(Cents::new(3_00))).await;
     set_frozen(&world, OWNER, true).await;
-    spend(&world, WalletPaymentId(1)).await;
+    start_payment(&world, WalletPaymentId(1)).await;
     let backup = world.store.backup();
-    shows(&world, "the first");
+    show_sent(&world, "the first");
     let restored = now(&world);
-    let lost = Lost {
+    let lost = LostHistory {
         since: restored.since,
         restored: restored.at,
         until: restored.until,
     };
-    let world = world.having_lost(lost).restored(restored).await.back_to(backup).await;
+    let world = world.with_lost_history(lost).restored(restored).await.back_to(backup).await;
     set_frozen(&world, OWNER, false).await;
     world.clock.advance(1);
-    spend(&world, WalletPaymentId(2)).await;
-    spend(&world, WalletPaymentId(3)).await;
-    shows(&world, "signed by the lost history");
-    quiet(&world);
-    world.quiet().await;
+    start_payment(&world, WalletPaymentId(2)).await;
+    start_payment(&world, WalletPaymentId(3)).await;
+    show_sent(&world, "signed by the lost history");
+    advance_past_window(&world);
+    world.wait_until_idle().await;
     assert_eq!(read(&world, WalletPaymentId(1)).await.transaction(), Some("the first"));
     let second = read(&world, WalletPaymentId(2)).await;
     assert!(matches!(second.status, Status::Settled { .. }), "{second:?}");
@@ -186,7 +186,7 @@ async fn what_the_lost_history_spent_of_the_daily_cap_is_not_spent_again() {
         ("daily_cap", 1)
     );
     let wallet = world.engine.agent_wallet(&OWNER).await.expect("readable");
-    assert!(wallet.expect("it exists").open.is_empty());
+    assert!(wallet.expect("it exists").holds.is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -198,17 +198,17 @@ async fn case_78_two_spends_that_one_transaction_sent_are_both_recognised() {
     let world = opened().await;
     set_frozen(&world, OWNER, true).await;
     for id in ids {
-        spend(&world, id).await;
+        start_payment(&world, id).await;
     }
     let backup = world.store.backup();
     for index in [0, 4] {
-        shows_at(&world, "batch", index);
+        show_sent_at(&world, "batch", index);
     }
     let restored = now(&world);
     let world = world.restored(restored).await.back_to(backup).await;
     set_frozen(&world, OWNER, false).await;
-    quiet(&world);
-    world.quiet().await;
+    advance_past_window(&world);
+    world.wait_until_idle().await;
     let mut settled = Vec::new();
     for id in ids {
         let spend = read(&world, id).await;
@@ -233,23 +233,23 @@ async fn case_78_a_withdrawal_is_not_signed_again_while_the_lost_one_can_land() 
     in_time("an answer", withdrawn).await.expect("it is taken on");
     let backup = world.store.backup();
     world.store.release();
-    world.quiet().await;
+    world.wait_until_idle().await;
     let restored = now(&world);
     let world = world.restored(restored).await.back_to(backup).await;
     let work = Job::SendWithdrawal(id);
-    stays(&world, &work, Held::Restored).await;
+    assert_stays_held(&world, &work, GateHold::Restored).await;
     let sent = outgoing(id.0, evm(7), ALL);
     assert_eq!((world.chain.submissions(), world.chain.transfers()), (2, 2));
-    world.chain.leave(OutgoingTransfer {
+    world.chain.add_outgoing(OutgoingTransfer {
         transaction: "left".into(),
         to: evm(7),
         amount: ALL,
         at: world.clock.now(),
-        mark: sent.fingerprint(),
+        fingerprint: sent.fingerprint(),
         index: 0,
     });
-    quiet(&world);
-    world.quiet().await;
+    advance_past_window(&world);
+    world.wait_until_idle().await;
     let withdrawal = world
         .engine
         .withdrawal(&id)
@@ -257,7 +257,7 @@ async fn case_78_a_withdrawal_is_not_signed_again_while_the_lost_one_can_land() 
         .expect("readable")
         .expect("it exists");
     assert_eq!((withdrawal.status(), world.chain.transfers()), ("complete", 2));
-    assert_eq!(held(&world, &work).await, None);
+    assert_eq!(gate_hold(&world, &work).await, None);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -265,13 +265,13 @@ async fn case_78_a_burn_is_not_signed_again_while_the_lost_one_can_land() {
     // Aim: paid for at the backup, and nothing of it was signed there: nothing is burned before the quiet time is over.
     let payer = Wallet::Solana([1; 32]);
     let world = Harness::new().await;
-    world.store.scribble(table::linked(&payer), &[0xdd; 20]);
+    world.store.overwrite(table::issuer_linked(&payer), &[0xdd; 20]);
     let amount = Cents::new(500);
     let request = PaymentRequest {
         purchase: Purchase::CardBalance { amount },
         ..card_for(payer, 1)
     };
-    world.chain.fate(&request.authorization, PaymentBehavior::Waits);
+    world.chain.set_behavior(&request.authorization, PaymentBehavior::Waits);
     let (engine, paid) = (world.engine.clone(), request.clone());
     let paying = tokio::spawn(async move { engine.pay(paid).await });
     eventually("the payment is on its way", async || world.chain.at_gate() == 1).await;
@@ -291,10 +291,10 @@ async fn case_78_a_burn_is_not_signed_again_while_the_lost_one_can_land() {
     let restored = now(&world);
     let world = world.restored(restored).await;
     set_frozen(&world, payer, false).await;
-    stays(&world, &Job::SendTopUp(id), Held::Restored).await;
+    assert_stays_held(&world, &Job::SendTopUp(id), GateHold::Restored).await;
     assert!(world.bridge.burns().is_empty());
-    quiet(&world);
-    world.quiet().await;
+    advance_past_window(&world);
+    world.wait_until_idle().await;
     let top_up = async |id: TopUpId| world.engine.top_up(&id).await.expect("readable").expect("it exists");
     assert_eq!((top_up(id).await.status(), world.bridge.burns().len()), ("credited", 1));
 }
@@ -310,11 +310,11 @@ async fn case_78_what_a_restored_balance_pays_for_waits_and_what_was_paid_for_do
         .engine
         .open_bank_account(ACCOUNT, OWNER, "cus".into(), (AccountType::OffRamp, None), None);
     opened.await.expect("a new account");
-    register(&world, OWNER, MINE).await;
-    world.quiet().await;
+    register(&world, OWNER, OWN_DESTINATION).await;
+    world.wait_until_idle().await;
     let restored = now(&world);
     let world = world.restored(restored).await;
-    world.rails.moods(&[IssuerBehavior::Ready]);
+    world.payouts.set_behaviors(&[IssuerBehavior::Ready]);
     let wanted = TransferRequest {
         owner: OWNER,
         account: ACCOUNT,
@@ -334,7 +334,7 @@ async fn case_78_what_a_restored_balance_pays_for_waits_and_what_was_paid_for_do
         routing_number: "021000021".into(),
     };
     let plan = PayoutPlan {
-        target: PayoutTarget::Bank(MINE, details),
+        target: PayoutTarget::Bank(OWN_DESTINATION, details),
         terms: world.engine.bank_payment_terms(),
         quoted: None,
     };
@@ -349,10 +349,10 @@ async fn case_78_what_a_restored_balance_pays_for_waits_and_what_was_paid_for_do
         .engine
         .debit_for_bank(OWNER, BankDebit::Payout(Box::new(bank)), None);
     paid.await.expect("the engine takes it on");
-    stays(&world, &Job::SendPayout(payout), Held::Restored).await;
-    stays(&world, &Job::ExecuteBankTransfer(transfer), Held::Restored).await;
-    assert!(world.rails.calls().is_empty() && world.bank.moved() == 0);
-    quiet(&world);
+    assert_stays_held(&world, &Job::SendPayout(payout), GateHold::Restored).await;
+    assert_stays_held(&world, &Job::ExecuteBankTransfer(transfer), GateHold::Restored).await;
+    assert!(world.payouts.calls().is_empty() && world.bank.net_transferred_cents() == 0);
+    advance_past_window(&world);
     let ended = async || {
         let payout = world
             .engine
@@ -364,5 +364,5 @@ async fn case_78_what_a_restored_balance_pays_for_waits_and_what_was_paid_for_do
         (payout.status(), transfer.expect("it exists").status()) == ("complete", "complete")
     };
     eventually("both go on", ended).await;
-    assert_eq!((world.rails.paid(), world.bank.moved()), (1, 1_00));
+    assert_eq!((world.payouts.paid(), world.bank.net_transferred_cents()), (1, 1_00));
 }

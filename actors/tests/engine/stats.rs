@@ -6,7 +6,7 @@ use purser_actors::kernel::job::Job;
 use purser_actors::kernel::request_context;
 
 use crate::support::eventually;
-use crate::support::harness::{Harness, bought, card_for, evm};
+use crate::support::harness::{Harness, bought_card, card_for, evm};
 use crate::support::ports::{IssuerBehavior, PaymentBehavior};
 use crate::support::settings::fast;
 
@@ -15,16 +15,16 @@ async fn an_effect_names_the_request_behind_it_over_tasks_entities_and_a_restart
     // Aim: the claim's request is written into what settles it and, handed on by that delivery, into the card's order;
     // a power cut forgets it as little as the effect. Another request's effects name that one.
     let world = Harness::new().await;
-    world.issuer.moods(&[IssuerBehavior::Busy; 1_000]);
+    world.issuer.set_behaviors(&[IssuerBehavior::Busy; 1_000]);
     for n in [1, 2] {
         let request = card_for(evm(n), 1);
         let paid = request_context::with_request(RequestId(u128::from(n)), world.pay(&request))
             .await
             .unwrap();
-        bought(&paid);
+        bought_card(&paid);
     }
     let named = async |world: &Harness| {
-        let effects = world.engine.open_effects(10).await.unwrap();
+        let effects = world.engine.open_jobs(10).await.unwrap();
         assert!(effects.iter().all(|effect| matches!(effect.job, Job::IssueCard(_))));
         let mut origins: Vec<u128> = effects.iter().map(|effect| effect.request_id.0).collect();
         origins.sort_unstable();
@@ -45,37 +45,37 @@ async fn figures_say_what_runs_what_crashed_and_who_found_no_room() {
     // Aim: a delivery in the chain's hands is running; a panic in the port is a crash, once; a payer beyond its share is
     // refused for that reason; when all is done, nothing is open.
     let mut settings = fast();
-    settings.in_flight_per_payer_max = 1;
+    settings.max_in_flight_per_payer = 1;
     let world = Harness::with(settings).await;
     let crashing = card_for(evm(1), 1);
-    world.chain.fate(&crashing.authorization, PaymentBehavior::Panics(1));
-    bought(&world.pay(&crashing).await.unwrap());
-    world.quiet().await;
+    world.chain.set_behavior(&crashing.authorization, PaymentBehavior::Panics(1));
+    bought_card(&world.pay(&crashing).await.unwrap());
+    world.wait_until_idle().await;
     let settle = 0;
     let figures = world.engine.stats().await.unwrap();
-    assert_eq!(figures.works[settle].tried.failures, [0, 0, 0, 1]);
-    assert_eq!(figures.works[settle].tried.tries, 2);
+    assert_eq!(figures.jobs[settle].attempts.failures, [0, 0, 0, 1]);
+    assert_eq!(figures.jobs[settle].attempts.attempts, 2);
 
     let held = card_for(evm(1), 2);
-    world.chain.fate(&held.authorization, PaymentBehavior::Waits);
+    world.chain.set_behavior(&held.authorization, PaymentBehavior::Waits);
     let (engine, request) = (world.engine.clone(), held.clone());
     let call = tokio::spawn(async move { engine.pay(request).await });
     eventually("the chain is asked", async || world.chain.at_gate() == 1).await;
     assert!(world.pay(&card_for(evm(1), 3)).await.is_err());
     let figures = world.engine.stats().await.unwrap();
-    let at = &figures.works[settle];
-    assert_eq!((at.tried.running, at.waiting, at.stuck), (1, 0, 0));
-    assert_eq!((figures.permits_used, figures.payers), (1, 1));
-    assert_eq!(figures.refused[OverloadReason::PayerLimit as usize], 1);
-    assert_eq!(figures.refused.iter().sum::<u64>(), 1);
+    let at = &figures.jobs[settle];
+    assert_eq!((at.attempts.running, at.scheduled, at.dead_lettered), (1, 0, 0));
+    assert_eq!((figures.in_flight, figures.payers), (1, 1));
+    assert_eq!(figures.rejected[OverloadReason::PayerLimit as usize], 1);
+    assert_eq!(figures.rejected.iter().sum::<u64>(), 1);
     world.chain.open_gate();
-    bought(&call.await.unwrap().unwrap());
-    world.quiet().await;
+    bought_card(&call.await.unwrap().unwrap());
+    world.wait_until_idle().await;
     eventually("nothing is open", async || {
         let figures = world.engine.stats().await.unwrap();
-        let open = |work: &purser_actors::engine::stats::JobStats| work.tried.running + work.waiting + work.oldest_ms;
-        let asked = figures.kinds.iter().map(|kind| kind.commands_open).sum::<u64>();
-        figures.works.iter().map(open).sum::<u64>() + asked + figures.permits_used as u64 == 0
+        let open = |work: &purser_actors::engine::stats::JobStats| work.attempts.running + work.scheduled + work.oldest_age_ms;
+        let asked = figures.kinds.iter().map(|kind| kind.commands_in_flight).sum::<u64>();
+        figures.jobs.iter().map(open).sum::<u64>() + asked + figures.in_flight as u64 == 0
     })
     .await;
 }

@@ -6,13 +6,13 @@ use purser_actors::kernel::{Entity, table};
 use purser_actors::port::{CardAction, Clock, Timestamp, add_months, month_end};
 
 use crate::support::eventually;
-use crate::support::harness::{Harness, bought, card_for, evm};
+use crate::support::harness::{Harness, bought_card, card_for, evm};
 
 /// The cards of the pretended issuer end with 2031.
 const PRINTED: (u16, u8) = (2031, 12);
 
 /// From now to the end of the month that is printed on them, and a day.
-fn to_the_end(world: &Harness) -> u64 {
+fn ms_until_expired(world: &Harness) -> u64 {
     month_end(PRINTED.0, PRINTED.1).0 - world.clock.now().0 + 86_400_000
 }
 
@@ -20,8 +20,8 @@ fn to_the_end(world: &Harness) -> u64 {
 async fn a_card_expires_with_the_month_printed_on_it_and_not_before() {
     // Aim: until then the timer is a row, no effect; when it is due it ends the card once, over a restart too.
     let world = Harness::new().await;
-    let card = bought(&world.pay(&card_for(evm(1), 1)).await.unwrap());
-    world.quiet().await;
+    let card = bought_card(&world.pay(&card_for(evm(1), 1)).await.unwrap());
+    world.wait_until_idle().await;
     let timers = world.store.rows(&[table::TIMER]);
     assert_eq!(timers.len(), 1);
     let due = timers[0].0[1..]
@@ -31,12 +31,12 @@ async fn a_card_expires_with_the_month_printed_on_it_and_not_before() {
     assert_eq!(due, Some(month_end(PRINTED.0, PRINTED.1)));
     world.clock.advance(due.unwrap().0 - now.0 - 60_000);
     let world = world.crash().await;
-    world.quiet().await;
+    world.wait_until_idle().await;
     assert_eq!(world.engine.card(&card).await.unwrap().unwrap().status(), "ready");
     world.clock.advance(60_000);
     let is = async |status: &str| world.engine.card(&card).await.unwrap().unwrap().status() == status;
     eventually("it expires", async || is("expired").await).await;
-    world.quiet().await;
+    world.wait_until_idle().await;
     assert_eq!(world.store.rows(&[table::TIMER]), []);
 }
 
@@ -44,16 +44,16 @@ async fn a_card_expires_with_the_month_printed_on_it_and_not_before() {
 async fn a_timer_that_comes_too_late_ends_without_a_word() {
     // Aim: a card that was closed stays closed when its time is up, and nothing is left of the timer.
     let world = Harness::new().await;
-    let card = bought(&world.pay(&card_for(evm(1), 1)).await.unwrap());
-    world.quiet().await;
-    assert!(world.engine.steer_card(card, CardAction::Close, None).await.unwrap());
-    world.quiet().await;
-    world.clock.advance(to_the_end(&world));
+    let card = bought_card(&world.pay(&card_for(evm(1), 1)).await.unwrap());
+    world.wait_until_idle().await;
+    assert!(world.engine.request_prepaid_card_action(card, CardAction::Close, None).await.unwrap());
+    world.wait_until_idle().await;
+    world.clock.advance(ms_until_expired(&world));
     eventually("the timer is gone", async || {
         world.store.rows(&[table::TIMER]).is_empty()
     })
     .await;
-    world.quiet().await;
+    world.wait_until_idle().await;
     let kept = world.engine.card(&card).await.unwrap().unwrap();
     assert!(matches!(kept.status, card::Status::Closed(_)), "{:?}", kept.status);
 }
@@ -61,20 +61,20 @@ async fn a_timer_that_comes_too_late_ends_without_a_word() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn timers_that_cannot_be_read_keep_no_other_from_coming_due() {
     // Aim: more of them than come due in one go, all before the card's: they stay, and the card expires.
-    const DAMAGED: u128 = 1_001;
+    const CORRUPT_ID: u128 = 1_001;
     let world = Harness::new().await;
-    for n in 0..DAMAGED {
-        world.store.scribble(table::timer(Timestamp(1), JobId(n)), b"no effect");
+    for n in 0..CORRUPT_ID {
+        world.store.overwrite(table::timer(Timestamp(1), JobId(n)), b"no effect");
     }
-    let card = bought(&world.pay(&card_for(evm(1), 1)).await.unwrap());
-    world.quiet().await;
-    world.clock.advance(to_the_end(&world));
+    let card = bought_card(&world.pay(&card_for(evm(1), 1)).await.unwrap());
+    world.wait_until_idle().await;
+    world.clock.advance(ms_until_expired(&world));
     eventually("it expires", async || {
         world.engine.card(&card).await.unwrap().unwrap().status() == "expired"
     })
     .await;
     let left = world.store.rows(&[table::TIMER]);
-    assert_eq!(left.len(), DAMAGED as usize, "they are there to be looked at");
+    assert_eq!(left.len(), CORRUPT_ID as usize, "they are there to be looked at");
 }
 
 #[test]

@@ -36,11 +36,11 @@ pub(crate) fn top_up_for(payer: Wallet, nonce: u8) -> PaymentRequest {
 }
 
 pub(crate) fn link(world: &Harness, wallet: Wallet) {
-    world.store.scribble(table::linked(&wallet), &ADDRESS);
+    world.store.overwrite(table::issuer_linked(&wallet), &ADDRESS);
 }
 
 fn unlink(world: &Harness, wallet: Wallet) {
-    let key = table::linked(&wallet);
+    let key = table::issuer_linked(&wallet);
     let batch = Batch {
         writes: vec![Write::Delete { key }],
         ..Batch::default()
@@ -48,8 +48,8 @@ fn unlink(world: &Harness, wallet: Wallet) {
     world.store.commit(batch, Box::new(|_| {}));
 }
 
-pub(crate) async fn bought(world: &Harness, request: &PaymentRequest) -> TopUpId {
-    match world.pay_until_told(request).await.outcome {
+pub(crate) async fn buy(world: &Harness, request: &PaymentRequest) -> TopUpId {
+    match world.pay_until_known(request).await.outcome {
         Outcome::Fulfilled {
             product: PurchasedProduct::TopUp(id),
             ..
@@ -64,7 +64,7 @@ async fn read(world: &Harness, id: TopUpId) -> TopUp {
 
 /// Everything about a top-up that arrived: its legs, its story, the books, and what is true outside.
 async fn assert_arrived(world: &Harness, id: TopUpId) {
-    world.quiet().await;
+    world.wait_until_idle().await;
     let top_up = read(world, id).await;
     assert_eq!(top_up.status, Status::Credited);
     let (rail, price) = (top_up.rail, LedgerAccount::Treasury(top_up.rail));
@@ -75,13 +75,13 @@ async fn assert_arrived(world: &Harness, id: TopUpId) {
     };
     assert_eq!(legs, wanted);
     // What our treasury signed is kept by what the chain shows of it.
-    let marks = top_up.legs.iter().filter(|leg| leg.leg.mark().is_some()).count();
+    let marks = top_up.legs.iter().filter(|leg| leg.leg.fingerprint().is_some()).count();
     assert_eq!(marks, usize::from(rail == Network::Base));
     let mut books = vec![(price, FIVE - left), (LedgerAccount::OperatingCosts, cost)];
     books.retain(|(_, atomic)| *atomic != 0);
-    assert_eq!(world.books().into_iter().collect::<Vec<_>>(), books);
+    assert_eq!(world.ledger_balances().into_iter().collect::<Vec<_>>(), books);
     let told = ["paid", "bridging", "delivered", "credited", "failed"]
-        .map(|state| world.announced(&format!("top_up.{state}")));
+        .map(|state| world.event_count(&format!("top_up.{state}")));
     assert_eq!(told, [1, usize::from(rail == Network::Solana), 1, 1, 0]);
     let counted = world.bridge.credits();
     assert_eq!(
@@ -108,18 +108,18 @@ async fn assert_arrived(world: &Harness, id: TopUpId) {
 
 /// The whole charge is on the balance, once, under this code.
 pub(crate) async fn assert_credited(world: &Harness, id: TopUpId, owner: Wallet, code: &str) {
-    world.quiet().await;
+    world.wait_until_idle().await;
     assert_eq!(read(world, id).await.status, Status::Failed { reason: code.into() });
     let account = world.engine.account(&owner).await.unwrap().unwrap();
     assert_eq!(account.balance.atomic(), 5_000_000);
     assert_eq!(
-        (world.announced("top_up.failed"), world.announced("balance.credited")),
+        (world.event_count("top_up.failed"), world.event_count("balance.credited")),
         (1, 1)
     );
     assert!(world.bridge.mints().is_empty() && world.bridge.credits().is_empty());
     assert!(
         !world
-            .books()
+            .ledger_balances()
             .contains_key(&LedgerAccount::Provider(LedgerProvider::CardBalances))
     );
 }
@@ -130,7 +130,7 @@ async fn case_39_40_exactly_what_was_asked_arrives_over_either_rail() {
     for payer in [evm(1), solana(1)] {
         let world = Harness::new().await;
         link(&world, payer);
-        let id = bought(&world, &top_up_for(payer, 1)).await;
+        let id = buy(&world, &top_up_for(payer, 1)).await;
         assert_arrived(&world, id).await;
     }
 }
@@ -141,9 +141,9 @@ async fn case_40_more_than_was_ordered_arrives_and_is_posted() {
     // costs hold no fee that was not taken.
     let world = Harness::new().await;
     link(&world, solana(1));
-    world.bridge.meets(CallSite::Attest, &[CallBehavior::More]);
-    let id = bought(&world, &top_up_for(solana(1), 1)).await;
-    world.quiet().await;
+    world.bridge.set_behaviors(CallSite::Attest, &[CallBehavior::More]);
+    let id = buy(&world, &top_up_for(solana(1), 1)).await;
+    world.wait_until_idle().await;
     let top_up = read(&world, id).await;
     assert_eq!(top_up.status, Status::Credited);
     let arrived = 5_000_000 + FEE;
@@ -152,7 +152,7 @@ async fn case_40_more_than_was_ordered_arrives_and_is_posted() {
     assert_eq!((top_up.surplus().atomic(), world.bridge.mints()), (FEE, vec![arrived]));
     let credits: Vec<_> = world.bridge.credits().iter().map(|one| one.amount.atomic()).collect();
     assert_eq!(credits, [arrived]);
-    let mut books = world.books();
+    let mut books = world.ledger_balances();
     books.retain(|_, atomic| *atomic != 0);
     let expected = [
         (LedgerAccount::Treasury(Network::Solana), -i128::from(FEE)),
@@ -180,75 +180,75 @@ async fn case_35_36_37_every_fault_of_every_leg_still_ends_in_one_burn_and_one_m
     let faults: [(CallSite, &[CallBehavior]); 16] = [
         (
             CallSite::Sign,
-            &[CallBehavior::Busy, CallBehavior::Lost, CallBehavior::Panics],
+            &[CallBehavior::Busy, CallBehavior::NotExecuted, CallBehavior::Panics],
         ),
-        (CallSite::Burn, &[CallBehavior::Silent]),
+        (CallSite::Burn, &[CallBehavior::ResponseLost]),
         (
             CallSite::Burn,
             &[
-                CallBehavior::Lost,
+                CallBehavior::NotExecuted,
                 CallBehavior::Busy,
-                CallBehavior::Refused,
+                CallBehavior::Declined,
                 CallBehavior::Panics,
             ],
         ),
-        (CallSite::Burn, &[CallBehavior::Lapses, CallBehavior::Lapses]),
+        (CallSite::Burn, &[CallBehavior::Expires, CallBehavior::Expires]),
         (CallSite::Attest, &[CallBehavior::NotYet; 200]),
         (
             CallSite::Attest,
             &[
                 CallBehavior::Busy,
-                CallBehavior::Lost,
+                CallBehavior::NotExecuted,
                 CallBehavior::Panics,
-                CallBehavior::Lapses,
+                CallBehavior::Expires,
             ],
         ),
-        (CallSite::Mint, &[CallBehavior::Silent]),
+        (CallSite::Mint, &[CallBehavior::ResponseLost]),
         (
             CallSite::Mint,
             &[
-                CallBehavior::Refused,
+                CallBehavior::Declined,
                 CallBehavior::Busy,
-                CallBehavior::Lost,
+                CallBehavior::NotExecuted,
                 CallBehavior::Panics,
             ],
         ),
         (CallSite::Credit, &[CallBehavior::NotYet; 50]),
         (
             CallSite::Credit,
-            &[CallBehavior::Busy, CallBehavior::Lost, CallBehavior::Panics],
+            &[CallBehavior::Busy, CallBehavior::NotExecuted, CallBehavior::Panics],
         ),
         (
             CallSite::Mint,
-            &[CallBehavior::Lost, CallBehavior::Refused, CallBehavior::Silent],
+            &[CallBehavior::NotExecuted, CallBehavior::Declined, CallBehavior::ResponseLost],
         ),
         (
             CallSite::Attest,
-            &[CallBehavior::Lapses, CallBehavior::NotYet, CallBehavior::Lapses],
+            &[CallBehavior::Expires, CallBehavior::NotYet, CallBehavior::Expires],
         ),
         // A burn that could not bring what it is for is not sent.
         (CallSite::Sign, &[CallBehavior::Short, CallBehavior::Short]),
         // The attesters' word has lapsed since it was written down: a new one is minted on.
-        (CallSite::Mint, &[CallBehavior::Lapses]),
+        (CallSite::Mint, &[CallBehavior::Expires]),
         (
             CallSite::Mint,
             &[
-                CallBehavior::Refused,
-                CallBehavior::Lapses,
-                CallBehavior::Lost,
-                CallBehavior::Lapses,
+                CallBehavior::Declined,
+                CallBehavior::Expires,
+                CallBehavior::NotExecuted,
+                CallBehavior::Expires,
             ],
         ),
         (
             CallSite::Mint,
-            &[CallBehavior::Lost, CallBehavior::Lapses, CallBehavior::Silent],
+            &[CallBehavior::NotExecuted, CallBehavior::Expires, CallBehavior::ResponseLost],
         ),
     ];
     for (at, met) in faults {
         let world = Harness::new().await;
         link(&world, solana(1));
-        world.bridge.meets(at, met);
-        let id = bought(&world, &top_up_for(solana(1), 1)).await;
+        world.bridge.set_behaviors(at, met);
+        let id = buy(&world, &top_up_for(solana(1), 1)).await;
         assert_arrived(&world, id).await;
     }
 }
@@ -258,8 +258,8 @@ async fn case_35_without_an_attestation_it_stays_bridging() {
     // Aim: a burn that is not attested for ever so long is neither failed nor credited, and unlinking changes nothing.
     let world = Harness::new().await;
     link(&world, solana(1));
-    world.bridge.meets(CallSite::Attest, &[CallBehavior::NotYet; 400]);
-    let id = bought(&world, &top_up_for(solana(1), 1)).await;
+    world.bridge.set_behaviors(CallSite::Attest, &[CallBehavior::NotYet; 400]);
+    let id = buy(&world, &top_up_for(solana(1), 1)).await;
     eventually("it is asked and asked", async || {
         world.bridge.calls(CallSite::Attest) > 20
     })
@@ -276,10 +276,10 @@ async fn case_36_a_nonce_that_somebody_else_used_is_success() {
     // Aim: anyone may mint; what Base shows is what happened.
     let world = Harness::new().await;
     link(&world, solana(1));
-    world.bridge.meets(CallSite::Mint, &[CallBehavior::Lost; 5]);
-    let id = bought(&world, &top_up_for(solana(1), 1)).await;
+    world.bridge.set_behaviors(CallSite::Mint, &[CallBehavior::NotExecuted; 5]);
+    let id = buy(&world, &top_up_for(solana(1), 1)).await;
     eventually("the mint is tried", async || world.bridge.calls(CallSite::Mint) > 0).await;
-    world.bridge.others_mint();
+    world.bridge.mint_by_others();
     assert_arrived(&world, id).await;
     let top_up = read(&world, id).await;
     assert!(
@@ -298,16 +298,16 @@ async fn case_38_it_fails_only_before_the_burn_or_when_the_mint_is_impossible() 
         (CallSite::Sign, &[CallBehavior::Never][..], "delivery_unavailable", 0),
         (CallSite::Sign, &[CallBehavior::Busy; 20], "delivery_unavailable", 0),
         (CallSite::Burn, &[CallBehavior::Never], "delivery_refused", 0),
-        (CallSite::Burn, &[CallBehavior::Lapses; 3], "delivery_lapsed", 0),
+        (CallSite::Burn, &[CallBehavior::Expires; 3], "delivery_lapsed", 0),
         (CallSite::Mint, &[CallBehavior::Never], "mint_impossible", 1),
     ] {
         let world = Harness::new().await;
         link(&world, solana(1));
-        world.bridge.meets(at, met);
-        let id = bought(&world, &top_up_for(solana(1), 1)).await;
+        world.bridge.set_behaviors(at, met);
+        let id = buy(&world, &top_up_for(solana(1), 1)).await;
         assert_credited(&world, id, solana(1), code).await;
         assert_eq!(world.bridge.burns().len(), burns);
-        let cost = world.books().get(&LedgerAccount::OperatingCosts).copied().unwrap_or(0);
+        let cost = world.ledger_balances().get(&LedgerAccount::OperatingCosts).copied().unwrap_or(0);
         assert_eq!(cost, if burns == 1 { FIVE + i128::from(FEE) } else { 0 });
     }
 }
@@ -319,7 +319,7 @@ async fn case_41_an_account_unlinked_before_delivery_is_credited_with_a_clear_co
         let world = Harness::new().await;
         link(&world, payer);
         let request = top_up_for(payer, 1);
-        world.chain.fate(&request.authorization, PaymentBehavior::Waits);
+        world.chain.set_behavior(&request.authorization, PaymentBehavior::Waits);
         let call = tokio::spawn({
             let (engine, request) = (world.engine.clone(), request.clone());
             async move { engine.pay(request).await }
@@ -328,7 +328,7 @@ async fn case_41_an_account_unlinked_before_delivery_is_credited_with_a_clear_co
         unlink(&world, payer);
         world.chain.open_gate();
         call.await.unwrap().unwrap();
-        let id = bought(&world, &request).await;
+        let id = buy(&world, &request).await;
         assert_credited(&world, id, payer, "issuer_unlinked").await;
         assert!(world.bridge.burns().is_empty());
         assert_eq!(world.chain.transfers(), 1, "the payment's own");
@@ -339,13 +339,13 @@ async fn case_41_an_account_unlinked_before_delivery_is_credited_with_a_clear_co
 async fn what_the_issuer_never_credits_is_stuck_with_that_name_and_not_given_back() {
     // Aim: after `delivered` the issuer holds the money: somebody must look, and the balance stays as it is.
     let mut settings = fast();
-    settings.card_credit_patience_ms = 50;
+    settings.card_credit_timeout_ms = 50;
     let world = Harness::with(settings).await;
     link(&world, evm(1));
     world.bridge.never_credits();
-    let id = bought(&world, &top_up_for(evm(1), 1)).await;
+    let id = buy(&world, &top_up_for(evm(1), 1)).await;
     eventually("it is stuck", async || {
-        let open = world.engine.open_effects(10).await.unwrap();
+        let open = world.engine.open_jobs(10).await.unwrap();
         open.iter().any(|e| {
             e.dead_lettered
                 && e.last_error
@@ -374,11 +374,11 @@ async fn what_is_attested_for_somebody_or_something_else_is_never_minted() {
     ] {
         let world = Harness::new().await;
         link(&world, solana(1));
-        world.bridge.meets(CallSite::Attest, &[met]);
-        let id = bought(&world, &top_up_for(solana(1), 1)).await;
+        world.bridge.set_behaviors(CallSite::Attest, &[met]);
+        let id = buy(&world, &top_up_for(solana(1), 1)).await;
         let mut stuck = None;
         eventually("it is stuck under its name", async || {
-            let open = world.engine.open_effects(10).await.unwrap();
+            let open = world.engine.open_jobs(10).await.unwrap();
             let named = |e: &OutboxJob| e.last_error.as_ref().is_some_and(|error| error.contains(name));
             stuck = open.iter().find(|e| e.dead_lettered && named(e)).map(|e| e.id);
             stuck.is_some()
@@ -386,7 +386,7 @@ async fn what_is_attested_for_somebody_or_something_else_is_never_minted() {
         .await;
         assert!(matches!(read(&world, id).await.status, Status::Bridging(_)), "{met:?}");
         assert_eq!(
-            (world.bridge.calls(CallSite::Mint), world.announced("top_up.failed")),
+            (world.bridge.calls(CallSite::Mint), world.event_count("top_up.failed")),
             (0, 0)
         );
         let act = OperatorAction {
@@ -400,14 +400,14 @@ async fn what_is_attested_for_somebody_or_something_else_is_never_minted() {
 }
 
 /// Cuts the power after each batch on the way, starts anew, and lets it come to its end.
-async fn one_end_after_a_cut(payer: Wallet, (at, met): (CallSite, &[CallBehavior]), last_is_answered: bool) {
+async fn assert_one_outcome_after_crash(payer: Wallet, (at, met): (CallSite, &[CallBehavior]), last_is_answered: bool) {
     let mut cuts = 0;
     for after in 0.. {
         assert!(after < 60, "it never gets through");
         let world = Harness::new().await;
         link(&world, payer);
         let request = top_up_for(payer, 1);
-        world.bridge.meets(at, met);
+        world.bridge.set_behaviors(at, met);
         let from = world.store.committed();
         world.store.hold_after(after, last_is_answered);
         let call = tokio::spawn({
@@ -417,13 +417,13 @@ async fn one_end_after_a_cut(payer: Wallet, (at, met): (CallSite, &[CallBehavior
         let mut through = false;
         eventually("the cut or the end", async || {
             through =
-                call.is_finished() && !world.bridge.credits().is_empty() && world.announced("top_up.credited") == 1;
+                call.is_finished() && !world.bridge.credits().is_empty() && world.event_count("top_up.credited") == 1;
             through || world.store.is_starving() || (!last_is_answered && world.store.committed() >= after + from)
         })
         .await;
         let world = world.crash().await;
         call.abort();
-        let id = bought(&world, &request).await;
+        let id = buy(&world, &request).await;
         assert_arrived(&world, id).await;
         if through {
             break;
@@ -438,11 +438,11 @@ async fn case_37_a_cut_at_any_batch_leaves_one_burn_and_one_mint() {
     // Aim: before each batch and after it, with the burn's and the mint's answers heard and unheard.
     for (at, met) in [
         (CallSite::Burn, &[][..]),
-        (CallSite::Burn, &[CallBehavior::Silent]),
-        (CallSite::Mint, &[CallBehavior::Silent]),
+        (CallSite::Burn, &[CallBehavior::ResponseLost]),
+        (CallSite::Mint, &[CallBehavior::ResponseLost]),
     ] {
         for last_is_answered in [true, false] {
-            one_end_after_a_cut(solana(1), (at, met), last_is_answered).await;
+            assert_one_outcome_after_crash(solana(1), (at, met), last_is_answered).await;
         }
     }
 }
@@ -451,6 +451,6 @@ async fn case_37_a_cut_at_any_batch_leaves_one_burn_and_one_mint() {
 async fn case_37_39_a_cut_at_any_batch_on_base_forwards_once() {
     // Aim: the same where nothing is bridged.
     for last_is_answered in [true, false] {
-        one_end_after_a_cut(evm(1), (CallSite::Credit, &[]), last_is_answered).await;
+        assert_one_outcome_after_crash(evm(1), (CallSite::Credit, &[]), last_is_answered).await;
     }
 }

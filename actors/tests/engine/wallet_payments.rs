@@ -1,7 +1,7 @@
 //! Managed wallets through the engine: caps, servers of every kind, and deaths in between.
 
 use purser_actors::agent_wallet::{AgentWallet, Rejection, WalletAddresses, WalletCaps};
-use purser_actors::engine::{Held, OperationError};
+use purser_actors::engine::{GateHold, OperationError};
 use purser_actors::id::{Wallet, WalletPaymentId};
 use purser_actors::kernel::job::Job;
 use purser_actors::kernel::table;
@@ -11,14 +11,14 @@ use purser_actors::wallet_payment::{
     CallFailure, HTTP_RECORD_RETENTION_MS, HttpRecordPart, PaymentMethod, Status, WalletPayment, WalletPaymentOrder,
 };
 
-use crate::gate::{set_frozen, stays};
+use crate::gate::{set_frozen, assert_stays_held};
 use crate::support::harness::{Harness, evm};
 use crate::support::sellers::SellerBehavior;
 use crate::support::{eventually, in_time};
 
 const OWNER: Wallet = evm(1);
 pub(crate) const ID: WalletPaymentId = WalletPaymentId(77);
-const SPEND: Job = Job::SendWalletPayment(ID);
+const SEND_PAYMENT: Job = Job::SendWalletPayment(ID);
 const ONE: Usdc = Usdc::from_atomic(1_000_000);
 const PLENTY: Usdc = Usdc::from_atomic(1_000_000_000);
 
@@ -44,7 +44,7 @@ fn order(amount: Usdc, way: PaymentMethod) -> WalletPaymentOrder {
         to: evm(5),
         amount,
         note: None,
-        way,
+        method: way,
     }
 }
 
@@ -59,7 +59,7 @@ fn own_call() -> PaymentMethod {
     PaymentMethod::PaidCall { host }
 }
 
-pub(crate) async fn spend(
+pub(crate) async fn start_payment(
     world: &Harness,
     id: WalletPaymentId,
     way: PaymentMethod,
@@ -91,8 +91,8 @@ async fn assert_settled(world: &Harness) {
     let sent: Vec<Authorization> = world.sellers.signed();
     let landed = sent.iter().filter(|one| world.chain.has(one)).count();
     assert_eq!((landed, world.chain.transfers()), (1, 1), "one payment");
-    assert!(wallet(world).await.open.is_empty());
-    assert_eq!(world.announced("spend.settled"), 1);
+    assert!(wallet(world).await.holds.is_empty());
+    assert_eq!(world.event_count("spend.settled"), 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -100,10 +100,10 @@ async fn a_transfer_and_a_paid_call_settle() {
     // Aim: reserved, signed, sent, settled, each told once; the answer is kept beside the spend.
     for way in [PaymentMethod::Transfer, paid_call()] {
         let world = opened(10, None).await;
-        spend(&world, ID, way.clone()).await.expect("it is reserved");
-        world.quiet().await;
+        start_payment(&world, ID, way.clone()).await.expect("it is reserved");
+        world.wait_until_idle().await;
         assert_settled(&world).await;
-        let told = ["reserved", "signed", "sent"].map(|state| world.announced(&format!("spend.{state}")));
+        let told = ["reserved", "signed", "sent"].map(|state| world.event_count(&format!("spend.{state}")));
         let answer = world
             .engine
             .http_record(ID, HttpRecordPart::Response)
@@ -121,20 +121,20 @@ async fn a_transfer_and_a_paid_call_settle() {
 async fn what_was_said_for_a_call_is_kept_for_thirty_days_and_no_longer() {
     // Aim: until then the answer is there, over a restart too; then a timer ends it, and the spend itself stays.
     let world = opened(10, None).await;
-    spend(&world, ID, paid_call()).await.expect("it is reserved");
-    world.quiet().await;
+    start_payment(&world, ID, paid_call()).await.expect("it is reserved");
+    world.wait_until_idle().await;
     let said = world.store.rows(&[table::HTTP_RECORD]).len();
     assert!(said >= 3, "call, payment and answer: {said}");
     world.clock.advance(HTTP_RECORD_RETENTION_MS - 60_000);
     let world = world.crash().await;
-    world.quiet().await;
+    world.wait_until_idle().await;
     assert_eq!(world.store.rows(&[table::HTTP_RECORD]).len(), said);
     world.clock.advance(60_000);
     eventually("it is forgotten", async || {
         world.store.rows(&[table::HTTP_RECORD]).is_empty()
     })
     .await;
-    world.quiet().await;
+    world.wait_until_idle().await;
     assert_eq!(world.store.rows(&[table::TIMER]), []);
     assert_settled(&world).await;
     let answer = world
@@ -142,7 +142,7 @@ async fn what_was_said_for_a_call_is_kept_for_thirty_days_and_no_longer() {
         .http_record(ID, HttpRecordPart::Response)
         .await
         .expect("readable");
-    assert!(answer.is_empty() && read(&world).await.answer().is_some());
+    assert!(answer.is_empty() && read(&world).await.response().is_some());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -150,7 +150,7 @@ async fn caps_hold_under_a_hundred_at_once() {
     // Aim: of a hundred payments at once exactly as many are reserved as the day's cap has room for; a spend that never
     // leaves gives its room back, and one that left does not.
     let world = opened(10, Some(30)).await;
-    world.sellers.serve(&[SellerBehavior::Refused]);
+    world.sellers.set_behaviors(&[SellerBehavior::Declined]);
     let calls: Vec<_> = (0..100)
         .map(|n| {
             let engine = world.engine.clone();
@@ -180,12 +180,12 @@ async fn caps_hold_under_a_hundred_at_once() {
     eventually("every payment is signed", async || world.sellers.signed().len() == 30).await;
     let signed = world.sellers.signed();
     signed[..10].iter().for_each(|one| world.chain.expire(one));
-    signed[10..].iter().for_each(|one| drop(world.chain.land(one)));
-    world.quiet().await;
+    signed[10..].iter().for_each(|one| drop(world.chain.settle(one)));
+    world.wait_until_idle().await;
     let after = wallet(&world).await;
-    assert!(after.open.is_empty());
+    assert!(after.holds.is_empty());
     for n in 0..11 {
-        let told = spend(&world, WalletPaymentId(5_000 + n), PaymentMethod::Transfer).await;
+        let told = start_payment(&world, WalletPaymentId(5_000 + n), PaymentMethod::Transfer).await;
         assert_eq!(told.is_ok(), n < 10, "ten of thirty were given back");
     }
 }
@@ -220,45 +220,45 @@ async fn a_spend_ends_by_what_the_chain_shows_whatever_the_server_says() {
     // Aim: an error after the payment was taken is settled; a refusal stays reserved until the payment lands or never can;
     // a server that is silent is asked again with the same payment, and given up.
     for (served, lands, failure) in [
-        (SellerBehavior::WithAnError, true, Some(CallFailure::HttpError)),
-        (SellerBehavior::AnswerLost, true, Some(CallFailure::FetchFailed)),
-        (SellerBehavior::Refused, true, Some(CallFailure::Unsettled)),
-        (SellerBehavior::Refused, false, Some(CallFailure::Unsettled)),
+        (SellerBehavior::ErrorResponse, true, Some(CallFailure::HttpError)),
+        (SellerBehavior::ResponseLost, true, Some(CallFailure::FetchFailed)),
+        (SellerBehavior::Declined, true, Some(CallFailure::Unsettled)),
+        (SellerBehavior::Declined, false, Some(CallFailure::Unsettled)),
         (SellerBehavior::Unreachable, false, Some(CallFailure::FetchFailed)),
     ] {
         let mut world = opened(10, Some(1)).await;
-        world.sellers.serve(&[served]);
-        spend(&world, ID, paid_call()).await.expect("it is reserved");
+        world.sellers.set_behaviors(&[served]);
+        start_payment(&world, ID, paid_call()).await.expect("it is reserved");
         let told = in_time("what became of the call", world.engine.await_wallet_payment(ID))
             .await
             .expect("it is told");
-        assert_eq!(told.answer().and_then(|answer| answer.failure), failure, "{served:?}");
-        if matches!(served, SellerBehavior::Refused | SellerBehavior::Unreachable) {
+        assert_eq!(told.response().and_then(|answer| answer.failure), failure, "{served:?}");
+        if matches!(served, SellerBehavior::Declined | SellerBehavior::Unreachable) {
             // Whatever time goes by, and over a crash: it could still land.
             world = world.crash().await;
             let seen = world.chain.lookups();
             eventually("the chain is read again", async || world.chain.lookups() > seen + 2).await;
             assert!(matches!(read(&world).await.status, Status::Sent(..)));
-            assert_eq!(wallet(&world).await.open.len(), 1);
+            assert_eq!(wallet(&world).await.holds.len(), 1);
             let [signed] = &world.sellers.signed()[..] else {
                 panic!("signed once")
             };
             if lands {
-                world.chain.land(signed);
+                world.chain.settle(signed);
             } else {
                 world.chain.expire(signed);
             }
         }
-        world.quiet().await;
+        world.wait_until_idle().await;
         assert_eq!(world.sellers.signed().len(), 1, "{served:?}");
-        assert!(wallet(&world).await.open.is_empty());
-        let again = spend(&world, WalletPaymentId(78), PaymentMethod::Transfer).await;
+        assert!(wallet(&world).await.holds.is_empty());
+        let again = start_payment(&world, WalletPaymentId(78), PaymentMethod::Transfer).await;
         if lands {
             assert_settled(&world).await;
             assert!(again.is_err(), "the day is used up");
         } else {
             assert!(matches!(read(&world).await.status, Status::Unsettled { .. }));
-            assert_eq!(world.announced("spend.unsettled"), 1);
+            assert_eq!(world.event_count("spend.unsettled"), 1);
             again.expect("its share was given back");
         }
     }
@@ -269,49 +269,49 @@ async fn what_our_own_service_refused_is_free_at_once() {
     // Aim: a refusal of our own service, which has claimed nothing, frees the reservation before the payment's time is over;
     // one that came to a second try does not, because the first may still be on its way to a claim.
     let world = opened(10, Some(1)).await;
-    world.sellers.serve(&[SellerBehavior::Refused]);
-    spend(&world, ID, own_call()).await.expect("it is reserved");
-    world.quiet().await;
+    world.sellers.set_behaviors(&[SellerBehavior::Declined]);
+    start_payment(&world, ID, own_call()).await.expect("it is reserved");
+    world.wait_until_idle().await;
     let told = read(&world).await;
     assert!(matches!(told.status, Status::Unsettled { .. }), "{told:?}");
     assert_eq!(
-        told.answer().and_then(|answer| answer.failure),
+        told.response().and_then(|answer| answer.failure),
         Some(CallFailure::Unsettled)
     );
-    assert!(wallet(&world).await.open.is_empty());
-    spend(&world, WalletPaymentId(78), PaymentMethod::Transfer)
+    assert!(wallet(&world).await.holds.is_empty());
+    start_payment(&world, WalletPaymentId(78), PaymentMethod::Transfer)
         .await
         .expect("its share was given back");
 
     let world = opened(10, Some(1)).await;
     world
         .sellers
-        .serve(&[SellerBehavior::Unreachable, SellerBehavior::Refused]);
-    spend(&world, ID, own_call()).await.expect("it is reserved");
+        .set_behaviors(&[SellerBehavior::Unreachable, SellerBehavior::Declined]);
+    start_payment(&world, ID, own_call()).await.expect("it is reserved");
     eventually("the call was answered", async || {
         matches!(read(&world).await.status, Status::Sent(..))
     })
     .await;
-    assert_eq!(wallet(&world).await.open.len(), 1, "the chain is waited for");
+    assert_eq!(wallet(&world).await.holds.len(), 1, "the chain is waited for");
     world.sellers.signed().iter().for_each(|one| world.chain.expire(one));
-    world.quiet().await;
-    assert!(wallet(&world).await.open.is_empty());
+    world.wait_until_idle().await;
+    assert!(wallet(&world).await.holds.is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_silent_server_is_asked_again_with_the_same_payment() {
     // Aim: two answers are lost and the third comes: three calls, one payment, and the answer is there.
     let world = opened(10, None).await;
-    world.sellers.serve(&[
-        SellerBehavior::AnswerLost,
+    world.sellers.set_behaviors(&[
+        SellerBehavior::ResponseLost,
         SellerBehavior::Unreachable,
-        SellerBehavior::Well,
+        SellerBehavior::Success,
     ]);
-    spend(&world, ID, paid_call()).await.expect("it is reserved");
-    world.quiet().await;
+    start_payment(&world, ID, paid_call()).await.expect("it is reserved");
+    world.wait_until_idle().await;
     assert_settled(&world).await;
     assert_eq!((world.sellers.calls(), world.sellers.signed().len()), (2, 1));
-    assert_eq!(read(&world).await.answer().map(|answer| answer.http_status), Some(200));
+    assert_eq!(read(&world).await.response().map(|answer| answer.http_status), Some(200));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -321,22 +321,22 @@ async fn case_77_a_frozen_accounts_wallet_signs_nothing_and_goes_on_when_it_is_t
     for way in [PaymentMethod::Transfer, paid_call()] {
         let world = opened(10, None).await;
         set_frozen(&world, OWNER, true).await;
-        spend(&world, ID, way.clone()).await.expect("the wallet does not know");
-        stays(&world, &SPEND, Held::Frozen).await;
+        start_payment(&world, ID, way.clone()).await.expect("the wallet does not know");
+        assert_stays_held(&world, &SEND_PAYMENT, GateHold::AccountFrozen).await;
         let world = world.crash().await;
-        stays(&world, &SPEND, Held::Frozen).await;
+        assert_stays_held(&world, &SEND_PAYMENT, GateHold::AccountFrozen).await;
         assert_eq!(read(&world).await.status, Status::Pending);
-        assert!(world.sellers.signed().is_empty() && wallet(&world).await.open.len() == 1);
+        assert!(world.sellers.signed().is_empty() && wallet(&world).await.holds.len() == 1);
         set_frozen(&world, OWNER, false).await;
-        world.quiet().await;
+        world.wait_until_idle().await;
         assert_settled(&world).await;
     }
     let world = opened(10, None).await;
-    world.sellers.serve(&[SellerBehavior::Unreachable]);
-    spend(&world, ID, paid_call()).await.expect("it is reserved");
+    world.sellers.set_behaviors(&[SellerBehavior::Unreachable]);
+    start_payment(&world, ID, paid_call()).await.expect("it is reserved");
     eventually("it is signed", async || !world.sellers.signed().is_empty()).await;
     set_frozen(&world, OWNER, true).await;
-    world.sellers.serve(&[SellerBehavior::Well]);
+    world.sellers.set_behaviors(&[SellerBehavior::Success]);
     let lookups = world.chain.lookups();
     eventually("the chain is read", async || world.chain.lookups() > lookups + 3).await;
     let calls = world.sellers.calls();
@@ -346,12 +346,12 @@ async fn case_77_a_frozen_accounts_wallet_signs_nothing_and_goes_on_when_it_is_t
 }
 
 /// Cuts the power after each batch of a spend, starts anew, and lets it come to its end.
-async fn one_payment_after_a_cut(way: PaymentMethod, served: &[SellerBehavior], last_is_answered: bool) {
+async fn assert_one_payment_after_crash(way: PaymentMethod, served: &[SellerBehavior], last_is_answered: bool) {
     let mut cuts = 0;
     for after in 0.. {
         assert!(after < 40, "it never gets through");
         let world = opened(10, None).await;
-        world.sellers.serve(served);
+        world.sellers.set_behaviors(served);
         let from = world.store.committed();
         world.store.hold_after(after, last_is_answered);
         let asked = tokio::spawn({
@@ -369,8 +369,8 @@ async fn one_payment_after_a_cut(way: PaymentMethod, served: &[SellerBehavior], 
         });
         let mut through = false;
         eventually("the cut or the end", async || {
-            let done = asked.is_finished() && world.announced("spend.settled") == 1;
-            through = done && world.engine.open_effects(1).await.is_ok_and(|open| open.is_empty());
+            let done = asked.is_finished() && world.event_count("spend.settled") == 1;
+            through = done && world.engine.open_jobs(1).await.is_ok_and(|open| open.is_empty());
             through || world.store.is_starving() || (!last_is_answered && world.store.committed() >= after + from)
         })
         .await;
@@ -378,9 +378,9 @@ async fn one_payment_after_a_cut(way: PaymentMethod, served: &[SellerBehavior], 
         asked.abort();
         // Whoever was not told asks again, with the same id as a key would have it.
         if world.engine.wallet_payment(&ID).await.expect("readable").is_none() {
-            spend(&world, ID, way.clone()).await.expect("it is reserved");
+            start_payment(&world, ID, way.clone()).await.expect("it is reserved");
         }
-        world.quiet().await;
+        world.wait_until_idle().await;
         assert_settled(&world).await;
         if through {
             break;
@@ -398,11 +398,11 @@ async fn a_cut_at_any_batch_pays_once() {
     // Aim: transfers and paid calls, with the last batch's answer heard and unheard, and servers whose answers are lost:
     // whatever dies, one payment lands, and only what was durable was ever sent.
     for last_is_answered in [true, false] {
-        one_payment_after_a_cut(PaymentMethod::Transfer, &[], last_is_answered).await;
-        one_payment_after_a_cut(paid_call(), &[SellerBehavior::Well], last_is_answered).await;
-        one_payment_after_a_cut(
+        assert_one_payment_after_crash(PaymentMethod::Transfer, &[], last_is_answered).await;
+        assert_one_payment_after_crash(paid_call(), &[SellerBehavior::Success], last_is_answered).await;
+        assert_one_payment_after_crash(
             paid_call(),
-            &[SellerBehavior::AnswerLost, SellerBehavior::Well],
+            &[SellerBehavior::ResponseLost, SellerBehavior::Success],
             last_is_answered,
         )
         .await;

@@ -8,10 +8,10 @@ use crate::support::eventually;
 use crate::support::harness::{Harness, card_for, evm};
 use crate::support::receivers::Reply;
 use crate::support::settings::fast;
-use crate::webhooks::{OTHER, URL, arrived, kinds, register};
+use crate::webhooks::{OTHER, URL, wait_for_posts, kinds, register};
 
 /// Endpoints that are given up.
-async fn given_up(world: &Harness) -> u64 {
+async fn quarantined_endpoints(world: &Harness) -> u64 {
     let figures = world.engine.stats().await.unwrap();
     let mut kinds = figures.kinds.iter();
     kinds
@@ -27,24 +27,24 @@ async fn an_endpoint_that_is_damaged_keeps_no_other_waiting() {
     let world = Harness::new().await;
     let damaged = register(&world, 1, URL, &["card.*"], 1).await;
     register(&world, 2, OTHER, &["card.*"], 2).await;
-    arrived(&world, URL, 1).await;
-    arrived(&world, OTHER, 1).await;
+    wait_for_posts(&world, URL, 1).await;
+    wait_for_posts(&world, OTHER, 1).await;
     let row = table::entity(EntityKind::Webhook, &damaged.0.to_be_bytes());
-    world.store.scribble(row, b"rubbish");
-    world.store.scribble(table::meta("webhooks-told"), b"rubbish");
+    world.store.overwrite(row, b"rubbish");
+    world.store.overwrite(table::meta("webhooks-told"), b"rubbish");
     let world = world.crash().await;
     for n in [1, 2] {
         world.pay(&card_for(evm(n), n)).await.unwrap();
     }
     eventually("both cards are ready, and one is told of", async || {
-        world.announced("card.ready") == 2 && kinds(&world, OTHER).iter().any(|kind| kind == "card.ready")
+        world.event_count("card.ready") == 2 && kinds(&world, OTHER).iter().any(|kind| kind == "card.ready")
     })
     .await;
-    world.quiet().await;
+    world.wait_until_idle().await;
     assert_eq!(kinds(&world, URL), ["webhook.test"]);
     let ids: BTreeSet<_> = world.receivers.at(OTHER).into_iter().map(|one| one.event).collect();
     assert_eq!(ids.len(), world.receivers.count(OTHER), "each once");
-    assert_eq!(given_up(&world).await, 1);
+    assert_eq!(quarantined_endpoints(&world).await, 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -52,19 +52,19 @@ async fn an_endpoint_that_a_disk_does_not_give_out_is_asked_for_again() {
     // Aim: that proves no damage: when the disk answers, the endpoint hears of what happened meanwhile, and is not given up.
     let world = Harness::new().await;
     let endpoint = register(&world, 1, URL, &["card.*"], 1).await;
-    arrived(&world, URL, 1).await;
+    wait_for_posts(&world, URL, 1).await;
     let disk = world.store.backup();
-    disk.refuse_to_read(Some(table::entity(EntityKind::Webhook, &endpoint.0.to_be_bytes())));
+    disk.set_unreadable(Some(table::entity(EntityKind::Webhook, &endpoint.0.to_be_bytes())));
     let world = world.back_to(disk).await;
     world.pay(&card_for(evm(1), 1)).await.unwrap();
-    eventually("the card is ready", async || world.announced("card.ready") == 1).await;
+    eventually("the card is ready", async || world.event_count("card.ready") == 1).await;
     assert_eq!(world.receivers.count(URL), 1);
-    world.store.refuse_to_read(None);
+    world.store.set_unreadable(None);
     eventually("it is told of", async || {
         kinds(&world, URL).iter().any(|kind| kind == "card.ready")
     })
     .await;
-    assert_eq!(given_up(&world).await, 0);
+    assert_eq!(quarantined_endpoints(&world).await, 0);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -72,17 +72,17 @@ async fn case_61_one_account_has_a_share_of_the_quick_places() {
     // Aim: more endpoints of one account than there are quick places take their time, and none is moved for it: one of them is
     // tried at once, which is its share, and another account's endpoint hears of everything meanwhile.
     let mut settings = fast();
-    settings.webhooks.quick_max = 8;
-    settings.webhooks.hangs_after_ms = 600_000;
+    settings.webhooks.max_concurrent_healthy = 8;
+    settings.webhooks.degraded_after_ms = 600_000;
     settings.webhooks.timeout_ms = 600_000;
     let world = Harness::with(settings).await;
     let slow: Vec<String> = (0..12).map(|n| format!("https://slow.example/{n}")).collect();
     for (record, url) in (100..).zip(&slow) {
         register(&world, 1, url, &["card.*"], record).await;
-        arrived(&world, url, 1).await;
+        wait_for_posts(&world, url, 1).await;
     }
     register(&world, 2, OTHER, &["card.*"], 1).await;
-    arrived(&world, OTHER, 1).await;
+    wait_for_posts(&world, OTHER, 1).await;
     slow.iter().for_each(|url| world.receivers.always(url, Reply::Hangs));
     let hanging = || slow.iter().map(|url| world.receivers.count(url) - 1).sum::<usize>();
     world.pay(&card_for(evm(1), 1)).await.unwrap();

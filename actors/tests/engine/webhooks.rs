@@ -58,14 +58,14 @@ pub(crate) fn kinds(world: &Harness, url: &str) -> Vec<String> {
     arrived.iter().map(|one| kind(&one.body)).collect()
 }
 
-pub(crate) async fn arrived(world: &Harness, url: &str, count: usize) {
+pub(crate) async fn wait_for_posts(world: &Harness, url: &str, count: usize) {
     eventually("it arrives", async || world.receivers.count(url) >= count).await;
-    world.quiet().await;
+    world.wait_until_idle().await;
     assert_eq!(world.receivers.count(url), count, "{url}: {:?}", kinds(world, url));
 }
 
 /// Everything that the account's subscribers were told.
-fn told(world: &Harness, n: u8) -> Vec<String> {
+fn event_types(world: &Harness, n: u8) -> Vec<String> {
     let history = world.history();
     let own = history.into_iter().filter(|record| record.owner == evm(n));
     own.filter_map(|record| record.announcement).map(|a| a.kind).collect()
@@ -80,17 +80,17 @@ async fn every_event_reaches_every_endpoint_that_wants_it_once() {
     register(&world, 1, OTHER, &["card.*"], 2).await;
     world.pay(&card_for(evm(1), 1)).await.unwrap();
     world.pay(&card_for(evm(2), 2)).await.unwrap();
-    let all: Vec<String> = told(&world, 1);
+    let all: Vec<String> = event_types(&world, 1);
     eventually("all arrive", async || {
-        told(&world, 1).iter().any(|kind| kind == "card.ready")
-            && world.receivers.count(URL) + 2 == told(&world, 1).len()
+        event_types(&world, 1).iter().any(|kind| kind == "card.ready")
+            && world.receivers.count(URL) + 2 == event_types(&world, 1).len()
             && kinds(&world, OTHER).iter().any(|kind| kind == "card.ready")
     })
     .await;
-    world.quiet().await;
+    world.wait_until_idle().await;
     assert!(all.len() > 3, "{all:?}");
     // Its own registration and the other's test are not told to it.
-    let mut expected = told(&world, 1);
+    let mut expected = event_types(&world, 1);
     for own in ["webhook.registered", "webhook.test"] {
         let place = expected.iter().position(|kind| kind == own).unwrap();
         expected.remove(place);
@@ -123,7 +123,7 @@ async fn case_60_62_tries_follow_the_schedule_under_one_id() {
     let world = Harness::new().await;
     world
         .receivers
-        .replies(URL, &[Reply::Dead, Reply::Status(500), Reply::Dead]);
+        .replies(URL, &[Reply::Unreachable, Reply::Status(500), Reply::Unreachable]);
     world.receivers.always(URL, Reply::Status(500));
     register(&world, 1, URL, &["none"], 1).await;
     let pauses = WebhookSettings::STANDARD.pauses_ms;
@@ -135,18 +135,18 @@ async fn case_60_62_tries_follow_the_schedule_under_one_id() {
             assert_eq!(world.receivers.count(URL), n, "not before its time");
             world.clock.advance(2_000 + pause / 10);
         }
-        arrived(&world, URL, n + 1).await;
+        wait_for_posts(&world, URL, n + 1).await;
     }
     let (id, delivery) = deliveries(&world, 1).await.pop().unwrap();
     assert_eq!(
-        (delivery.status(), delivery.tries, delivery.attempts.len()),
+        (delivery.status(), delivery.attempt_count, delivery.attempts.len()),
         ("failed", 10, 10)
     );
     world.clock.advance(1_000 * HOUR_MS);
     world.receivers.always(URL, Reply::Status(204));
     let again = world.engine.redeliver_webhook(id, None, None).await;
     assert!(again.is_ok());
-    arrived(&world, URL, 11).await;
+    wait_for_posts(&world, URL, 11).await;
     let got = world.receivers.at(URL);
     assert!(
         got.iter()
@@ -165,24 +165,24 @@ async fn case_60_a_receiver_that_asks_for_time_gets_it_and_one_that_is_gone_is_l
         .receivers
         .replies(URL, &[Reply::Later(HOUR_MS), Reply::Status(200), Reply::Status(410)]);
     let id = register(&world, 1, URL, &[], 1).await;
-    arrived(&world, URL, 1).await;
+    wait_for_posts(&world, URL, 1).await;
     world.clock.advance(HOUR_MS - 2_000);
     tokio::time::sleep(std::time::Duration::from_millis(60)).await;
     assert_eq!(world.receivers.count(URL), 1);
     world.clock.advance(3_000);
-    arrived(&world, URL, 2).await;
+    wait_for_posts(&world, URL, 2).await;
     world.pay(&card_for(evm(1), 1)).await.unwrap();
     let state = async || world.engine.webhook(&id).await.unwrap().unwrap().status();
     eventually("it is disabled", async || state().await == "disabled").await;
-    world.quiet().await;
-    assert_eq!(world.announced("webhook.disabled"), 1);
+    world.wait_until_idle().await;
+    assert_eq!(world.event_count("webhook.disabled"), 1);
     let since = world.clock.now();
     let refused = world.engine.redeliver_since(id, since, None, None).await;
     assert!(matches!(refused, Err(OperationError::Rejected(_))));
     let before = world.receivers.count(URL);
     world.pay(&card_for(evm(1), 2)).await.unwrap();
-    eventually("the card is ready", async || world.announced("card.ready") == 2).await;
-    world.quiet().await;
+    eventually("the card is ready", async || world.event_count("card.ready") == 2).await;
+    world.wait_until_idle().await;
     assert_eq!(world.receivers.count(URL), before, "nothing is posted to it");
     assert_eq!(register(&world, 1, URL, &["card.*"], 2).await, id);
     world
@@ -194,11 +194,11 @@ async fn case_60_a_receiver_that_asks_for_time_gets_it_and_one_that_is_gone_is_l
         kinds(&world, URL).iter().filter(|kind| *kind == "card.ready").count() >= 2
     })
     .await;
-    world.quiet().await;
+    world.wait_until_idle().await;
     let list = deliveries(&world, 1).await;
     let ready = list
         .iter()
-        .filter(|(_, d)| d.letter.kind == "card.ready" && d.status() == "delivered");
+        .filter(|(_, d)| d.message.kind == "card.ready" && d.status() == "delivered");
     assert_eq!(ready.count(), 2);
 }
 
@@ -207,12 +207,12 @@ async fn case_62_both_secrets_sign_for_a_day() {
     // Aim: after a rotation new and old sign, a day later the new one alone; the limit of endpoints holds, and a URL that is
     // known does not count against it.
     let mut settings = fast();
-    settings.webhooks.per_account_max = 2;
+    settings.webhooks.max_per_account = 2;
     let world = Harness::with(settings).await;
     let id = register(&world, 1, URL, &["none"], 1).await;
-    arrived(&world, URL, 1).await;
+    wait_for_posts(&world, URL, 1).await;
     assert_eq!(register(&world, 1, URL, &["none"], 2).await, id);
-    arrived(&world, URL, 2).await;
+    wait_for_posts(&world, URL, 2).await;
     register(&world, 1, OTHER, &["none"], 3).await;
     let third = registration(1, "https://three.example/", &[], 4);
     let full = world.engine.register_webhook(third, None).await;
@@ -221,10 +221,10 @@ async fn case_62_both_secrets_sign_for_a_day() {
     let (test, _) = deliveries(&world, 1)
         .await
         .into_iter()
-        .find(|(_, d)| d.letter.endpoint == id)
+        .find(|(_, d)| d.message.endpoint == id)
         .unwrap();
     world.engine.redeliver_webhook(test, None, None).await.unwrap();
-    arrived(&world, URL, 3).await;
+    wait_for_posts(&world, URL, 3).await;
     let signed: Vec<_> = world.receivers.at(URL).into_iter().map(|one| one.signed_by).collect();
     assert_eq!(signed, [vec![1], vec![2, 1], vec![2]]);
 }
@@ -234,18 +234,18 @@ async fn case_61_dead_endpoints_keep_no_live_one_waiting() {
     // Aim: far more endpoints than there are places hang for good, new ones and ones that answered before; whoever lives is
     // posted to all the same.
     let mut settings = fast();
-    settings.webhooks.slow_max = 4;
-    settings.webhooks.quick_max = 4;
-    settings.webhooks.hangs_after_ms = 20;
+    settings.webhooks.max_concurrent_degraded = 4;
+    settings.webhooks.max_concurrent_healthy = 4;
+    settings.webhooks.degraded_after_ms = 20;
     settings.webhooks.timeout_ms = 600_000;
     settings.limits.max_active = 10_000;
     let world = Harness::with(settings).await;
     register(&world, 1, URL, &["card.*"], 1).await;
-    arrived(&world, URL, 1).await;
+    wait_for_posts(&world, URL, 1).await;
     let dead = |n: u8| format!("https://dead.example/{n}");
     for n in (0..40_u8).step_by(2) {
         register(&world, 2 + n, &dead(n), &[], 100 + u128::from(n)).await;
-        arrived(&world, &dead(n), 1).await;
+        wait_for_posts(&world, &dead(n), 1).await;
     }
     for n in 0..40_u8 {
         let url = dead(n);
@@ -259,7 +259,7 @@ async fn case_61_dead_endpoints_keep_no_live_one_waiting() {
         kinds(&world, URL).iter().filter(|kind| *kind == "card.ready").count() == 20
     })
     .await;
-    assert!(world.engine.webhook_stats().slow <= 4);
+    assert!(world.engine.webhook_stats().degraded <= 4);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -268,11 +268,11 @@ async fn case_63_what_was_posted_and_not_written_down_is_posted_again_under_its_
     let world = Harness::new().await;
     world.receivers.replies(URL, &[Reply::Panics, Reply::Panics]);
     register(&world, 1, URL, &["none"], 1).await;
-    arrived(&world, URL, 3).await;
+    wait_for_posts(&world, URL, 3).await;
     let got = world.receivers.at(URL);
     assert!(got.iter().all(|one| one.event == got[0].event));
     let list = deliveries(&world, 1).await;
-    assert_eq!((list.len(), list[0].1.status(), list[0].1.tries), (1, "delivered", 1));
+    assert_eq!((list.len(), list[0].1.status(), list[0].1.attempt_count), (1, "delivered", 1));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -288,7 +288,7 @@ async fn case_63_a_cut_at_any_batch_loses_and_doubles_no_delivery() {
         let request = card_for(evm(1), 1);
         let paying = tokio::spawn(async move { drop(engine.pay(request).await) });
         let done =
-            async || world.announced("card.ready") == 1 && world.engine.open_effects(1).await.unwrap().is_empty();
+            async || world.event_count("card.ready") == 1 && world.engine.open_jobs(1).await.unwrap().is_empty();
         // Whoever waits for a last batch that is not answered asks for nothing more.
         let is_last = || batches % 2 == 1 && world.store.committed() >= before + batches;
         eventually("it stands still", async || {
@@ -297,22 +297,22 @@ async fn case_63_a_cut_at_any_batch_loses_and_doubles_no_delivery() {
         .await;
         paying.abort();
         let world = world.crash().await;
-        drop(world.pay_until_told(&card_for(evm(1), 1)).await);
+        drop(world.pay_until_known(&card_for(evm(1), 1)).await);
         eventually("the card is told of", async || {
             kinds(&world, URL).iter().any(|kind| kind == "card.ready")
         })
         .await;
-        world.quiet().await;
+        world.wait_until_idle().await;
         // What writes deliveries down follows the events, and is no effect that could be waited for.
         eventually("every event has its delivery", async || {
-            let wanted = told(&world, 1).into_iter();
+            let wanted = event_types(&world, 1).into_iter();
             let wanted = wanted.filter(|k| k.starts_with("card.") || k == "webhook.test").count();
             deliveries(&world, 1).await.len() == wanted
         })
         .await;
-        world.quiet().await;
+        world.wait_until_idle().await;
         let list = deliveries(&world, 1).await;
-        let events: BTreeSet<_> = list.iter().map(|(_, delivery)| delivery.letter.event).collect();
+        let events: BTreeSet<_> = list.iter().map(|(_, delivery)| delivery.message.event).collect();
         assert_eq!(
             events.len(),
             list.len(),
@@ -328,18 +328,18 @@ async fn case_49_a_frozen_account_is_told_of_the_freeze_and_then_of_nothing() {
     // Aim: whoever froze it shut out whoever may listen; when it is unfrozen, what waited arrives.
     let world = Harness::new().await;
     world.pay(&card_for(evm(1), 1)).await.unwrap();
-    eventually("the card is ready", async || world.announced("card.ready") == 1).await;
+    eventually("the card is ready", async || world.event_count("card.ready") == 1).await;
     register(&world, 1, URL, &["account.*", "card.*"], 1).await;
-    arrived(&world, URL, 1).await;
+    wait_for_posts(&world, URL, 1).await;
     world
         .engine
         .set_frozen(evm(1), Some("call us".into()), None)
         .await
         .unwrap();
-    arrived(&world, URL, 2).await;
+    wait_for_posts(&world, URL, 2).await;
     let test = deliveries(&world, 1).await.pop().unwrap().0;
     world.engine.redeliver_webhook(test, None, None).await.unwrap();
-    world.quiet().await;
+    world.wait_until_idle().await;
     assert_eq!(world.receivers.count(URL), 2);
     world.engine.set_frozen(evm(1), None, None).await.unwrap();
     world.clock.advance(HOUR_MS);

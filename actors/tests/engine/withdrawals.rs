@@ -21,9 +21,9 @@ pub(crate) const ALL: Usdc = Usdc::from_atomic(5_000_000);
 /// A world in which the owner has 5.00.
 pub(crate) async fn credited() -> Harness {
     let world = Harness::new().await;
-    world.issuer.moods(&[IssuerBehavior::Declines]);
+    world.issuer.set_behaviors(&[IssuerBehavior::Declines]);
     world.pay(&card_for(OWNER, 1)).await.expect("it is paid");
-    world.quiet().await;
+    world.wait_until_idle().await;
     assert_eq!(balance(&world).await, (5_000_000, 0));
     world
 }
@@ -57,12 +57,12 @@ pub(crate) async fn assert_complete(world: &Harness) {
     assert!(matches!(withdrawal(world).await.status, Status::CompleteSigned { .. }));
     assert_eq!(balance(world).await, (0, 0));
     assert_eq!(world.chain.transfers(), 2, "the payment, and one transfer out");
-    assert!(world.books().is_empty(), "what came in has left: {:?}", world.books());
-    assert_eq!(world.announced("withdrawal.complete"), 1);
+    assert!(world.ledger_balances().is_empty(), "what came in has left: {:?}", world.ledger_balances());
+    assert_eq!(world.event_count("withdrawal.complete"), 1);
 }
 
 /// A restore, known by the end of its quiet time.
-pub(crate) const fn spanning(since: Timestamp, until: Timestamp) -> RestoreWindow {
+pub(crate) const fn restore_window(since: Timestamp, until: Timestamp) -> RestoreWindow {
     let at = until;
     RestoreWindow { since, until, at }
 }
@@ -71,7 +71,7 @@ pub(crate) const fn spanning(since: Timestamp, until: Timestamp) -> RestoreWindo
 async fn case_27_two_at_once_for_the_whole_balance_are_one() {
     // Aim: of ten at once one is taken on; while it is on its way its amount stands as held, in the books too.
     let world = credited().await;
-    world.chain.fate(&outgoing(ID.0, evm(7), ALL), PaymentBehavior::Waits);
+    world.chain.set_behavior(&outgoing(ID.0, evm(7), ALL), PaymentBehavior::Waits);
     let calls: Vec<_> = (0..10)
         .map(|n| {
             let (engine, id) = (world.engine.clone(), WithdrawalId(ID.0 + n));
@@ -86,7 +86,7 @@ async fn case_27_two_at_once_for_the_whole_balance_are_one() {
     let refused = |a: &&Result<_, _>| matches!(a, Err(OperationError::Rejected(Rejection::Insufficient { available })) if *available == Usdc::ZERO);
     assert_eq!(answers.iter().filter(refused).count(), 9);
     world.chain.open_gate();
-    world.quiet().await;
+    world.wait_until_idle().await;
     assert_eq!(balance(&world).await, (0, 0));
     assert_eq!(world.chain.transfers(), 2);
 }
@@ -95,21 +95,21 @@ async fn case_27_two_at_once_for_the_whole_balance_are_one() {
 async fn what_is_on_its_way_is_held_in_the_books() {
     // Aim: from the batch that takes it on to the one that ends it, the amount is owed and reserved.
     let world = credited().await;
-    world.chain.fate(&outgoing(ID.0, evm(7), ALL), PaymentBehavior::Waits);
+    world.chain.set_behavior(&outgoing(ID.0, evm(7), ALL), PaymentBehavior::Waits);
     withdraw(&world, ALL).await.expect("it is taken on");
     eventually("it is sent", async || world.chain.at_gate() == 1).await;
     assert_eq!(
         (balance(&world).await, withdrawal(&world).await.transaction()),
         ((5_000_000, 5_000_000), None)
     );
-    let books: Vec<_> = world.books().into_iter().collect();
+    let books: Vec<_> = world.ledger_balances().into_iter().collect();
     let expected = [
         (LedgerAccount::Treasury(Network::Base), 5_000_000),
         (LedgerAccount::CustomerHeld(OWNER), -5_000_000),
     ];
     assert_eq!(books, expected);
     world.chain.open_gate();
-    world.quiet().await;
+    world.wait_until_idle().await;
     assert_complete(&world).await;
 }
 
@@ -119,20 +119,20 @@ async fn a_crash_anywhere_sends_it_once() {
     // bytes on every try (the chain of these tests objects to others).
     for fate in [
         PaymentBehavior::Settles,
-        PaymentBehavior::AnswerLost,
+        PaymentBehavior::ResponseLost,
         PaymentBehavior::Waits,
         PaymentBehavior::Unreachable(2),
         PaymentBehavior::Panics(2),
     ] {
         let mut world = credited().await;
-        world.chain.fate(&outgoing(ID.0, evm(7), ALL), fate);
+        world.chain.set_behavior(&outgoing(ID.0, evm(7), ALL), fate);
         withdraw(&world, ALL).await.expect("it is taken on");
         if fate == PaymentBehavior::Waits {
             eventually("it is sent", async || world.chain.at_gate() == 1).await;
         }
         world = world.crash().await;
         world.chain.open_gate();
-        world.quiet().await;
+        world.wait_until_idle().await;
         assert_complete(&world).await;
     }
 }
@@ -141,10 +141,10 @@ async fn a_crash_anywhere_sends_it_once() {
 async fn a_lost_withdrawal_fails_only_on_proof() {
     // Aim: refused or unanswered, it stays on its way for as long as it could still land, over a crash too; once the chain
     // shows that it never will, the amount is available again and nothing left.
-    for fate in [PaymentBehavior::Vanishes, PaymentBehavior::Declined] {
+    for fate in [PaymentBehavior::NotExecuted, PaymentBehavior::Declined] {
         let mut world = credited().await;
         let sent = outgoing(ID.0, evm(7), ALL);
-        world.chain.fate(&sent, fate);
+        world.chain.set_behavior(&sent, fate);
         withdraw(&world, ALL).await.expect("it is taken on");
         for _ in 0..2 {
             let seen = world.chain.lookups();
@@ -154,13 +154,13 @@ async fn a_lost_withdrawal_fails_only_on_proof() {
             world = world.crash().await;
         }
         world.chain.expire(&sent);
-        world.quiet().await;
+        world.wait_until_idle().await;
         assert!(matches!(withdrawal(&world).await.status, Status::Failed { .. }));
         assert_eq!(balance(&world).await, (5_000_000, 0));
         assert_eq!(world.chain.transfers(), 1, "only the payment");
-        let mut books = world.books();
+        let mut books = world.ledger_balances();
         assert_eq!(books.remove(&LedgerAccount::Customer(OWNER)), Some(-5_000_000));
-        assert_eq!(world.announced("withdrawal.failed"), 1);
+        assert_eq!(world.event_count("withdrawal.failed"), 1);
     }
 }
 
@@ -169,11 +169,11 @@ async fn a_withdrawal_that_lands_late_is_complete() {
     // Aim: nothing was heard of it, and then the chain shows it.
     let world = credited().await;
     let sent = outgoing(ID.0, evm(7), ALL);
-    world.chain.fate(&sent, PaymentBehavior::Vanishes);
+    world.chain.set_behavior(&sent, PaymentBehavior::NotExecuted);
     withdraw(&world, ALL).await.expect("it is taken on");
     eventually("the chain is read", async || world.chain.lookups() > 2).await;
-    world.chain.land(&sent);
-    world.quiet().await;
+    world.chain.settle(&sent);
+    world.wait_until_idle().await;
     assert_complete(&world).await;
 }
 
@@ -183,9 +183,9 @@ async fn what_cannot_be_prepared_is_given_back() {
     let world = credited().await;
     world
         .chain
-        .fate(&outgoing(ID.0, evm(7), ALL), PaymentBehavior::Unreachable(u32::MAX));
+        .set_behavior(&outgoing(ID.0, evm(7), ALL), PaymentBehavior::Unreachable(u32::MAX));
     withdraw(&world, ALL).await.expect("it is taken on");
-    world.quiet().await;
+    world.wait_until_idle().await;
     let failed = withdrawal(&world).await;
     assert_eq!(
         failed.status,
@@ -202,7 +202,7 @@ async fn the_statement_has_every_change_and_its_cause() {
     // Aim: credit, hold, payout, each once, in order, with the balance after it; a page begins where the last ended.
     let world = credited().await;
     withdraw(&world, ALL).await.expect("it is taken on");
-    world.quiet().await;
+    world.wait_until_idle().await;
     let (lines, more) = world.engine.statement(&OWNER, None, 10).await.expect("readable");
     let told: Vec<_> = lines
         .iter()
@@ -242,9 +242,9 @@ async fn after_a_restore_nothing_leaves_before_it_is_quiet_and_explained() {
     // not signed; the operator's word lets it go, once, and it is sent once. What is explained stays so over a crash.
     let world = credited().await;
     let now = world.clock.now();
-    world.chain.silence(true);
+    world.chain.set_unresponsive(true);
     let (since, until) = (now, now.plus_ms(60_000));
-    let world = world.restored(spanning(since, until)).await;
+    let world = world.restored(restore_window(since, until)).await;
     withdraw(&world, ALL).await.expect("the engine takes it on");
     let held = async |world: &Harness| {
         let before = world.chain.listings();
@@ -253,14 +253,14 @@ async fn after_a_restore_nothing_leaves_before_it_is_quiet_and_explained() {
         assert_eq!(withdrawal(world).await.status, Status::Pending);
     };
     held(&world).await;
-    world.chain.silence(false);
+    world.chain.set_unresponsive(false);
     held(&world).await;
     let departure = OutgoingTransfer {
         transaction: "left".into(),
         to: evm(7),
         amount: ALL,
         at: until,
-        mark: [3; 32],
+        fingerprint: [3; 32],
         index: 0,
     };
     for at in [Timestamp(since.0 - 1), until, until.plus_ms(10)] {
@@ -270,21 +270,21 @@ async fn after_a_restore_nothing_leaves_before_it_is_quiet_and_explained() {
             transaction,
             ..departure.clone()
         };
-        world.chain.leave(if at == until { departure.clone() } else { left });
+        world.chain.add_outgoing(if at == until { departure.clone() } else { left });
     }
     world.clock.advance(60_001);
     held(&world).await;
     // A backup of this store is restored too: what it had not explained is not forgotten.
     let (since, until) = (until.plus_ms(2), until.plus_ms(2));
-    let world = world.restored(spanning(since, until)).await;
+    let world = world.restored(restore_window(since, until)).await;
     world.clock.advance(2);
     held(&world).await;
-    let unexplained = world.engine.unexplained().await.expect("readable");
+    let unexplained = world.engine.untracked_transfers().await.expect("readable");
     let [one] = &unexplained[..] else {
         panic!("{unexplained:?}")
     };
     assert_eq!(
-        (&one.departure, one.has_account, &one.may_be),
+        (&one.transfer, one.has_account, &one.candidates),
         (&departure, false, &vec![ID.to_string()])
     );
 
@@ -306,7 +306,7 @@ async fn after_a_restore_nothing_leaves_before_it_is_quiet_and_explained() {
     );
     assert_eq!(book(&world, Attribution::Loss).await, Ok(Attribution::Loss));
     assert_eq!(book(&world, Attribution::Loss).await, Err(AttributionError::NotFound));
-    world.quiet().await;
+    world.wait_until_idle().await;
     assert!(matches!(withdrawal(&world).await.status, Status::CompleteSigned { .. }));
     assert_eq!((balance(&world).await, world.chain.transfers()), ((0, 0), 2));
     let world = world.crash().await;

@@ -8,8 +8,8 @@ use purser_actors::port::Timestamp;
 use purser_actors::product::{DailyCap, ProductLine};
 
 use crate::fixtures::{
-    CARD, DAY, DAY_MS, EFFECT, NOW, PAYMENT, SHARE, WALLET, accounts, admission, at, five_dollar_card, fold, happened,
-    work,
+    CARD, DAY, DAY_MS, JOB, NOW, PAYMENT, CAP_RESERVATION, WALLET, accounts, claim_request, at, five_dollar_card, fold, event_names,
+    job_names,
 };
 
 pub(crate) const CAPS: DailyCap = DailyCap {
@@ -26,13 +26,13 @@ pub(crate) fn claim(
     Account::decide(
         account,
         &WALLET,
-        Command::Claim(admission(Cents::new(cents), cap)),
+        Command::Claim(claim_request(Cents::new(cents), cap)),
         &at(now),
     )
 }
 
 /// The account after buying cards of these amounts.
-pub(crate) fn after(amounts: &[u64], now: Timestamp) -> Account {
+pub(crate) fn account_after(amounts: &[u64], now: Timestamp) -> Account {
     let mut account = accounts().remove(0);
     for cents in amounts {
         let decision = claim(Some(&account), *cents, CAPS, now).unwrap();
@@ -45,11 +45,11 @@ pub(crate) fn after(amounts: &[u64], now: Timestamp) -> Account {
 fn a_first_claim_opens_account_and_payment_and_orders_the_settlement() {
     // Aim: one batch holds the account, its reserved share, the payment and the work.
     let decision = claim(None, 5_00, CAPS, NOW).unwrap();
-    assert_eq!(happened(&decision), "Opened+Reserved");
-    assert_eq!(work(&decision), ["settle"]);
+    assert_eq!(event_names(&decision), "Opened+Reserved");
+    assert_eq!(job_names(&decision), ["settle"]);
     assert_eq!(decision.new_entities().len(), 1);
     let later = claim(Some(&accounts()[0]), 5_00, CAPS, NOW).unwrap();
-    assert_eq!(happened(&later), "Reserved");
+    assert_eq!(event_names(&later), "Reserved");
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn caps_hold_at_the_edge_and_one_unit_beyond() {
         (&[1, 1], 1, Ok(())),
         (&[1, 1, 1], 1, cards),
     ] {
-        let account = after(bought, NOW);
+        let account = account_after(bought, NOW);
         assert_eq!(
             claim(Some(&account), cents, CAPS, NOW).map(drop),
             expected,
@@ -77,14 +77,14 @@ fn caps_hold_at_the_edge_and_one_unit_beyond() {
 #[test]
 fn the_day_ends_at_midnight_utc() {
     // Aim: the last millisecond counts to the day, the next one starts anew.
-    let full = after(&[1, 1, 1], NOW);
+    let full = account_after(&[1, 1, 1], NOW);
     let midnight = (u64::from(DAY) + 1) * DAY_MS;
     assert!(claim(Some(&full), 1, CAPS, Timestamp(midnight - 1)).is_err());
     assert!(claim(Some(&full), 1, CAPS, Timestamp(midnight)).is_ok());
     // A clock that steps back over midnight opens no day again; one that ran far ahead closes none for good.
-    let next = after(&[1, 1, 1], Timestamp(midnight));
+    let next = account_after(&[1, 1, 1], Timestamp(midnight));
     assert!(claim(Some(&next), 1, CAPS, Timestamp(midnight - 1)).is_err());
-    let far = after(&[1, 1, 1], Timestamp(midnight + 400 * DAY_MS));
+    let far = account_after(&[1, 1, 1], Timestamp(midnight + 400 * DAY_MS));
     assert!(claim(Some(&far), 1, CAPS, Timestamp(midnight)).is_ok());
 }
 
@@ -94,14 +94,14 @@ fn a_freed_share_can_be_used_again_on_its_day_only() {
     let freed = |account, share| fold(Some(account), &WALLET, &[Event::CapReleased(share)]);
     let share = |day, cents| purser_actors::kernel::job::CapReservation {
         day,
-        budget: ProductLine::UsaCard,
+        cap_group: ProductLine::UsaCard,
         cents: Cents::new(cents),
     };
-    let account = freed(after(&[90_00, 5_00, 5_00], NOW), share(DAY, 5_00));
+    let account = freed(account_after(&[90_00, 5_00, 5_00], NOW), share(DAY, 5_00));
     assert!(claim(Some(&account), 5_01, CAPS, NOW).is_err());
     assert!(claim(Some(&account), 5_00, CAPS, NOW).is_ok());
     let tomorrow = Timestamp(NOW.0 + DAY_MS);
-    let account = freed(after(&[1, 1, 1], tomorrow), share(DAY, 5_00));
+    let account = freed(account_after(&[1, 1, 1], tomorrow), share(DAY, 5_00));
     assert_eq!(
         claim(Some(&account), 1, CAPS, tomorrow).unwrap_err(),
         Rejection::DailyCountCap { cap: 3 }
@@ -121,7 +121,7 @@ fn case_49_a_frozen_account_is_refused_what_spends_and_nothing_else() {
     };
     let amr = purser_actors::session::AuthMethod::Wallet;
     let session = crate::fixtures::session();
-    assert_eq!(refused(Command::Claim(admission(Cents::new(5_00), CAPS))), no);
+    assert_eq!(refused(Command::Claim(claim_request(Cents::new(5_00), CAPS))), no);
     let purchase = five_dollar_card();
     let readmit = Command::Readmit {
         payment: PAYMENT,
@@ -152,8 +152,8 @@ fn case_49_a_frozen_account_is_refused_what_spends_and_nothing_else() {
     assert_eq!(refused(Command::SignIn { nonce, session }), Ok(()));
     assert_eq!(
         refused(Command::ReleaseCapReservation {
-            effect: EFFECT,
-            share: SHARE
+            job: JOB,
+            reservation: CAP_RESERVATION
         }),
         Ok(())
     );
@@ -180,13 +180,13 @@ fn freezing_twice_and_unfreezing_twice_change_nothing_the_second_time() {
         (None, Command::Unfreeze { act: None }, "="),
     ] {
         let decision = Account::decide(state, &WALLET, command, &at(NOW)).unwrap();
-        assert_eq!(happened(&decision), expected);
+        assert_eq!(event_names(&decision), expected);
     }
 }
 
 fn credit(atomic: u64) -> Command {
     Command::Credit {
-        effect: EFFECT,
+        job: JOB,
         amount: Usdc::from_atomic(atomic),
         cause: CreditCause::Card(CARD),
     }
@@ -197,7 +197,7 @@ fn a_credit_is_posted_announced_and_confirmed_to_its_payment() {
     // Aim: balance and deposits rise together; a payment is told, a card is not.
     let account = &accounts()[0];
     let by_card = Account::decide(Some(account), &WALLET, credit(7), &at(NOW)).unwrap();
-    assert_eq!((happened(&by_card).as_str(), work(&by_card).len()), ("Credited", 0));
+    assert_eq!((event_names(&by_card).as_str(), job_names(&by_card).len()), ("Credited", 0));
     let after = fold(Some(account.clone()), &WALLET, by_card.events());
     assert_eq!(
         (
@@ -208,12 +208,12 @@ fn a_credit_is_posted_announced_and_confirmed_to_its_payment() {
         (7, 7, 7)
     );
     let command = Command::Credit {
-        effect: EFFECT,
+        job: JOB,
         amount: Usdc::from_atomic(7),
         cause: CreditCause::Payment(PAYMENT),
     };
     let by_payment = Account::decide(Some(account), &WALLET, command, &at(NOW)).unwrap();
-    assert_eq!(work(&by_payment), ["confirm_credit"]);
+    assert_eq!(job_names(&by_payment), ["confirm_credit"]);
 }
 
 #[test]
@@ -263,14 +263,14 @@ fn case_79_what_came_in_is_credited_or_sent_back_though_its_sender_has_no_accoun
     // that nobody can use it, and its withdrawal has the transfer's own number.
     use purser_actors::id::DepositId;
     use purser_actors::kernel::job::CreditCause;
-    let (deposit, effect, amount) = (DepositId(9), EFFECT, Usdc::from_atomic(7));
+    let (deposit, effect, amount) = (DepositId(9), JOB, Usdc::from_atomic(7));
     let credit = Command::Credit {
-        effect,
+        job: effect,
         amount,
         cause: CreditCause::Deposit(deposit),
     };
     let back = Command::SendBack {
-        effect,
+        job: effect,
         deposit,
         to: WALLET,
         amount,
@@ -280,7 +280,7 @@ fn case_79_what_came_in_is_credited_or_sent_back_though_its_sender_has_no_accoun
         (back, amount, &["confirm_incoming", "withdraw"]),
     ] {
         let decision = Account::decide(None, &WALLET, command, &at(NOW)).unwrap();
-        assert_eq!(work(&decision), at_work);
+        assert_eq!(job_names(&decision), at_work);
         let born = decision
             .events()
             .iter()

@@ -148,8 +148,8 @@ fn amounts_print_exactly() {
 fn a_price_is_known_by_its_amount_at_every_fee_that_was_asked() {
     // Aim: each price of a range is found, at the usual fee and at the promotion's, and what lies between two prices is none.
     let prices = PriceRange {
-        least: Cents::new(10_000),
-        most: Cents::new(100_000),
+        min: Cents::new(10_000),
+        max: Cents::new(100_000),
         step: Cents::new(100),
         fees: [Some(rule("0.038", "0")), Some(rule("0.01", "2"))],
     };
@@ -161,17 +161,17 @@ fn a_price_is_known_by_its_amount_at_every_fee_that_was_asked() {
         }
     }
     for cents in 0..=110_000 {
-        assert_eq!(prices.has(usdc(cents)), all.contains(&cents), "{cents}");
+        assert_eq!(prices.contains_price(usdc(cents)), all.contains(&cents), "{cents}");
     }
     let none = PriceRange {
         fees: [None; 2],
         ..prices
     };
-    assert!(!none.has(usdc(10_380)));
+    assert!(!none.contains_price(usdc(10_380)));
     let free = PriceRange {
-        least: Cents::ZERO,
+        min: Cents::ZERO,
         fees: [Some(rule("0", "0")), None],
         ..prices
     };
-    assert!(free.has(Usdc::ZERO) && !free.has(Usdc::from_atomic(u64::MAX)) && !free.has(usdc(1)));
+    assert!(free.contains_price(Usdc::ZERO) && !free.contains_price(Usdc::from_atomic(u64::MAX)) && !free.contains_price(usdc(1)));
 }

@@ -9,12 +9,12 @@ use purser_actors::session::{
 };
 use purser_storage::{Condition, Write, codec};
 
-use crate::fixtures::{NOW, WALLET, at, fold, happened, session, status};
+use crate::fixtures::{NOW, WALLET, at, fold, event_names, session, status};
 use crate::transitions::{accepted, commanded, listed};
 
 const ID: ApiKeyId = ApiKeyId(19);
 const OTHER: Wallet = Wallet::Evm([2; 20]);
-const PLACE: u8 = 3;
+const SLOT: u8 = 3;
 
 const TABLE: &str = "
              -         issued    active    revoked
@@ -29,7 +29,7 @@ fn events() -> Vec<Event> {
         Event::Issued {
             owner: WALLET,
             name: "Ada's agent".into(),
-            place: PLACE,
+            slot: SLOT,
             at: NOW,
         },
         Event::Activated(NOW),
@@ -49,7 +49,7 @@ fn commands() -> Vec<(&'static str, Command)> {
     let open = |owner| Command::Issue {
         owner,
         name: "Ada's agent".into(),
-        place: PLACE,
+        slot: SLOT,
     };
     vec![
         ("open", open(WALLET)),
@@ -81,7 +81,7 @@ fn every_command_in_every_state_does_what_the_table_says() {
                     );
                     ".".to_owned()
                 }
-                Ok(decision) => happened(&decision),
+                Ok(decision) => event_names(&decision),
             };
             assert_eq!(told, *expected, "{name} in {met}");
         }
@@ -102,14 +102,14 @@ fn the_chart_is_what_events_and_commands_do() {
 #[test]
 fn a_living_key_takes_a_place_and_a_revoked_one_gives_it_back() {
     // Aim: born on the condition that its place is free; revoked together with what judges tokens, and with its place.
-    let place = table::api_key(&WALLET, PLACE);
+    let place = table::api_key(&WALLET, SLOT);
     let (_, open) = commands().remove(0);
     let born = ApiKey::decide(None, &ID, open, &at(NOW)).unwrap();
     assert!(born.conditions().contains(&Condition::Absent(place.clone())));
     let issued = keys().remove(0);
     let ended = ApiKey::decide(Some(&issued), &ID, Command::Revoke, &at(NOW)).unwrap();
     assert!(ended.conditions().contains(&Condition::Present(place.clone())));
-    let revoked = table::revoked(NOW.seconds() + ID_TOKEN_MAX_S, ID.session_id());
+    let revoked = table::revoked_session(NOW.seconds() + ID_TOKEN_MAX_S, ID.session_id());
     let wrote = |wanted: &dyn Fn(&Write) -> bool| ended.writes().iter().any(wanted);
     assert!(wrote(
         &|write| matches!(write, Write::Put { key, .. } if *key == revoked)

@@ -7,9 +7,9 @@ use purser_actors::kernel::job::{CreditCause, Job};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::banking::BankTransferResult;
 
-use crate::banking::{ACCOUNT, TRANSFER, wanted};
-use crate::fixtures::{EFFECT, NOW, WALLET, at};
-use crate::recipients::held;
+use crate::banking::{ACCOUNT, TRANSFER, transfer_request};
+use crate::fixtures::{JOB, NOW, WALLET, at};
+use crate::recipients::assert_table;
 use crate::transitions::assert_chart;
 
 const OTHER: JobId = JobId(77);
@@ -18,7 +18,7 @@ fn transfer(way: TransferDirection, status: transfer::Status) -> BankTransfer {
     BankTransfer {
         owner: WALLET,
         account: ACCOUNT,
-        way,
+        direction: way,
         cents: Cents::new(1_00),
         amount: Usdc::from_atomic(1_000_000),
         note: None,
@@ -51,26 +51,26 @@ back-else    !      !          !         !         !       !
         reference: "ref".into(),
     };
     let no = || BankTransferResult::Failed { reason: "no".into() };
-    let moved = |effect, moved| Command::RecordResult { effect, moved };
+    let moved = |effect, moved| Command::RecordResult { job: effect, result: moved };
     let back = |reference: &str, atomic| ReturnDetails {
         reference: reference.into(),
         amount: Usdc::from_atomic(atomic),
     };
-    let mut more = wanted();
+    let mut more = transfer_request();
     more.amount = Usdc::from_atomic(1_000_001);
     let commands = vec![
-        ("arrived", Command::RecordDeposit(wanted(), "ref".into())),
+        ("arrived", Command::RecordDeposit(transfer_request(), "ref".into())),
         ("arrived-more", Command::RecordDeposit(more, "ref".into())),
-        ("draw", Command::Request(wanted())),
-        ("moved", moved(EFFECT, done())),
-        ("refused", moved(EFFECT, no())),
+        ("draw", Command::Request(transfer_request())),
+        ("moved", moved(JOB, done())),
+        ("refused", moved(JOB, no())),
         ("moved-other", moved(OTHER, done())),
         ("back", Command::RecordReturn(ACCOUNT, back("back", 999_999))),
         ("back-other", Command::RecordReturn(ACCOUNT, back("other", 1_000_000))),
         ("back-more", Command::RecordReturn(ACCOUNT, back("back", 1_000_001))),
         ("back-else", Command::RecordReturn(BankAccountId(77), back("else", 1))),
     ];
-    let pending = transfer(TransferDirection::ToAccount, Status::Pending(EFFECT));
+    let pending = transfer(TransferDirection::ToAccount, Status::Pending(JOB));
     let complete = transfer(TransferDirection::Incoming, Status::Complete("ref".into()));
     let failed = transfer(TransferDirection::ToAccount, Status::Failed("no".into()));
     let sent = transfer(TransferDirection::ToAccount, Status::Complete("ref".into()));
@@ -84,7 +84,7 @@ back-else    !      !          !         !         !       !
             returned.clone(),
         ]
     };
-    held(TABLE, &TRANSFER, states(), commands);
+    assert_table(TABLE, &TRANSFER, states(), commands);
     let events = [
         Event::Started(Box::new(pending.clone())),
         Event::Started(Box::new(complete.clone())),
@@ -97,14 +97,14 @@ back-else    !      !          !         !         !       !
     let credited = |work: &Job| matches!(work, Job::CreditAccount { amount, .. } if amount.atomic() == 999_999);
     assert!(decision.jobs().iter().all(|effect| credited(&effect.job)) && decision.jobs().len() == 1);
     assert_chart::<BankTransfer>(&TRANSFER, states(), &events);
-    let from = transfer(TransferDirection::ToBalance, Status::Pending(EFFECT));
+    let from = transfer(TransferDirection::ToBalance, Status::Pending(JOB));
     for (state, moves, credits) in [
         (&pending, done(), false),
         (&pending, no(), true),
         (&from, done(), true),
         (&from, no(), false),
     ] {
-        let decision = BankTransfer::decide(Some(state), &TRANSFER, moved(EFFECT, moves), &at(NOW)).unwrap();
+        let decision = BankTransfer::decide(Some(state), &TRANSFER, moved(JOB, moves), &at(NOW)).unwrap();
         let credited = decision.jobs().iter().any(|effect| {
             let cause = CreditCause::BankTransfer(TRANSFER);
             matches!(effect.job, Job::CreditAccount { amount, cause: of, .. } if amount == state.amount && of == cause)

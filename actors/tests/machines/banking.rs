@@ -17,8 +17,8 @@ use purser_actors::port::Timestamp;
 use purser_actors::port::banking::{AccountNumbers, AccountType, OpenAccountResult, ReviewDecision};
 use purser_storage::{Condition, Write};
 
-use crate::fixtures::{EFFECT, NOW, WALLET, accounts, at, fold, work};
-use crate::recipients::held;
+use crate::fixtures::{JOB, NOW, WALLET, accounts, at, fold, job_names};
+use crate::recipients::assert_table;
 use crate::transitions::assert_chart;
 
 const OTHER: JobId = JobId(99);
@@ -28,7 +28,7 @@ pub(crate) const TRANSFER: BankTransferId = BankTransferId(42);
 pub(crate) fn profile() -> BankingProfile {
     BankingProfile {
         owner: WALLET,
-        holder: CustomerType::Individual,
+        customer_type: CustomerType::Individual,
         first_name: "Ada".into(),
         last_name: "Lovelace".into(),
         email: "ada@example.com".into(),
@@ -59,10 +59,10 @@ fn a_profile_is_made_once() {
     assert_chart::<BankingProfile>(&WALLET, vec![state], &events);
 }
 
-fn paper(id: u128, shows: DocumentType) -> Document {
+fn new_document(id: u128, shows: DocumentType) -> Document {
     Document {
         id: DocumentId(id),
-        shows,
+        document_type: shows,
         media: MediaType::Pdf,
         bytes: 5,
         sha256: [1; 32],
@@ -96,8 +96,8 @@ fn application_events() -> Vec<application::Event> {
     vec![
         Event::Opened(Box::new(opened())),
         Event::Updated(answers, Some("6789".into()), NOW),
-        Event::DocumentAdded(paper(1, DocumentType::ProofOfAddress)),
-        Event::Submitted(EFFECT, NOW),
+        Event::DocumentAdded(new_document(1, DocumentType::ProofOfAddress)),
+        Event::Submitted(JOB, NOW),
         Event::Approved("cus".into(), NOW),
         Event::Rejected("no".into(), NOW),
         Event::InformationRequested("more".into(), NOW),
@@ -128,7 +128,7 @@ want            !  !           GivenBack  !         !
 approve-other   !  !           !          !         !
 ";
     use application::Command;
-    let reviewed = |effect, review| Command::RecordReview { effect, review };
+    let reviewed = |effect, review| Command::RecordReview { job: effect, review };
     let customer = || ReviewDecision::Approved { customer: "cus".into() };
     let commands = vec![
         (
@@ -141,23 +141,23 @@ approve-other   !  !           !          !         !
         (
             "attach",
             Command::AddDocument {
-                document: paper(2, DocumentType::Other),
+                document: new_document(2, DocumentType::Other),
                 sealed_key: vec![9; 40],
             },
         ),
         ("submit", Command::Submit),
-        ("approve", reviewed(EFFECT, customer())),
+        ("approve", reviewed(JOB, customer())),
         (
             "reject",
-            reviewed(EFFECT, ReviewDecision::Rejected { reason: "no".into() }),
+            reviewed(JOB, ReviewDecision::Rejected { reason: "no".into() }),
         ),
         (
             "want",
-            reviewed(EFFECT, ReviewDecision::InformationRequested { what: "more".into() }),
+            reviewed(JOB, ReviewDecision::InformationRequested { what: "more".into() }),
         ),
         ("approve-other", reviewed(OTHER, customer())),
     ];
-    held(TABLE, &WALLET, applications(), commands);
+    assert_table(TABLE, &WALLET, applications(), commands);
     assert_chart::<BankingApplication>(&WALLET, applications(), &application_events());
 }
 
@@ -188,7 +188,7 @@ fn what_is_missing_is_named_and_nothing_incomplete_is_submitted() {
             .conditions()
             .contains(&Condition::Present(table::verified(&WALLET)))
     );
-    assert_eq!(work(&submitted), ["review_application"]);
+    assert_eq!(job_names(&submitted), ["review_application"]);
     let shown = complete.view(&WALLET).to_json();
     assert!(!shown.contains("\"x\"") && !shown.contains("6789"), "{shown}");
 }
@@ -204,24 +204,24 @@ fn a_document_that_is_replaced_loses_its_key() {
         BankingApplication::decide(Some(application), &WALLET, command, &at(NOW))
     };
     let complete = &applications()[0];
-    let replaced = attach(complete, paper(2, DocumentType::ProofOfAddress)).unwrap();
+    let replaced = attach(complete, new_document(2, DocumentType::ProofOfAddress)).unwrap();
     let key = table::vault(CardId(1));
     assert!(replaced.writes().contains(&Write::Delete { key }));
     let after: BankingApplication = fold(Some(complete.clone()), &WALLET, replaced.events());
-    assert_eq!(after.documents, [paper(2, DocumentType::ProofOfAddress)]);
+    assert_eq!(after.documents, [new_document(2, DocumentType::ProofOfAddress)]);
     let mut full = after;
     for n in 3..12 {
         full = fold(
             Some(full.clone()),
             &WALLET,
-            attach(&full, paper(n, DocumentType::Other)).unwrap().events(),
+            attach(&full, new_document(n, DocumentType::Other)).unwrap().events(),
         );
     }
     assert_eq!(
-        attach(&full, paper(12, DocumentType::Other)).unwrap_err(),
+        attach(&full, new_document(12, DocumentType::Other)).unwrap_err(),
         Rejection::TooManyDocuments
     );
-    assert!(attach(&full, paper(12, DocumentType::ProofOfAddress)).is_ok());
+    assert!(attach(&full, new_document(12, DocumentType::ProofOfAddress)).is_ok());
 }
 
 #[test]
@@ -241,32 +241,32 @@ opened-other !      !        !     !
         account_number: "123456789".into(),
         memo: None,
     };
-    let opening = |effect, opening| Command::RecordResult { effect, opening };
+    let opening = |effect, opening| Command::RecordResult { job: effect, result: opening };
     let commands = vec![
         (
             "open",
             Command::Request {
                 owner: WALLET,
                 customer: "cus".into(),
-                ramp: AccountType::OnRamp,
+                account_type: AccountType::OnRamp,
                 label: None,
             },
         ),
-        ("opened", opening(EFFECT, OpenAccountResult::Open(at_bank.clone()))),
+        ("opened", opening(JOB, OpenAccountResult::Open(at_bank.clone()))),
         (
             "refused",
-            opening(EFFECT, OpenAccountResult::Rejected { reason: "no".into() }),
+            opening(JOB, OpenAccountResult::Rejected { reason: "no".into() }),
         ),
         ("opened-other", opening(OTHER, OpenAccountResult::Open(at_bank.clone()))),
     ];
     let asked = BankAccount {
         owner: WALLET,
         customer: "cus".into(),
-        ramp: AccountType::OnRamp,
+        account_type: AccountType::OnRamp,
         label: None,
         created_at: NOW,
         updated_at: NOW,
-        status: account::Status::Pending(EFFECT),
+        status: account::Status::Pending(JOB),
     };
     let events = [
         Event::Requested(Box::new(asked.clone())),
@@ -276,7 +276,7 @@ opened-other !      !        !     !
     let open = fold(Some(asked.clone()), &ACCOUNT, &events[1..2]);
     let refused = fold(Some(asked.clone()), &ACCOUNT, &events[2..3]);
     let states = || vec![asked.clone(), open.clone(), refused.clone()];
-    held(TABLE, &ACCOUNT, states(), commands);
+    assert_table(TABLE, &ACCOUNT, states(), commands);
     assert_chart::<BankAccount>(&ACCOUNT, states(), &events);
     assert!(
         !open.view(&ACCOUNT).to_json().contains("123456789"),
@@ -284,7 +284,7 @@ opened-other !      !        !     !
     );
 }
 
-pub(crate) fn wanted() -> TransferRequest {
+pub(crate) fn transfer_request() -> TransferRequest {
     TransferRequest {
         owner: WALLET,
         account: ACCOUNT,
@@ -311,13 +311,13 @@ fn a_balance_pays_for_no_more_than_it_has() {
         let wanted = TransferRequest {
             cents: Cents::new(cents),
             amount: Usdc::from_cents(Cents::new(cents)).unwrap(),
-            ..wanted()
+            ..transfer_request()
         };
         let command = AccountCommand::DebitForBank(BankDebit::Transfer(TRANSFER, wanted));
         Account::decide(Some(account), &WALLET, command, &at(NOW))
     };
     let paid = pay(&rich, 1_00).unwrap();
-    assert_eq!(work(&paid), ["move_bank_money"]);
+    assert_eq!(job_names(&paid), ["move_bank_money"]);
     let after: Account = fold(Some(rich.clone()), &WALLET, paid.events());
     assert_eq!((after.balance.atomic(), after.held), (500_000, Usdc::ZERO));
     for (account, cents) in [(&rich, 1_51), (&rich, 0), (active, 1)] {

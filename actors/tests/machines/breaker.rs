@@ -1,13 +1,13 @@
 //! When a line of products is closed by itself, how it is tried, and when it is open again.
 
-use purser_actors::breaker::{Breaker, Change, Rules};
+use purser_actors::breaker::{Breaker, BreakerChange, BreakerSettings};
 use purser_actors::id::JobId;
 use purser_actors::port::Timestamp;
 
-const RULES: Rules = Rules {
-    failures_max: 3,
-    try_every_ms: 1_000,
-    silence_ms: 5_000,
+const RULES: BreakerSettings = BreakerSettings {
+    max_failures: 3,
+    probe_interval_ms: 1_000,
+    stale_after_ms: 5_000,
 };
 
 const A: JobId = JobId(1);
@@ -21,8 +21,8 @@ fn at(ms: u64) -> Timestamp {
 /// Closed at 0 by three failures of these orders.
 fn closed_by(orders: [JobId; 3]) -> Breaker {
     let mut breaker = Breaker::default();
-    let changes = orders.map(|order| breaker.failed(order, &RULES, at(0)));
-    assert_eq!(changes, [Change::None, Change::None, Change::Closed(3)]);
+    let changes = orders.map(|order| breaker.record_failure(order, &RULES, at(0)));
+    assert_eq!(changes, [BreakerChange::None, BreakerChange::None, BreakerChange::Closed(3)]);
     breaker
 }
 
@@ -34,17 +34,17 @@ fn only_failures_in_a_row_close_a_line() {
     }
     let mut breaker = Breaker::default();
     for _ in 0..10 {
-        assert_eq!(breaker.failed(A, &RULES, at(0)), Change::None);
-        assert_eq!(breaker.failed(B, &RULES, at(0)), Change::None);
-        assert_eq!(breaker.delivered(C, &RULES), Change::None);
+        assert_eq!(breaker.record_failure(A, &RULES, at(0)), BreakerChange::None);
+        assert_eq!(breaker.record_failure(B, &RULES, at(0)), BreakerChange::None);
+        assert_eq!(breaker.record_success(C, &RULES), BreakerChange::None);
     }
     assert!(breaker.is_open());
-    let never = Rules {
-        failures_max: 0,
+    let never = BreakerSettings {
+        max_failures: 0,
         ..RULES
     };
     let mut breaker = Breaker::default();
-    assert!((0..100).all(|_| breaker.failed(A, &never, at(0)) == Change::None));
+    assert!((0..100).all(|_| breaker.record_failure(A, &never, at(0)) == BreakerChange::None));
     assert!(breaker.is_idle());
 }
 
@@ -53,25 +53,25 @@ fn a_provider_that_does_not_answer_before_the_sale_closes_the_line() {
     // Aim: such failures count with those of orders, and no order waits for them; a closed line that asks in vain before it sells
     // one to try its provider with waits as if it had been sold, and asking sooner changes nothing; one delivery opens it.
     let mut breaker = Breaker::default();
-    assert_eq!(breaker.unanswered(&RULES, at(0)), Change::None);
-    assert_eq!(breaker.failed(A, &RULES, at(0)), Change::None);
-    assert_eq!(breaker.delivered(A, &RULES), Change::None);
-    let changes = [0; 3].map(|ms| breaker.unanswered(&RULES, at(ms)));
-    assert_eq!(changes, [Change::None, Change::None, Change::Closed(3)]);
+    assert_eq!(breaker.record_unanswered(&RULES, at(0)), BreakerChange::None);
+    assert_eq!(breaker.record_failure(A, &RULES, at(0)), BreakerChange::None);
+    assert_eq!(breaker.record_success(A, &RULES), BreakerChange::None);
+    let changes = [0; 3].map(|ms| breaker.record_unanswered(&RULES, at(ms)));
+    assert_eq!(changes, [BreakerChange::None, BreakerChange::None, BreakerChange::Closed(3)]);
     assert!(!breaker.is_open());
-    assert_eq!(breaker.unanswered(&RULES, at(999)), Change::None);
-    assert_eq!(breaker.sells(&RULES, at(1_000)), Ok(()), "it was not its turn");
-    assert_eq!(breaker.unanswered(&RULES, at(1_000)), Change::None);
-    assert_eq!(breaker.sells(&RULES, at(4_999)), Err(1));
-    assert_eq!(breaker.sell(&RULES, at(5_000)), Ok(()));
-    assert_eq!(breaker.enter(B, &RULES, at(5_000)), None);
-    assert_eq!(breaker.delivered(B, &RULES), Change::Opened);
+    assert_eq!(breaker.record_unanswered(&RULES, at(999)), BreakerChange::None);
+    assert_eq!(breaker.check_sale(&RULES, at(1_000)), Ok(()), "it was not its turn");
+    assert_eq!(breaker.record_unanswered(&RULES, at(1_000)), BreakerChange::None);
+    assert_eq!(breaker.check_sale(&RULES, at(4_999)), Err(1));
+    assert_eq!(breaker.take_sale(&RULES, at(5_000)), Ok(()));
+    assert_eq!(breaker.admit(B, &RULES, at(5_000)), None);
+    assert_eq!(breaker.record_success(B, &RULES), BreakerChange::Opened);
     assert!(breaker.is_idle());
-    let never = Rules {
-        failures_max: 0,
+    let never = BreakerSettings {
+        max_failures: 0,
         ..RULES
     };
-    assert!((0..100).all(|_| breaker.unanswered(&never, at(0)) == Change::None));
+    assert!((0..100).all(|_| breaker.record_unanswered(&never, at(0)) == BreakerChange::None));
     assert!(breaker.is_idle());
 }
 
@@ -80,17 +80,17 @@ fn a_closed_line_is_tried_with_one_order_at_a_time() {
     // Aim: not before the pause is over; while one is tried the others wait; a try that fails lets the next one wait its pause,
     // and the first that is delivered opens the line to all. One that never ends keeps the others waiting for a while only.
     let mut breaker = closed_by([A, B, C]);
-    assert!(breaker.enter(A, &RULES, at(999)).is_some());
-    assert_eq!(breaker.enter(A, &RULES, at(1_000)), None);
-    assert!(breaker.enter(B, &RULES, at(2_500)).is_some(), "A is being tried");
-    assert_eq!(breaker.failed(A, &RULES, at(3_000)), Change::None);
-    assert!(breaker.enter(B, &RULES, at(3_999)).is_some());
-    assert_eq!(breaker.enter(B, &RULES, at(4_000)), None);
-    assert!(breaker.enter(C, &RULES, at(8_999)).is_some(), "B is being tried");
-    assert_eq!(breaker.enter(C, &RULES, at(9_000)), None, "B is silent for too long");
-    assert_eq!(breaker.delivered(C, &RULES), Change::Opened);
-    assert_eq!(breaker.enter(A, &RULES, at(9_001)), None);
-    assert_eq!(breaker.enter(B, &RULES, at(9_001)), None);
+    assert!(breaker.admit(A, &RULES, at(999)).is_some());
+    assert_eq!(breaker.admit(A, &RULES, at(1_000)), None);
+    assert!(breaker.admit(B, &RULES, at(2_500)).is_some(), "A is being tried");
+    assert_eq!(breaker.record_failure(A, &RULES, at(3_000)), BreakerChange::None);
+    assert!(breaker.admit(B, &RULES, at(3_999)).is_some());
+    assert_eq!(breaker.admit(B, &RULES, at(4_000)), None);
+    assert!(breaker.admit(C, &RULES, at(8_999)).is_some(), "B is being tried");
+    assert_eq!(breaker.admit(C, &RULES, at(9_000)), None, "B is silent for too long");
+    assert_eq!(breaker.record_success(C, &RULES), BreakerChange::Opened);
+    assert_eq!(breaker.admit(A, &RULES, at(9_001)), None);
+    assert_eq!(breaker.admit(B, &RULES, at(9_001)), None);
 }
 
 #[test]
@@ -98,26 +98,26 @@ fn a_closed_line_sells_one_order_where_none_is_left_to_try() {
     // Aim: while others wait, nothing is sold; where nobody does, one is, and the next only after a pause that grows; what was
     // not claimed after all leaves the way to another.
     let mut breaker = closed_by([A, B, C]);
-    assert!(breaker.sells(&RULES, at(1_000)).is_err(), "three orders wait");
-    assert_eq!(breaker.sells(&RULES, at(5_000)), Ok(()), "they are silent");
-    assert_eq!(breaker.sell(&RULES, at(5_000)), Ok(()));
-    assert!(breaker.sell(&RULES, at(5_000)).is_err());
-    breaker.unsold(&RULES, at(5_001));
-    assert_eq!(breaker.sell(&RULES, at(5_001)), Ok(()));
-    let wait = breaker.sell(&RULES, at(5_002)).unwrap_err();
+    assert!(breaker.check_sale(&RULES, at(1_000)).is_err(), "three orders wait");
+    assert_eq!(breaker.check_sale(&RULES, at(5_000)), Ok(()), "they are silent");
+    assert_eq!(breaker.take_sale(&RULES, at(5_000)), Ok(()));
+    assert!(breaker.take_sale(&RULES, at(5_000)).is_err());
+    breaker.cancel_sale(&RULES, at(5_001));
+    assert_eq!(breaker.take_sale(&RULES, at(5_001)), Ok(()));
+    let wait = breaker.take_sale(&RULES, at(5_002)).unwrap_err();
     assert_eq!(
-        breaker.sell(&RULES, at(9_001)),
+        breaker.take_sale(&RULES, at(9_001)),
         Ok(()),
         "four pauses later, after {wait} s"
     );
-    assert!(breaker.sell(&RULES, at(13_001)).is_err());
-    assert_eq!(breaker.sell(&RULES, at(25_001)), Ok(()), "sixteen pauses later");
+    assert!(breaker.take_sale(&RULES, at(13_001)).is_err());
+    assert_eq!(breaker.take_sale(&RULES, at(25_001)), Ok(()), "sixteen pauses later");
     let mut found = Breaker::closed(&RULES, at(0));
     assert!(
-        found.sells(&RULES, at(0)).is_err(),
+        found.check_sale(&RULES, at(0)).is_err(),
         "a start that finds it closed waits too"
     );
-    assert_eq!(found.sell(&RULES, at(1_000)), Ok(()));
+    assert_eq!(found.take_sale(&RULES, at(1_000)), Ok(()));
 }
 
 #[test]
@@ -127,22 +127,22 @@ fn an_order_with_a_trouble_of_its_own_closes_no_line_for_ever() {
     let mut breaker = closed_by([A, A, A]);
     for pause in 1..4 {
         assert!(
-            breaker.sells(&RULES, at(pause * 1_000)).is_err(),
+            breaker.check_sale(&RULES, at(pause * 1_000)).is_err(),
             "it may be the provider"
         );
-        assert_eq!(breaker.enter(A, &RULES, at(pause * 1_000)), None);
-        assert_eq!(breaker.failed(A, &RULES, at(pause * 1_000)), Change::None);
+        assert_eq!(breaker.admit(A, &RULES, at(pause * 1_000)), None);
+        assert_eq!(breaker.record_failure(A, &RULES, at(pause * 1_000)), BreakerChange::None);
     }
-    assert_eq!(breaker.sell(&RULES, at(3_500)), Ok(()));
-    assert!(breaker.enter(B, &RULES, at(3_600)).is_some());
-    assert_eq!(breaker.enter(B, &RULES, at(4_000)), None);
-    assert_eq!(breaker.delivered(B, &RULES), Change::Opened);
-    assert!((0..100).all(|ms| breaker.failed(A, &RULES, at(5_000 + ms)) == Change::None));
+    assert_eq!(breaker.take_sale(&RULES, at(3_500)), Ok(()));
+    assert!(breaker.admit(B, &RULES, at(3_600)).is_some());
+    assert_eq!(breaker.admit(B, &RULES, at(4_000)), None);
+    assert_eq!(breaker.record_success(B, &RULES), BreakerChange::Opened);
+    assert!((0..100).all(|ms| breaker.record_failure(A, &RULES, at(5_000 + ms)) == BreakerChange::None));
     assert!(breaker.is_open());
     // Another's still count.
-    assert_eq!(breaker.failed(B, &RULES, at(6_000)), Change::None);
-    assert_eq!(breaker.failed(B, &RULES, at(6_000)), Change::None);
-    assert_eq!(breaker.failed(C, &RULES, at(6_000)), Change::Closed(3));
+    assert_eq!(breaker.record_failure(B, &RULES, at(6_000)), BreakerChange::None);
+    assert_eq!(breaker.record_failure(B, &RULES, at(6_000)), BreakerChange::None);
+    assert_eq!(breaker.record_failure(C, &RULES, at(6_000)), BreakerChange::Closed(3));
 }
 
 #[test]
@@ -151,8 +151,8 @@ fn a_provider_that_stays_down_is_sold_no_pile_of_orders() {
     let mut breaker = closed_by([A, B, A]);
     for pause in 1..200 {
         let order = if pause % 2 == 0 { A } else { B };
-        assert_eq!(breaker.enter(order, &RULES, at(pause * 1_000)), None);
-        assert_eq!(breaker.failed(order, &RULES, at(pause * 1_000)), Change::None);
-        assert!(breaker.sells(&RULES, at(pause * 1_000 + 999)).is_err());
+        assert_eq!(breaker.admit(order, &RULES, at(pause * 1_000)), None);
+        assert_eq!(breaker.record_failure(order, &RULES, at(pause * 1_000)), BreakerChange::None);
+        assert!(breaker.check_sale(&RULES, at(pause * 1_000 + 999)).is_err());
     }
 }

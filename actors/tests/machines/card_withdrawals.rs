@@ -9,7 +9,7 @@ use purser_actors::operator::{AuditPosition, AuditRecord, AuditedAction, Operato
 use purser_actors::port::Timestamp;
 use purser_storage::{Condition, Write, codec};
 
-use crate::fixtures::{EFFECT, NOW, WALLET, WITHDRAWAL, at, fold, happened, status, work};
+use crate::fixtures::{JOB, NOW, WALLET, WITHDRAWAL, at, fold, event_names, status, job_names};
 use crate::transitions::{assert_chart, commanded, listed};
 
 /// The lease that `ana` holds in `held`, and held in the other states.
@@ -52,7 +52,7 @@ fn act(by: &str, role: Role) -> AuditedAction {
     AuditedAction {
         act,
         position: AuditPosition::FIRST,
-        beside: Box::default(),
+        extras: Box::default(),
     }
 }
 
@@ -73,8 +73,8 @@ fn commands() -> Vec<(&'static str, Command)> {
         lease,
         reason: "no".into(),
     };
-    let end = |lease| Command::ExpireLease { effect: EFFECT, lease };
-    let over = |paid| Command::RecordClosedAtIssuer { effect: EFFECT, paid };
+    let end = |lease| Command::ExpireLease { job: JOB, lease };
+    let over = |paid| Command::RecordClosedAtIssuer { job: JOB, paid };
     let found = |paid| Command::RecordClosedOnReview { act: ana(), paid };
     vec![
         (
@@ -86,11 +86,11 @@ fn commands() -> Vec<(&'static str, Command)> {
                 amount: Cents::new(5_00),
             },
         ),
-        ("set_aside", Command::RecordHold { effect: EFFECT }),
+        ("set_aside", Command::RecordHold { job: JOB }),
         (
             "refused",
             Command::RecordDecline {
-                effect: EFFECT,
+                job: JOB,
                 reason: "no".into(),
             },
         ),
@@ -118,7 +118,7 @@ fn commands() -> Vec<(&'static str, Command)> {
         ("reject_admin", reject(chief, None)),
         ("end_lease", end(LEASE)),
         ("end_lease_old", end(LEASE - 1)),
-        ("settled", Command::RecordHoldSettled { effect: EFFECT }),
+        ("settled", Command::RecordHoldSettled { job: JOB }),
     ]
 }
 
@@ -138,7 +138,7 @@ fn withdrawals() -> Vec<CardWithdrawal> {
         amount: Cents::new(5_00),
         created_at: NOW,
         updated_at: NOW,
-        reservation: Some(EFFECT),
+        hold_key: Some(JOB),
         lease: LEASE,
         settled: false,
         status,
@@ -181,22 +181,22 @@ fn events() -> Vec<Event> {
             amount: Cents::new(5_00),
             at: NOW,
         },
-        Event::Held(EFFECT, NOW),
+        Event::Held(JOB, NOW),
         Event::Declined("no".into(), NOW),
         Event::Claimed(holder, NOW),
         Event::LeaseExpired(NOW),
         Event::Released(NOW),
         Event::Fulfilled("0xabc".into(), NOW),
         Event::Rejected("no".into(), NOW),
-        Event::HoldSettled { back: true, at: NOW },
-        Event::HoldSettled { back: false, at: NOW },
-        over_event(true),
-        over_event(false),
+        Event::HoldSettled { released: true, at: NOW },
+        Event::HoldSettled { released: false, at: NOW },
+        closed_at_issuer(true),
+        closed_at_issuer(false),
     ]
 }
 
-fn over_event(paid: bool) -> Event {
-    let (key, at) = (EFFECT, NOW);
+fn closed_at_issuer(paid: bool) -> Event {
+    let (key, at) = (JOB, NOW);
     Event::ClosedAtIssuer { key, paid, at }
 }
 
@@ -222,7 +222,7 @@ fn case_31_every_command_in_every_state_does_what_the_table_says() {
             let met = status(state.as_ref());
             match decided {
                 Ok(decision) => {
-                    assert_eq!(happened(&decision), *expected, "{name} in {met}");
+                    assert_eq!(event_names(&decision), *expected, "{name} in {met}");
                     if !decision.events().is_empty() {
                         fold(state.clone(), &WITHDRAWAL, decision.events());
                     }
@@ -263,24 +263,24 @@ fn each_end_has_the_issuer_end_the_reservation() {
     let states = withdrawals();
     let row = table::card_withdrawal_queue(NOW, WITHDRAWAL);
     let asked = CardWithdrawal::decide(None, &WITHDRAWAL, commands().remove(0).1, &at(NOW)).unwrap();
-    assert_eq!(work(&asked), ["reserve_card_balance"]);
-    assert!(asked.conditions().contains(&Condition::Present(table::linked(&WALLET))));
+    assert_eq!(job_names(&asked), ["reserve_card_balance"]);
+    assert!(asked.conditions().contains(&Condition::Present(table::issuer_linked(&WALLET))));
     let held = decide(&states[0], "set_aside");
     assert!(held.conditions().contains(&Condition::Absent(row.clone())));
     for (state, name) in [(1, "reject_plain"), (2, "reject"), (2, "fulfil")] {
         let over = decide(&states[state], name);
-        assert_eq!(work(&over), ["end_reservation"], "{name}");
+        assert_eq!(job_names(&over), ["end_reservation"], "{name}");
         assert!(over.writes().contains(&Write::Delete { key: row.clone() }), "{name}");
         let paid = Condition::Absent(table::withdrawal_transaction("0xabc"));
         assert_eq!(over.conditions().contains(&paid), name == "fulfil", "{name}");
     }
     for (state, back) in [(5, false), (6, true)] {
         let settled = decide(&states[state], "settled");
-        assert_eq!(settled.events(), [Event::HoldSettled { back, at: NOW }]);
+        assert_eq!(settled.events(), [Event::HoldSettled { released, at: NOW }]);
         assert!(
             settled
                 .conditions()
-                .contains(&Condition::Present(table::effect(EFFECT)))
+                .contains(&Condition::Present(table::outbox_job(JOB)))
         );
     }
     let refused = |name: &str, state: usize| {
@@ -305,21 +305,21 @@ fn what_ended_in_a_lost_history_is_over_and_nobody_pays_it() {
         (4, "found_back", false),
     ] {
         let decision = decide(&states[state], name);
-        assert_eq!(decision.events(), [over_event(paid)], "{name}");
-        assert!(work(&decision).is_empty(), "{name}: the issuer knows");
+        assert_eq!(decision.events(), [closed_at_issuer(paid)], "{name}");
+        assert!(job_names(&decision).is_empty(), "{name}: the issuer knows");
         let row = Write::Delete {
             key: table::card_withdrawal_queue(NOW, WITHDRAWAL),
         };
         assert_eq!(decision.writes().contains(&row), state != 0, "{name}");
         let fresh = CardWithdrawal {
-            reservation: None,
+            hold_key: None,
             ..states[state].clone()
         };
         let before = if state == 0 { fresh } else { states[state].clone() };
         let after = fold(Some(before), &WITHDRAWAL, decision.events());
         assert_eq!(
-            (after.reservation, after.settled, after.is_paid()),
-            (Some(EFFECT), true, Some(paid)),
+            (after.hold_key, after.settled, after.is_paid()),
+            (Some(JOB), true, Some(paid)),
             "{name}"
         );
         assert_eq!(after.status(), if paid { "complete" } else { "rejected" });

@@ -6,13 +6,13 @@ use purser_actors::kernel::{Decision, Entity, table};
 use purser_actors::ledger::{LedgerAccount, LedgerProvider, LedgerTransaction};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::{
-    CardAction, CardActivity, CardSnapshot, CardState, CardTransaction, ChargeNews, Timestamp, TransactionStatus,
+    CardAction, CardActivity, CardSnapshot, CardState, CardTransaction, ChargeChange, Timestamp, TransactionStatus,
     month_end,
 };
 use purser_actors::refund::Refunded;
 use purser_storage::{Write, codec};
 
-use crate::fixtures::{CARD, CARD_SEQUENCE, EFFECT, NOW, at, cards, fold, happened, issued, status, work};
+use crate::fixtures::{CARD, CARD_SEQUENCE, JOB, NOW, at, cards, fold, event_names, issued, status, job_names};
 
 const TABLE: &str = "
               -  pending  ready         failed  closed  expired  paused        pausing        ended
@@ -34,7 +34,7 @@ expire        !  =        Expired       =       =       =        Expired       E
 ";
 
 /// How a card stands with the issuer, a word so old, after so many cents were given back.
-pub(crate) fn standing(sequence: u64, state: CardState, released: u64) -> CardSnapshot {
+pub(crate) fn card_snapshot(sequence: u64, state: CardState, released: u64) -> CardSnapshot {
     CardSnapshot {
         sequence,
         state,
@@ -44,32 +44,32 @@ pub(crate) fn standing(sequence: u64, state: CardState, released: u64) -> CardSn
 }
 
 pub(crate) fn commands() -> Vec<(&'static str, Command)> {
-    let steered = |sequence, state| Command::Steered {
-        effect: EFFECT,
-        standing: standing(sequence, state, 0),
+    let steered = |sequence, state| Command::RecordActionResult {
+        job: JOB,
+        snapshot: card_snapshot(sequence, state, 0),
         refunded: Refunded::default(),
     };
-    let told = |sequence, state| Command::Told(standing(sequence, state, 0), Refunded::default());
+    let told = |sequence, state| Command::RecordCardEvent(card_snapshot(sequence, state, 0), Refunded::default());
     let (old, new) = (CARD_SEQUENCE, CARD_SEQUENCE + 1);
     vec![
         (
             "issued",
             Command::RecordIssuance {
-                effect: EFFECT,
+                job: JOB,
                 card: issued(),
             },
         ),
         (
             "refused",
             Command::RecordDecline {
-                effect: EFFECT,
+                job: JOB,
                 reason: "no".into(),
             },
         ),
         ("reveal", Command::Reveal),
-        ("pause", Command::Steer(CardAction::Pause)),
-        ("resume", Command::Steer(CardAction::Resume)),
-        ("close", Command::Steer(CardAction::Close)),
+        ("pause", Command::RequestAction(CardAction::Pause)),
+        ("resume", Command::RequestAction(CardAction::Resume)),
+        ("close", Command::RequestAction(CardAction::Close)),
         ("answer_old", steered(old, CardState::Paused)),
         ("answer_paused", steered(new, CardState::Paused)),
         ("answer_closed", steered(new, CardState::Closed)),
@@ -78,7 +78,7 @@ pub(crate) fn commands() -> Vec<(&'static str, Command)> {
         ("told_closed", told(new, CardState::Closed)),
         ("refresh", Command::RequestRefresh),
         ("refreshed", refreshed()),
-        ("expire", Command::Expire { effect: EFFECT }),
+        ("expire", Command::Expire { job: JOB }),
     ]
 }
 
@@ -97,7 +97,7 @@ fn case_31_every_command_in_every_state_does_what_the_table_says() {
             let decided = Card::decide(state.as_ref(), &CARD, command.clone(), &at(NOW));
             let met = status(state.as_ref());
             match decided {
-                Ok(decision) => assert_eq!(happened(&decision), *expected, "{name} in {met}"),
+                Ok(decision) => assert_eq!(event_names(&decision), *expected, "{name} in {met}"),
                 Err(_) => assert_eq!(*expected, "!", "{name} in {met}"),
             }
         }
@@ -109,11 +109,11 @@ fn decide(card: &Card, name: &str) -> Decision<Card> {
     Card::decide(Some(card), &CARD, command, &at(NOW)).unwrap()
 }
 
-fn told(card: &Card, standing: CardSnapshot) -> (Decision<Card>, Card) {
+fn record_card_event(card: &Card, standing: CardSnapshot) -> (Decision<Card>, Card) {
     let decision = Card::decide(
         Some(card),
         &CARD,
-        Command::Told(standing, Refunded::default()),
+        Command::RecordCardEvent(standing, Refunded::default()),
         &at(NOW),
     )
     .unwrap();
@@ -127,23 +127,23 @@ fn a_holders_wish_goes_to_the_issuer_once_and_one_at_a_time() {
     // wish and only then is there room for the next.
     let states = cards();
     let wished = decide(&states[1], "pause");
-    assert_eq!((work(&wished), *wished.reply()), (vec!["steer_prepaid"], true));
+    assert_eq!((job_names(&wished), *wished.reply()), (vec!["steer_prepaid"], true));
     let again = decide(&states[6], "pause");
-    assert_eq!((work(&again), *again.reply()), (vec![], true));
+    assert_eq!((job_names(&again), *again.reply()), (vec![], true));
     assert!(!*decide(&states[1], "resume").reply() && !*decide(&states[5], "pause").reply());
-    let busy = Card::decide(Some(&states[6]), &CARD, Command::Steer(CardAction::Close), &at(NOW));
-    assert_eq!(busy.unwrap_err(), Rejection::Busy(CardAction::Pause));
+    let busy = Card::decide(Some(&states[6]), &CARD, Command::RequestAction(CardAction::Close), &at(NOW));
+    assert_eq!(busy.unwrap_err(), Rejection::ActionInProgress(CardAction::Pause));
     let paused = fold(
         Some(states[6].clone()),
         &CARD,
         decide(&states[6], "answer_paused").events(),
     );
-    assert_eq!((paused.status(), paused.life.wish), ("paused", None));
-    assert_eq!(work(&decide(&paused, "close")), ["steer_prepaid"]);
+    assert_eq!((paused.status(), paused.lifecycle.pending_action), ("paused", None));
+    assert_eq!(job_names(&decide(&paused, "close")), ["steer_prepaid"]);
 }
 
 /// What is taken from the issuer for the holder, and credited.
-fn given_back(decision: &Decision<Card>) -> Vec<(i128, Usdc)> {
+fn remainder_returns(decision: &Decision<Card>) -> Vec<(i128, Usdc)> {
     let posted = decision.writes().iter().filter_map(|write| match write {
         Write::Put { key, value, .. } if key[0] == table::LEDGER => codec::decode::<LedgerTransaction>(value).ok(),
         _ => None,
@@ -168,22 +168,22 @@ fn what_is_left_on_a_closed_card_is_credited_when_its_issuer_says_so_and_once() 
     // Aim: closed with 3.00 given back; the same word again, and an older total, give nothing; 4.00 in total later gives 1.00
     // more; more than was loaded is never credited; what is told of an open card is no remainder.
     let ready = &cards()[1];
-    let (open, _) = told(ready, standing(5, CardState::Open, 3_00));
-    assert_eq!(given_back(&open), []);
-    let (closing, closed) = told(ready, standing(5, CardState::Closed, 3_00));
-    assert_eq!(given_back(&closing), [(3_000_000, Usdc::from_atomic(3_000_000))]);
-    assert_eq!((closed.status(), closed.life.released), ("closed", Cents::new(3_00)));
+    let (open, _) = record_card_event(ready, card_snapshot(5, CardState::Open, 3_00));
+    assert_eq!(remainder_returns(&open), []);
+    let (closing, closed) = record_card_event(ready, card_snapshot(5, CardState::Closed, 3_00));
+    assert_eq!(remainder_returns(&closing), [(3_000_000, Usdc::from_atomic(3_000_000))]);
+    assert_eq!((closed.status(), closed.lifecycle.released), ("closed", Cents::new(3_00)));
     for (sequence, released) in [(5, 4_00), (6, 3_00), (7, 1_00)] {
-        let (again, _) = told(&closed, standing(sequence, CardState::Closed, released));
-        assert_eq!(given_back(&again), [], "{sequence} {released}");
+        let (again, _) = record_card_event(&closed, card_snapshot(sequence, CardState::Closed, released));
+        assert_eq!(remainder_returns(&again), [], "{sequence} {released}");
     }
-    let (more, after) = told(&closed, standing(8, CardState::Closed, 4_00));
-    assert_eq!(given_back(&more), [(1_000_000, Usdc::from_atomic(1_000_000))]);
-    let (most, after) = told(&after, standing(9, CardState::Closed, 90_000));
-    assert_eq!(given_back(&most), [(1_000_000, Usdc::from_atomic(1_000_000))]);
-    assert_eq!(after.life.released, after.amount);
-    let (expired, _) = told(&cards()[4], standing(5, CardState::Closed, 2_00));
-    assert_eq!(given_back(&expired), [(2_000_000, Usdc::from_atomic(2_000_000))]);
+    let (more, after) = record_card_event(&closed, card_snapshot(8, CardState::Closed, 4_00));
+    assert_eq!(remainder_returns(&more), [(1_000_000, Usdc::from_atomic(1_000_000))]);
+    let (most, after) = record_card_event(&after, card_snapshot(9, CardState::Closed, 90_000));
+    assert_eq!(remainder_returns(&most), [(1_000_000, Usdc::from_atomic(1_000_000))]);
+    assert_eq!(after.lifecycle.released, after.amount);
+    let (expired, _) = record_card_event(&cards()[4], card_snapshot(5, CardState::Closed, 2_00));
+    assert_eq!(remainder_returns(&expired), [(2_000_000, Usdc::from_atomic(2_000_000))]);
 }
 
 #[test]
@@ -207,24 +207,24 @@ fn a_charge_is_told_by_what_came_of_it() {
     ];
     for (n, (status, expected)) in says.into_iter().enumerate() {
         charges = vec![charge(1, status)];
-        let mut standing = standing(CARD_SEQUENCE + 1 + n as u64, CardState::Open, 0);
+        let mut standing = card_snapshot(CARD_SEQUENCE + 1 + n as u64, CardState::Open, 0);
         standing.activity.transactions = charges.clone();
-        let (decision, after) = told(&card, standing);
+        let (decision, after) = record_card_event(&card, standing);
         assert_eq!(Card::event_name(&decision.events()[0]), Some(expected));
         card = after;
     }
     charges.extend((2..60).map(|id| charge(id, TransactionStatus::Declined)));
     charges.reverse();
-    let mut standing = standing(CARD_SEQUENCE + 10, CardState::Open, 0);
+    let mut standing = card_snapshot(CARD_SEQUENCE + 10, CardState::Open, 0);
     standing.activity.transactions = charges;
-    let (decision, after) = told(&card, standing);
+    let (decision, after) = record_card_event(&card, standing);
     let all: Vec<_> = decision.events().iter().map(Card::event_name).collect();
-    assert_eq!(all, [Some(ChargeNews::Declined.name()); CardActivity::LONGEST]);
-    assert_eq!(after.spent().len(), CardActivity::LONGEST);
+    assert_eq!(all, [Some(ChargeChange::Declined.name()); CardActivity::MAX_TRANSACTIONS]);
+    assert_eq!(after.transactions().len(), CardActivity::MAX_TRANSACTIONS);
     assert!(
-        !after.spent()[0].merchant.contains("4111 1111"),
+        !after.transactions()[0].merchant.contains("4111 1111"),
         "{}",
-        after.spent()[0].merchant
+        after.transactions()[0].merchant
     );
 }
 
@@ -240,20 +240,20 @@ fn each_charge_that_one_word_tells_of_is_an_event() {
         status,
         reason: None,
     };
-    let mut closed = standing(CARD_SEQUENCE + 1, CardState::Closed, 50);
+    let mut closed = card_snapshot(CARD_SEQUENCE + 1, CardState::Closed, 50);
     closed.activity.transactions = vec![
         charge("3", TransactionStatus::Declined),
         charge("2", TransactionStatus::Refunded),
         charge("1", TransactionStatus::Settled),
     ];
-    let (decision, after) = told(&cards().remove(1), closed);
+    let (decision, after) = record_card_event(&cards().remove(1), closed);
     let all: Vec<_> = decision.events().iter().filter_map(Card::event_name).collect();
     assert_eq!(
         all,
         ["charged", "charged", "charge_refunded", "charge_declined", "closed"]
     );
     assert_eq!(
-        (after.status(), after.life.released, work(&decision)),
+        (after.status(), after.lifecycle.released, job_names(&decision)),
         ("closed", Cents::new(50), vec!["credit"])
     );
 }
@@ -267,13 +267,13 @@ fn a_card_lives_to_the_end_of_the_month_printed_on_it() {
         _ => None,
     });
     assert_eq!(timers.collect::<Vec<_>>(), [month_end(2031, 12).0]);
-    assert_eq!(happened(&decide(&cards()[5], "expire")), "Expired");
+    assert_eq!(event_names(&decide(&cards()[5], "expire")), "Expired");
 }
 
 fn refreshed() -> Command {
     Command::RecordRefresh {
-        effect: EFFECT,
-        standing: standing(CARD_SEQUENCE + 1, CardState::Open, 0),
+        job: JOB,
+        snapshot: card_snapshot(CARD_SEQUENCE + 1, CardState::Open, 0),
         refunded: Refunded::default(),
     }
 }
@@ -320,16 +320,16 @@ fn news_of_a_card_that_has_ended_are_kept() {
     // Aim: a card that is closed while the issuer is asked still learns what was spent, once.
     let asked = Card::decide(Some(&cards()[1]), &CARD, Command::RequestRefresh, &at(NOW)).unwrap();
     let asked = fold(Some(cards().remove(1)), &CARD, asked.events());
-    let (_, closed) = told(&asked, standing(CARD_SEQUENCE + 1, CardState::Closed, 0));
+    let (_, closed) = record_card_event(&asked, card_snapshot(CARD_SEQUENCE + 1, CardState::Closed, 0));
     let news = Command::RecordRefresh {
-        effect: EFFECT,
-        standing: standing(CARD_SEQUENCE + 2, CardState::Closed, 0),
+        job: JOB,
+        snapshot: card_snapshot(CARD_SEQUENCE + 2, CardState::Closed, 0),
         refunded: Refunded::default(),
     };
     let decision = Card::decide(Some(&closed), &CARD, news.clone(), &at(NOW)).unwrap();
-    assert!(matches!(decision.events(), [Event::Told(..), Event::Refreshed(_)]));
+    assert!(matches!(decision.events(), [Event::Updated(..), Event::Refreshed(_)]));
     let kept = fold(Some(closed), &CARD, decision.events());
-    assert_eq!((kept.status(), kept.life.sequence), ("closed", CARD_SEQUENCE + 2));
+    assert_eq!((kept.status(), kept.lifecycle.sequence), ("closed", CARD_SEQUENCE + 2));
     assert!(Card::decide(Some(&kept), &CARD, news, &at(NOW)).is_err());
 }
 
@@ -338,7 +338,7 @@ fn a_refusal_by_the_issuer_credits_the_whole_charge() {
     // Aim: amount and fee go back together, to the owner.
     let refused = commands().remove(1).1;
     let decision = Card::decide(Some(&cards()[0]), &CARD, refused, &at(NOW)).unwrap();
-    assert_eq!(work(&decision), ["credit"]);
+    assert_eq!(job_names(&decision), ["credit"]);
     let purser_actors::kernel::job::Job::CreditAccount { amount, .. } = decision.jobs()[0].job else {
         panic!("{:?}", decision.jobs());
     };

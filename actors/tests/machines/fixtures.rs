@@ -1,7 +1,7 @@
 //! One of everything that the tables speak of.
 
 use purser_actors::account::{Account, ClaimRequest};
-use purser_actors::card::life::Life;
+use purser_actors::card::lifecycle::CardLifecycle;
 use purser_actors::card::{Card, CardDetails};
 use purser_actors::id::{CardId, JobId, PaymentId, RequestId, SessionId, TopUpId, Wallet, WithdrawalId};
 use purser_actors::kernel::job::CapReservation;
@@ -21,7 +21,7 @@ pub(crate) const PAYMENT: PaymentId = PaymentId(11);
 pub(crate) const CARD: CardId = CardId(12);
 pub(crate) const WITHDRAWAL: WithdrawalId = WithdrawalId(15);
 pub(crate) const TOP_UP: TopUpId = TopUpId(16);
-pub(crate) const EFFECT: JobId = JobId(13);
+pub(crate) const JOB: JobId = JobId(13);
 pub(crate) const DAY: u32 = 20_000;
 pub(crate) const DAY_MS: u64 = 86_400_000;
 pub(crate) const NOW: Timestamp = Timestamp(DAY as u64 * DAY_MS + 1_000);
@@ -35,14 +35,14 @@ pub(crate) fn operator() -> AuditedAction {
     AuditedAction {
         act,
         position: AuditPosition::FIRST,
-        beside: Box::default(),
+        extras: Box::default(),
     }
 }
 
 /// The day's part of a purchase of 5.00.
-pub(crate) const SHARE: CapReservation = CapReservation {
+pub(crate) const CAP_RESERVATION: CapReservation = CapReservation {
     day: DAY,
-    budget: ProductLine::UsaCard,
+    cap_group: ProductLine::UsaCard,
     cents: Cents::new(5_00),
 };
 
@@ -82,25 +82,25 @@ pub(crate) fn claim() -> Claim {
         authorization: authorization(),
         purchase: five_dollar_card(),
         worth: Cents::new(5_00),
-        found: ResolvedPreconditions::Nothing,
+        resolved: ResolvedPreconditions::None,
         request: [5; 32],
         session: session(),
-        share: SHARE,
+        cap_reservation: CAP_RESERVATION,
         at: NOW,
     }
 }
 
-pub(crate) fn admission(amount: Cents, cap: DailyCap) -> Box<ClaimRequest> {
+pub(crate) fn claim_request(amount: Cents, cap: DailyCap) -> Box<ClaimRequest> {
     Box::new(ClaimRequest {
         payment: PAYMENT,
         authorization: authorization(),
         purchase: Purchase::UsaCard { amount },
         worth: amount,
-        found: ResolvedPreconditions::Nothing,
+        resolved: ResolvedPreconditions::None,
         request: [5; 32],
         session: session(),
         cap: Some(cap),
-        once: None,
+        challenge: None,
         counted: None,
     })
 }
@@ -200,10 +200,10 @@ pub(crate) fn cards() -> Vec<Card> {
         status,
         refreshes: Vec::new(),
         refreshing: false,
-        life: Life {
-            wish,
+        lifecycle: CardLifecycle {
+            pending_action: wish,
             sequence: CARD_SEQUENCE,
-            ..Life::begun(Cents::new(5_00), NOW)
+            ..CardLifecycle::activated(Cents::new(5_00), NOW)
         },
     };
     vec![
@@ -241,7 +241,7 @@ pub(crate) fn withdrawals() -> Vec<Withdrawal> {
         withdrawal(Status::Sent(Box::new(outgoing()))),
         withdrawal(Status::CompleteSigned {
             transaction: transaction(),
-            mark: outgoing().authorization.fingerprint(),
+            fingerprint: outgoing().authorization.fingerprint(),
         }),
         withdrawal(Status::Failed {
             reason: "expired".into(),
@@ -269,7 +269,7 @@ pub(crate) fn status<E: Entity>(state: Option<&E>) -> &'static str {
 }
 
 /// The names of what a decision brings about, in order; `=` for nothing.
-pub(crate) fn happened<E: Entity>(decision: &Decision<E>) -> String {
+pub(crate) fn event_names<E: Entity>(decision: &Decision<E>) -> String {
     let name = |event: &E::Event| {
         let text = format!("{event:?}");
         text.split([' ', '(', '{']).next().unwrap_or_default().to_owned()
@@ -280,6 +280,6 @@ pub(crate) fn happened<E: Entity>(decision: &Decision<E>) -> String {
     }
 }
 
-pub(crate) fn work<E: Entity>(decision: &Decision<E>) -> Vec<&'static str> {
+pub(crate) fn job_names<E: Entity>(decision: &Decision<E>) -> Vec<&'static str> {
     decision.jobs().iter().map(|effect| effect.job.name()).collect()
 }

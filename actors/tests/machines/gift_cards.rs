@@ -5,7 +5,7 @@ use purser_actors::kernel::job::Job;
 use purser_actors::kernel::{Entity, table};
 use purser_actors::money::Cents;
 
-use crate::fixtures::{CARD, EFFECT, NOW, WALLET, at, charge, fold, happened, status, work};
+use crate::fixtures::{CARD, JOB, NOW, WALLET, at, charge, fold, event_names, status, job_names};
 use crate::transitions::assert_chart;
 
 const TABLE: &str = "
@@ -16,10 +16,10 @@ reveal     !  !           Revealed   !
 ";
 
 fn commands() -> Vec<(&'static str, Command)> {
-    let (effect, sealed, reason) = (EFFECT, vec![9; 40], "out_of_stock".into());
+    let (effect, sealed, reason) = (JOB, vec![9; 40], "out_of_stock".into());
     vec![
-        ("delivered", Command::RecordDelivery { effect, sealed }),
-        ("refused", Command::RecordDecline { effect, reason }),
+        ("delivered", Command::RecordDelivery { job, sealed }),
+        ("refused", Command::RecordDecline { job, reason }),
         ("reveal", Command::Reveal),
     ]
 }
@@ -62,7 +62,7 @@ fn case_31_every_command_in_every_state_of_a_gift_card_does_what_the_table_says(
         for (state, expected) in states.iter().zip(&cells[1..]) {
             let met = status(state.as_ref());
             match GiftCard::decide(state.as_ref(), &CARD, command.clone(), &at(NOW)) {
-                Ok(decision) => assert_eq!(happened(&decision), *expected, "{name} in {met}"),
+                Ok(decision) => assert_eq!(event_names(&decision), *expected, "{name} in {met}"),
                 Err(rejection) => assert_eq!((rejection, *expected), (Rejection(met), "!"), "{name} in {met}"),
             }
         }
@@ -92,7 +92,7 @@ fn a_refusal_by_the_catalog_credits_the_whole_charge() {
     // Aim: amount and fee go back together, to the owner.
     let refused = commands().remove(1).1;
     let decision = GiftCard::decide(Some(&gift_cards()[0]), &CARD, refused, &at(NOW)).unwrap();
-    assert_eq!(work(&decision), ["credit"]);
+    assert_eq!(job_names(&decision), ["credit"]);
     let Job::CreditAccount { amount, account, .. } = decision.jobs()[0].job else {
         panic!("{:?}", decision.jobs());
     };

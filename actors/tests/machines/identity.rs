@@ -10,12 +10,12 @@ use purser_actors::port::{StartedCheck, Verdict};
 use purser_actors::product::{DailyCap, ProductLine};
 use purser_storage::{Condition, Write};
 
-use crate::fixtures::{EFFECT, NOW, WALLET, accounts, admission, at, fold, happened, status, work};
+use crate::fixtures::{JOB, NOW, WALLET, accounts, claim_request, at, fold, event_names, status, job_names};
 
 const OTHER: JobId = JobId(99);
 const ADDRESS: [u8; 20] = [7; 20];
 
-pub(crate) fn begun() -> StartedCheck {
+pub(crate) fn started_check() -> StartedCheck {
     StartedCheck {
         reference: "ref".into(),
         url: "https://check.example/secret".into(),
@@ -25,8 +25,8 @@ pub(crate) fn begun() -> StartedCheck {
 pub(crate) fn identity_events() -> Vec<identity_verification::Event> {
     use identity_verification::Event;
     vec![
-        Event::Requested { check: EFFECT, at: NOW },
-        Event::Started(begun(), NOW),
+        Event::Requested { check: JOB, at: NOW },
+        Event::Started(started_check(), NOW),
         Event::Verified(NOW),
         Event::Rejected("no".into(), NOW),
     ]
@@ -50,28 +50,28 @@ pub(crate) fn identity_commands() -> Vec<(&'static str, identity_verification::C
     };
     let reason = || "no".into();
     let failed = || Verdict::Failed { reason: reason() };
-    let (effect, begun) = (EFFECT, begun());
+    let (effect, begun) = (JOB, started_check());
     vec![
         ("begin", Command::Request),
         (
             "begun",
             Command::RecordStarted {
-                effect,
-                begun: begun.clone(),
+                job,
+                started: begun.clone(),
             },
         ),
-        ("begun-other", Command::RecordStarted { effect: OTHER, begun }),
+        ("begun-other", Command::RecordStarted { job: OTHER, started }),
         (
             "refused",
             Command::RecordDecline {
-                effect,
+                job,
                 reason: reason(),
             },
         ),
         (
             "refused-other",
             Command::RecordDecline {
-                effect: OTHER,
+                job: OTHER,
                 reason: reason(),
             },
         ),
@@ -85,7 +85,7 @@ pub(crate) fn link_events() -> Vec<issuer_link::Event> {
     use issuer_link::Event;
     vec![
         Event::Requested {
-            opening: EFFECT,
+            job: JOB,
             at: NOW,
         },
         Event::Linked(ADDRESS, NOW),
@@ -107,25 +107,25 @@ pub(crate) fn link_commands() -> Vec<(&'static str, issuer_link::Command)> {
     use issuer_link::Command;
     let reason = || "no".into();
     let opened = |effect| Command::RecordOpened {
-        effect,
+        job: effect,
         deposit_address: ADDRESS,
     };
     vec![
         ("link", Command::Request),
         ("unlink", Command::Unlink),
-        ("opened", opened(EFFECT)),
+        ("opened", opened(JOB)),
         ("opened-other", opened(OTHER)),
         (
             "refused",
             Command::RecordDecline {
-                effect: EFFECT,
+                job: JOB,
                 reason: reason(),
             },
         ),
         (
             "refused-other",
             Command::RecordDecline {
-                effect: OTHER,
+                job: OTHER,
                 reason: reason(),
             },
         ),
@@ -146,7 +146,7 @@ where
         assert_eq!(cells.len(), states.len() + 1, "a cell a state: {line}");
         for (state, expected) in states.iter().zip(&cells[1..]) {
             let decided = E::decide(state.as_ref(), &WALLET, command.clone(), &at(NOW));
-            let did = decided.map_or_else(|_| "!".to_owned(), |decision| happened(&decision));
+            let did = decided.map_or_else(|_| "!".to_owned(), |decision| event_names(&decision));
             assert_eq!(did, *expected, "{name} in {}", status(state.as_ref()));
         }
     }
@@ -213,7 +213,7 @@ fn a_row_is_there_exactly_while_an_identity_is_verified() {
             );
             assert!(!deletes(&decision, &row), "{name}");
             if verifies {
-                assert!(deletes(&decision, &table::effect(EFFECT)), "the check ends");
+                assert!(deletes(&decision, &table::outbox_job(JOB)), "the check ends");
             }
         }
     }
@@ -222,7 +222,7 @@ fn a_row_is_there_exactly_while_an_identity_is_verified() {
 #[test]
 fn a_row_with_the_address_is_there_exactly_while_a_link_is() {
     // Aim: the batch that links writes the row with the address and nothing else in it; the one that unlinks takes it.
-    let row = table::linked(&WALLET);
+    let row = table::issuer_linked(&WALLET);
     for state in std::iter::once(None).chain(links().into_iter().map(Some)) {
         for (name, command) in link_commands() {
             let Ok(decision) = IssuerLink::decide(state.as_ref(), &WALLET, command, &at(NOW)) else {
@@ -240,19 +240,19 @@ fn a_row_with_the_address_is_there_exactly_while_a_link_is() {
 fn work_begins_once_and_ends_with_its_answer() {
     // Aim: one effect a check and an opening, under the id that the state remembers; taken back, it is gone.
     let asked = IdentityVerification::decide(None, &WALLET, identity_verification::Command::Request, &at(NOW)).unwrap();
-    assert_eq!(work(&asked), ["check_identity"]);
+    assert_eq!(job_names(&asked), ["check_identity"]);
     let identity = fold::<IdentityVerification>(None, &WALLET, asked.events());
     let identity_verification::Status::InReview { check, .. } = identity.status else {
         panic!("{identity:?}");
     };
     assert_eq!(check, asked.jobs()[0].id);
     let asked = IssuerLink::decide(None, &WALLET, issuer_link::Command::Request, &at(NOW)).unwrap();
-    assert_eq!(work(&asked), ["open_issuer_account"]);
+    assert_eq!(job_names(&asked), ["open_issuer_account"]);
     let link = fold::<IssuerLink>(None, &WALLET, asked.events());
-    let opening = link.opening().unwrap();
+    let opening = link.pending_job().unwrap();
     assert_eq!(opening, asked.jobs()[0].id);
     let taken_back = IssuerLink::decide(Some(&link), &WALLET, issuer_link::Command::Unlink, &at(NOW)).unwrap();
-    assert!(deletes(&taken_back, &table::effect(opening)));
+    assert!(deletes(&taken_back, &table::outbox_job(opening)));
 }
 
 #[test]
@@ -275,7 +275,7 @@ const SERVICE: DailyCap = DailyCap {
     sum: Cents::new(10_000),
 };
 
-fn capped(count: Option<u32>, sum: Option<u64>) -> Account {
+fn with_owner_caps(count: Option<u32>, sum: Option<u64>) -> Account {
     let cap = OwnerCap {
         count,
         sum: sum.map(Cents::new),
@@ -291,7 +291,7 @@ fn capped(count: Option<u32>, sum: Option<u64>) -> Account {
 fn an_owners_caps_tighten_and_never_widen() {
     // Aim: of each number the smaller one holds, at its edge and one unit beyond, with and without the service's cap.
     let claim = |account: &Account, cents, cap| {
-        let mut admission = admission(Cents::new(cents), SERVICE);
+        let mut admission = claim_request(Cents::new(cents), SERVICE);
         admission.cap = cap;
         let command = purser_actors::account::Command::Claim(admission);
         Account::decide(Some(account), &WALLET, command, &at(NOW)).map(drop)
@@ -308,7 +308,7 @@ fn an_owners_caps_tighten_and_never_widen() {
         (Some(0), None, 1, None, none),
         (Some(9), None, 1, Some(SERVICE), Ok(())),
     ] {
-        let account = capped(count, own);
+        let account = with_owner_caps(count, own);
         assert_eq!(claim(&account, cents, service), expected, "{count:?} {own:?} {cents}");
     }
 }
@@ -321,13 +321,13 @@ fn caps_are_of_a_budget_told_once_and_forgotten_when_empty() {
         sum: None,
     };
     let caps = OwnerCaps::default().with(ProductLine::IntlCard, cap);
-    assert_eq!(caps.of(ProductLine::UsaCard), cap);
+    assert_eq!(caps.for_line(ProductLine::UsaCard), cap);
     assert!(caps.clone().with(ProductLine::UsaCard, OwnerCap::default()).is_empty());
-    let account = capped(Some(2), None);
-    assert_eq!(account.own_caps, caps);
+    let account = with_owner_caps(Some(2), None);
+    assert_eq!(account.owner_caps, caps);
     let again = purser_actors::account::Command::SetCaps(caps);
     let decision = Account::decide(Some(&account), &WALLET, again.clone(), &at(NOW)).unwrap();
-    assert_eq!(happened(&decision), "=");
+    assert_eq!(event_names(&decision), "=");
     let shown = account.view(&WALLET).to_json();
     assert!(
         shown.ends_with("\"own_caps\":{\"usa_prepaid_card\":{\"count_per_day\":2}}}"),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use purser_actors::id::{DepositId, Network, OutgoingTransferId, Wallet};
-use purser_actors::incoming::{Command, Event, Incoming, Made, PaidFor, Rejection, Ruling, Transfer, Verdict};
+use purser_actors::incoming::{Command, Event, Incoming, AdoptableProduct, PaidFor, Rejection, OperatorDecision, Transfer, Verdict};
 use purser_actors::kernel::job::{CapReservation, Job};
 use purser_actors::kernel::{Decision, Entity, EntityKind, table};
 use purser_actors::ledger::{LedgerAccount, LedgerTransaction};
@@ -12,7 +12,7 @@ use purser_actors::port::{OutgoingTransfer, Timestamp};
 use purser_actors::product::{ProductLine, PurchasedProduct};
 use purser_storage::{Condition, codec};
 
-use crate::fixtures::{CARD, EFFECT, NOW, PAYMENT, WALLET, at, fold, happened, operator, status, work};
+use crate::fixtures::{CARD, JOB, NOW, PAYMENT, WALLET, at, fold, event_names, operator, status, job_names};
 use crate::transitions::assert_chart;
 
 const ID: DepositId = DepositId(21);
@@ -42,32 +42,32 @@ fn transfer() -> Transfer {
         from: WALLET,
         amount: Usdc::from_atomic(5_100_000),
         at: Timestamp(7),
-        mark: [3; 32],
+        fingerprint: [3; 32],
         payment: PAYMENT,
     }
 }
 
-const LEFT: OutgoingTransferId = OutgoingTransferId(31);
+const OUTGOING: OutgoingTransferId = OutgoingTransferId(31);
 
-fn departure(atomic: u64) -> OutgoingTransfer {
+fn outgoing_transfer(atomic: u64) -> OutgoingTransfer {
     OutgoingTransfer {
         transaction: "0xdef".into(),
         to: Wallet::Evm([9; 20]),
         amount: Usdc::from_atomic(atomic),
         at: Timestamp(8),
-        mark: [4; 32],
+        fingerprint: [4; 32],
         index: 0,
     }
 }
 
 fn command(name: &str) -> Command {
-    let place = |verdict| Command::Place {
-        effect: EFFECT,
+    let place = |verdict| Command::RecordVerdict {
+        job: JOB,
         verdict: Box::new(verdict),
         payment: 4,
     };
-    let rule = |ruling| Command::Rule {
-        ruling,
+    let rule = |ruling| Command::Decide {
+        decision: ruling,
         payment: 4,
         act: Box::new(operator()),
         evidence: "Seen.".into(),
@@ -77,23 +77,23 @@ fn command(name: &str) -> Command {
         "find" => Command::Find(Box::new(transfer())),
         "claimed" => place(Verdict::Claimed),
         "wait" => place(Verdict::Wait {
-            shows: None,
-            counts: None,
+            provider_report: None,
+            cap_usage: None,
         }),
         "grant" => place(Verdict::Credit(WALLET)),
-        "adopt" => place(Verdict::Adopt(WALLET, Made::Card { amount })),
+        "adopt" => place(Verdict::Adopt(WALLET, AdoptableProduct::Card { amount })),
         "claim" => Command::Claim(WALLET),
         "count" => Command::Count(WALLET, vec![ProductLine::CardBalance]),
-        "credit" => rule(Ruling::Credit(WALLET)),
-        "funds" => rule(Ruling::OperatorFunds),
-        "return" => rule(Ruling::Return(WALLET)),
+        "credit" => rule(OperatorDecision::Credit(WALLET)),
+        "funds" => rule(OperatorDecision::OperatorFunds),
+        "return" => rule(OperatorDecision::Return(WALLET)),
         "forward" => Command::Forward {
-            paid_for: Box::new(PaidFor::Departure(departure(5_100_000))),
+            paid_for: Box::new(PaidFor::OutgoingTransfer(outgoing_transfer(5_100_000))),
             payment: 4,
             act: Box::new(operator()),
             evidence: "Seen.".into(),
         },
-        "confirm" => Command::Confirm { effect: EFFECT },
+        "confirm" => Command::Confirm { job: JOB },
         other => panic!("no such command: {other}"),
     }
 }
@@ -101,15 +101,15 @@ fn command(name: &str) -> Command {
 fn events() -> Vec<Event> {
     vec![
         Event::Found(Box::new(transfer()), NOW),
-        Event::Listed(Some("a card".into()), NOW),
-        Event::Granted(WALLET, NOW),
+        Event::OperatorRequired(Some("a card".into()), NOW),
+        Event::CreditGranted(WALLET, NOW),
         Event::Credited(NOW),
         Event::Adopted(PurchasedProduct::Card(CARD), NOW),
-        Event::TakenIn(NOW),
+        Event::TakenAsOperatorFunds(NOW),
         Event::SentBack(WALLET, NOW),
         Event::Returned(NOW),
         Event::Claimed(NOW),
-        Event::Forwarded(LEFT, NOW),
+        Event::Forwarded(OUTGOING, NOW),
     ]
 }
 
@@ -149,7 +149,7 @@ fn every_command_in_every_state_does_what_the_table_says() {
     for line in lines {
         let (name, expected) = line.split_once(' ').unwrap();
         for (state, expected) in states.iter().zip(expected.split_whitespace()) {
-            let found = decide(state.as_ref(), name).map_or_else(|_| "!".into(), |d| happened(&d));
+            let found = decide(state.as_ref(), name).map_or_else(|_| "!".into(), |d| event_names(&d));
             assert_eq!(found, expected, "{name} in {}", status(state.as_ref()));
         }
     }
@@ -172,28 +172,28 @@ fn case_79_what_is_taken_in_settles_no_payment_besides() {
     ] {
         let decision = decide(Some(state), name).unwrap();
         assert!(decision.conditions().contains(&unchanged), "{name}");
-        assert_eq!(work(&decision), [begun, "count_claimed"]);
-        assert!(rows(&decision).contains(&table::deposit(PAYMENT)), "{name}");
+        assert_eq!(job_names(&decision), [begun, "count_claimed"]);
+        assert!(rows(&decision).contains(&table::taken_in_payment(PAYMENT)), "{name}");
     }
     let kept = decide(Some(waiting), "funds").unwrap();
-    assert!(kept.conditions().contains(&unchanged) && rows(&kept).contains(&table::deposit(PAYMENT)));
+    assert!(kept.conditions().contains(&unchanged) && rows(&kept).contains(&table::taken_in_payment(PAYMENT)));
     let adopted = decide(Some(found), "adopt").unwrap();
-    for absent in [payment, table::deposit(PAYMENT)] {
+    for absent in [payment, table::taken_in_payment(PAYMENT)] {
         assert!(adopted.conditions().contains(&Condition::Absent(absent)));
     }
     assert_eq!(adopted.new_entities().len(), 2, "the payment and its card");
-    assert_eq!(work(&adopted), ["count_share", "count_claimed", "issue_card"]);
+    assert_eq!(job_names(&adopted), ["count_share", "count_claimed", "issue_card"]);
 }
 
 #[test]
 fn what_may_have_been_bought_counts_once_in_each_budget() {
     // Aim: of a payout nobody knows which of three lines it was, and cards of both kinds are one budget: all that was paid counts in
     // each, on the day of the transfer.
-    let place = |lines: &[ProductLine]| Command::Place {
-        effect: EFFECT,
+    let place = |lines: &[ProductLine]| Command::RecordVerdict {
+        job: JOB,
         verdict: Box::new(Verdict::Wait {
-            shows: Some("payouts: complete".into()),
-            counts: Some((WALLET, lines.to_vec())),
+            provider_report: Some("payouts: complete".into()),
+            cap_usage: Some((WALLET, lines.to_vec())),
         }),
         payment: 0,
     };
@@ -220,7 +220,7 @@ fn what_may_have_been_bought_counts_once_in_each_budget() {
         let counted: Vec<Job> = decision.jobs().iter().map(|effect| effect.job.clone()).collect();
         let share = |budget: &ProductLine| CapReservation {
             day: 0,
-            budget: *budget,
+            cap_group: *budget,
             cents: Cents::new(510),
         };
         let shares = budgets.iter().map(share).collect();
@@ -228,12 +228,12 @@ fn what_may_have_been_bought_counts_once_in_each_budget() {
             account: WALLET,
             payment: PAYMENT,
             lines: lines.to_vec(),
-            shares,
+            reservations: shares,
         };
         assert_eq!(counted, [want]);
     }
     assert!(
-        work(&decide(Some(&all()[0]), "wait").unwrap()).is_empty(),
+        job_names(&decide(Some(&all()[0]), "wait").unwrap()).is_empty(),
         "nothing was bought"
     );
 }
@@ -245,7 +245,7 @@ fn what_was_sent_on_is_booked_with_what_came_in() {
     let waiting = &all()[1];
     for (left, costs, fees) in [(5_100_000, 0, 0), (5_100_510, 510, 0), (5_000_000, 0, 100_000)] {
         let command = Command::Forward {
-            paid_for: Box::new(PaidFor::Departure(departure(left))),
+            paid_for: Box::new(PaidFor::OutgoingTransfer(outgoing_transfer(left))),
             payment: 4,
             act: Box::new(operator()),
             evidence: "Seen.".into(),
@@ -272,13 +272,13 @@ fn what_was_sent_on_is_booked_with_what_came_in() {
         ];
         let want: BTreeMap<_, _> = want.into_iter().filter(|(_, atomic)| *atomic != 0).collect();
         assert_eq!(books, want, "{left} left");
-        let row = Condition::Absent(table::attributed_transfer(OutgoingTransferId::of(
+        let row = Condition::Absent(table::attributed_transfer(OutgoingTransferId::for_transfer(
             Network::Base,
             "0xdef",
             0,
         )));
         assert!(decision.conditions().contains(&row));
-        assert!(rows(&decision).contains(&table::deposit(PAYMENT)));
+        assert!(rows(&decision).contains(&table::taken_in_payment(PAYMENT)));
     }
 }
 

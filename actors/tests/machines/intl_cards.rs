@@ -1,21 +1,21 @@
 //! What holders want of international cards, and what operators report of them.
 
-use purser_actors::intl_order::{Answer, IntlOrder, Rejection};
+use purser_actors::intl_order::{Reply, IntlOrder, Rejection};
 use purser_actors::kernel::job::Job;
 use purser_actors::kernel::{Decision, Entity, table};
 use purser_actors::money::Cents;
 use purser_actors::port::CardState;
 use purser_storage::Write;
 
-use crate::fixtures::{CARD, NOW, WALLET, at, fold, work};
-use crate::intl_orders::{decide, orders, reported, rows};
+use crate::fixtures::{CARD, NOW, WALLET, at, fold, job_names};
+use crate::intl_orders::{decide, orders, record_report, rows};
 
 #[test]
 fn what_a_holder_wants_is_on_the_operators_list_until_it_is_answered() {
     // Aim: a wish is a row, another one in its place keeps it, one that is so already or taken back takes it away, and so does
     // the report that fulfils it, the one that says that nothing comes of it, and the card's end.
     let states = orders();
-    let row = table::card_wish(NOW, CARD);
+    let row = table::pending_card_action(NOW, CARD);
     let has = |decision: &Decision<IntlOrder>| {
         let put = |write: &Write| matches!(write, Write::Put { key, .. } if *key == row);
         let gone = |write: &Write| matches!(write, Write::Delete { key } if *key == row);
@@ -33,8 +33,8 @@ fn what_a_holder_wants_is_on_the_operators_list_until_it_is_answered() {
         assert_eq!(has(&decide(&states[state], name)), (false, true), "{name}");
     }
     assert_eq!(has(&decide(&states[10], "report_ready")), (false, false), "it waits on");
-    assert_eq!(*decide(&states[10], "resume").reply(), Answer::Asked(false));
-    assert_eq!(*decide(&states[4], "pause").reply(), Answer::Asked(true));
+    assert_eq!(*decide(&states[10], "resume").reply(), Reply::ActionRequested(false));
+    assert_eq!(*decide(&states[4], "pause").reply(), Reply::ActionRequested(true));
 }
 
 #[test]
@@ -43,20 +43,20 @@ fn what_was_left_is_credited_by_an_operators_word_and_never_more_than_was_on_the
     // more than was loaded and less than before are refused; who said so is in the audit log.
     let states = orders();
     let tell = |order: &IntlOrder, released| {
-        let command = reported(CardState::Closed, released, false);
+        let command = record_report(CardState::Closed, released, false);
         IntlOrder::decide(Some(order), &CARD, command, &at(NOW))
     };
     let closing = tell(&states[4], 3_00).unwrap();
-    assert_eq!(work(&closing), ["credit", "shred"]);
+    assert_eq!(job_names(&closing), ["credit", "shred"]);
     let Job::CreditAccount { amount, account, .. } = closing.jobs()[0].job else {
         panic!("{:?}", closing.jobs());
     };
     assert_eq!((amount.atomic(), account), (3_000_000, WALLET));
     assert_eq!(rows(&closing, table::AUDIT_LOG).len(), 1);
     let closed = fold(Some(states[4].clone()), &CARD, closing.events());
-    assert_eq!((closed.status(), closed.life.released), ("closed", Cents::new(3_00)));
-    assert_eq!(work(&tell(&closed, 3_00).unwrap()), Vec::<&str>::new());
-    assert_eq!(work(&tell(&closed, 5_00).unwrap()), ["credit"]);
+    assert_eq!((closed.status(), closed.lifecycle.released), ("closed", Cents::new(3_00)));
+    assert_eq!(job_names(&tell(&closed, 3_00).unwrap()), Vec::<&str>::new());
+    assert_eq!(job_names(&tell(&closed, 5_00).unwrap()), ["credit"]);
     for released in [5_01, 2_99] {
         assert_eq!(tell(&closed, released).unwrap_err(), Rejection::Released, "{released}");
     }
@@ -68,16 +68,16 @@ fn what_has_ended_is_not_said_to_be_as_it_was_before() {
     let states = orders();
     for state in [7, 9] {
         for said in [CardState::Open, CardState::Paused] {
-            let told = IntlOrder::decide(Some(&states[state]), &CARD, reported(said, 0, false), &at(NOW));
+            let told = IntlOrder::decide(Some(&states[state]), &CARD, record_report(said, 0, false), &at(NOW));
             assert_eq!(told.unwrap_err(), Rejection::Ended, "{state} {said:?}");
         }
         let told = IntlOrder::decide(
             Some(&states[state]),
             &CARD,
-            reported(CardState::Closed, 0, false),
+            record_report(CardState::Closed, 0, false),
             &at(NOW),
         );
         let after = fold(Some(states[state].clone()), &CARD, told.unwrap().events());
-        assert_eq!(after.life.activity.available, Cents::ZERO, "{state}");
+        assert_eq!(after.lifecycle.activity.available, Cents::ZERO, "{state}");
     }
 }

@@ -1,9 +1,9 @@
 //! The machine of an international order, every command in every state.
 
-use purser_actors::card::life::Life;
+use purser_actors::card::lifecycle::CardLifecycle;
 use purser_actors::id::RequestId;
 use purser_actors::intl_order::{
-    Answer, BillingAddress, Command, EnteredCard, Event, IntlCardDetails, IntlOrder, Rejection, Report, Status,
+    Reply, BillingAddress, Command, EnteredCard, Event, IntlCardDetails, IntlOrder, Rejection, CardReport, Status,
 };
 use purser_actors::kernel::job::Job;
 use purser_actors::kernel::{Decision, Entity, OutboxJob, table};
@@ -15,8 +15,8 @@ use purser_actors::port::{CardAction, CardActivity, CardState, Timestamp, month_
 use purser_actors::refund::Refunded;
 use purser_storage::{Condition, Write, codec};
 
-use crate::fixtures::{CARD, EFFECT, NOW, WALLET, at, charge, fold, happened, status, work};
-use crate::transitions::every_news;
+use crate::fixtures::{CARD, JOB, NOW, WALLET, at, charge, fold, event_names, status, job_names};
+use crate::transitions::every_card_update;
 
 /// The lease that `ana` holds in `held`, and held in the other states.
 const LEASE: u64 = 2;
@@ -61,7 +61,7 @@ fn act(by: &str, role: Role) -> AuditedAction {
     AuditedAction {
         act,
         position: AuditPosition::FIRST,
-        beside: Box::default(),
+        extras: Box::default(),
     }
 }
 
@@ -78,7 +78,7 @@ fn details() -> IntlCardDetails {
     }
 }
 
-fn entered() -> Box<EnteredCard> {
+fn entered_card() -> Box<EnteredCard> {
     Box::new(EnteredCard {
         details: details(),
         number: vec![1; 40],
@@ -92,14 +92,14 @@ pub(crate) fn commands() -> Vec<(&'static str, Command)> {
     let fulfil = |act, lease| Command::Fulfil {
         act,
         lease,
-        card: entered(),
+        card: entered_card(),
     };
     let reject = |act, lease| Command::Reject {
         act,
         lease,
         reason: "no".into(),
     };
-    let end = |lease| Command::ExpireLease { effect: EFFECT, lease };
+    let end = |lease| Command::ExpireLease { job: JOB, lease };
     vec![
         (
             "claim",
@@ -123,28 +123,28 @@ pub(crate) fn commands() -> Vec<(&'static str, Command)> {
         ("reveal", Command::Reveal),
         ("end_lease", end(LEASE)),
         ("end_lease_old", end(LEASE - 1)),
-        ("overdue", Command::MarkOverdue { effect: EFFECT }),
-        ("expire", Command::Expire { effect: EFFECT }),
-        ("forgotten", Command::RecordCvvShredded { effect: EFFECT }),
-        ("pause", Command::Steer(CardAction::Pause)),
-        ("resume", Command::Steer(CardAction::Resume)),
-        ("close", Command::Steer(CardAction::Close)),
-        ("report_ready", reported(CardState::Open, 0, false)),
-        ("report_paused", reported(CardState::Paused, 0, false)),
-        ("report_closed", reported(CardState::Closed, 0, false)),
-        ("report_no", reported(CardState::Open, 0, true)),
+        ("overdue", Command::MarkOverdue { job: JOB }),
+        ("expire", Command::Expire { job: JOB }),
+        ("forgotten", Command::RecordCvvShredded { job: JOB }),
+        ("pause", Command::RequestAction(CardAction::Pause)),
+        ("resume", Command::RequestAction(CardAction::Resume)),
+        ("close", Command::RequestAction(CardAction::Close)),
+        ("report_ready", record_report(CardState::Open, 0, false)),
+        ("report_paused", record_report(CardState::Paused, 0, false)),
+        ("report_closed", record_report(CardState::Closed, 0, false)),
+        ("report_no", record_report(CardState::Open, 0, true)),
     ]
 }
 
 /// What an operator reports: where the card stands, and so many cents given back.
-pub(crate) fn reported(state: CardState, released: u64, ends_wish: bool) -> Command {
-    Command::Report {
+pub(crate) fn record_report(state: CardState, released: u64, ends_wish: bool) -> Command {
+    Command::RecordReport {
         act: ana(),
-        report: Box::new(Report {
+        report: Box::new(CardReport {
             state,
             activity: CardActivity::loaded(Cents::new(4_00)),
             released: Cents::new(released),
-            ends_wish,
+            ends_action: ends_wish,
         }),
         refunded: Refunded::default(),
     }
@@ -166,11 +166,11 @@ pub(crate) fn orders() -> Vec<IntlOrder> {
         overdue: false,
         lease: LEASE,
         released_at: None,
-        life: Life {
-            wish,
-            ..Life::begun(Cents::new(5_00), NOW)
+        lifecycle: CardLifecycle {
+            pending_action: wish,
+            ..CardLifecycle::activated(Cents::new(5_00), NOW)
         },
-        wished_at: wish.map(|_| NOW),
+        action_requested_at: wish.map(|_| NOW),
         status,
     };
     let order = |status| order_with(None, status);
@@ -216,13 +216,13 @@ pub(crate) fn events() -> Vec<Event> {
         Event::BecameOverdue { claimed: true, at: NOW },
         Event::Revealed(NOW),
         Event::Expired(NOW),
-        Event::Wished(CardAction::Pause, NOW),
-        Event::Answered(NOW),
-        Event::WishEnded(NOW),
-        Event::Kept(Usdc::from_atomic(1), NOW),
+        Event::ActionRequested(CardAction::Pause, NOW),
+        Event::ActionCompleted(NOW),
+        Event::ActionCancelled(NOW),
+        Event::RemainderRetained(Usdc::from_atomic(1), NOW),
     ]
     .into_iter()
-    .chain(every_news().into_iter().map(|news| Event::Told(news, NOW)))
+    .chain(every_card_update().into_iter().map(|news| Event::Updated(news, NOW)))
     .collect()
 }
 
@@ -245,7 +245,7 @@ fn case_31_every_command_in_every_state_does_what_the_table_says() {
             let decided = IntlOrder::decide(state.as_ref(), &CARD, command.clone(), &at(NOW));
             let met = status(state.as_ref());
             match decided {
-                Ok(decision) => assert_eq!(happened(&decision), *expected, "{name} in {met}"),
+                Ok(decision) => assert_eq!(event_names(&decision), *expected, "{name} in {met}"),
                 Err(_) => assert_eq!(*expected, "!", "{name} in {met}"),
             }
         }
@@ -276,7 +276,7 @@ fn a_refusal_says_who_holds_the_order_or_which_lease_was_the_last() {
     for state in [&states[2], &states[3]] {
         assert_eq!(refused(state, "cancel"), Rejection::InvalidState("claimed"));
         let again = decide(state, "claim");
-        let Answer::Lease(lease) = *again.reply() else {
+        let Reply::Lease(lease) = *again.reply() else {
             panic!("{:?}", again.reply());
         };
         assert_eq!((lease.number, lease.until), (LEASE + 1, LATER));
@@ -298,7 +298,7 @@ fn who_cancels_or_rejects_gets_the_whole_charge_back_once() {
         (&states[1], "reject"),
     ] {
         let decision = decide(order, name);
-        assert_eq!(work(&decision), ["credit"], "{name}");
+        assert_eq!(job_names(&decision), ["credit"], "{name}");
         let Job::CreditAccount { amount, account, .. } = decision.jobs()[0].job else {
             panic!("{:?}", decision.jobs());
         };
@@ -375,7 +375,7 @@ fn a_card_ends_with_the_month_printed_on_it() {
                 exp_month: month,
                 ..details()
             },
-            ..*entered()
+            ..*entered_card()
         });
         let command = Command::Fulfil {
             act: ana(),
@@ -393,7 +393,7 @@ fn a_card_ends_with_the_month_printed_on_it() {
     assert_eq!(due(2024, 12), Timestamp(1_735_689_600_000)); // 2025-01-01T00:00:00Z
     assert_eq!(month_end(2026, 2), Timestamp(1_772_323_200_000)); // 2026-03-01T00:00:00Z
     let expired = decide(&orders()[4], "expire");
-    assert_eq!(work(&expired), ["shred"]);
+    assert_eq!(job_names(&expired), ["shred"]);
     let forgotten = decide(&orders()[7], "forgotten");
     assert!(forgotten.writes().contains(&Write::Delete { key: table::cvv(CARD) }));
 }

@@ -11,12 +11,12 @@ use purser_actors::payout::{self, Payout};
 use purser_actors::port::payouts::{PayoutRailStatus, PayoutStatusUpdate};
 use purser_storage::{Condition, Write, codec};
 
-use crate::fixtures::{EFFECT, NOW, WALLET, at, fold, happened, status, work};
+use crate::fixtures::{JOB, NOW, WALLET, at, fold, event_names, status, job_names};
 use crate::payouts::closed;
 use crate::transitions::assert_chart;
 
 const PAYOUT: PayoutId = PayoutId(21);
-const LATE: LateReturnId = LateReturnId::of(PAYOUT);
+const LATE: LateReturnId = LateReturnId::for_payout(PAYOUT);
 
 const TABLE: &str = "
           -  received  credited  kept
@@ -29,14 +29,14 @@ fn events() -> [Event; 3] {
         owner: WALLET,
         payout: PAYOUT,
         amount: Usdc::from_atomic(5_000_000),
-        kept: Usdc::from_atomic(250_000),
+        return_fee: Usdc::from_atomic(250_000),
         reason: "account closed".into(),
         at: NOW,
     };
     [
         Event::Received(Box::new(received)),
         Event::Credited(NOW),
-        Event::Kept(NOW),
+        Event::Retained(NOW),
     ]
 }
 
@@ -57,8 +57,8 @@ fn every_command_in_every_state_of_a_late_return_does_what_the_table_says() {
     let header: Vec<_> = lines.next().unwrap().split_whitespace().collect();
     assert_eq!(header, states.iter().map(|s| status(s.as_ref())).collect::<Vec<_>>());
     let commands = [
-        ("credited", Command::RecordCredit { effect: EFFECT }),
-        ("kept", Command::Kept { effect: EFFECT }),
+        ("credited", Command::RecordCredit { job: JOB }),
+        ("kept", Command::RecordRetained { job: JOB }),
     ];
     for ((name, command), line) in commands.into_iter().zip(lines) {
         let cells: Vec<_> = line.split_whitespace().collect();
@@ -68,7 +68,7 @@ fn every_command_in_every_state_of_a_late_return_does_what_the_table_says() {
             match LateReturn::decide(state.as_ref(), &LATE, command, &at(NOW)) {
                 Err(rejection) => assert_eq!((rejection, *expected), (Rejection(met), "!"), "{name} in {met}"),
                 Ok(decision) => {
-                    assert_eq!(happened(&decision), *expected, "{name} in {met}");
+                    assert_eq!(event_names(&decision), *expected, "{name} in {met}");
                     assert!(decision.jobs().is_empty() && decision.new_entities().is_empty());
                 }
             }
@@ -96,7 +96,7 @@ fn the_chart_of_late_returns_is_what_apply_does() {
 fn what_is_kept_of_a_late_return_is_the_houses() {
     // Aim: the amount less the rail's fee leaves suspense for the house's costs, with the credit that was withheld.
     let received = &late_returns()[0];
-    let decision = LateReturn::decide(Some(received), &LATE, Command::Kept { effect: EFFECT }, &at(NOW)).unwrap();
+    let decision = LateReturn::decide(Some(received), &LATE, Command::RecordRetained { job: JOB }, &at(NOW)).unwrap();
     let posted = decision.writes().iter().find_map(|write| match write {
         Write::Put { key, value, .. } if key[0] == table::LEDGER => codec::decode::<LedgerTransaction>(value).ok(),
         _ => None,
@@ -112,17 +112,17 @@ fn what_is_kept_of_a_late_return_is_the_houses() {
     assert!(
         decision
             .conditions()
-            .contains(&Condition::Present(table::effect(EFFECT)))
+            .contains(&Condition::Present(table::outbox_job(JOB)))
     );
 }
 
 /// What a payout decides when a rail tells this under that sequence.
-fn told(payout: &Payout, sequence: u64, state: PayoutRailStatus) -> Decision<Payout> {
-    let command = payout::Command::RecordRailEvent(PayoutStatusUpdate { sequence, state });
+fn decide_rail_event(payout: &Payout, sequence: u64, state: PayoutRailStatus) -> Decision<Payout> {
+    let command = payout::Command::RecordRailEvent(PayoutStatusUpdate { sequence, status: state });
     Payout::decide(Some(payout), &PAYOUT, command, &at(NOW)).unwrap()
 }
 
-fn ways() -> [PayoutRailStatus; 3] {
+fn final_statuses() -> [PayoutRailStatus; 3] {
     let reason = "account closed";
     [
         PayoutRailStatus::Returned { reason: reason.into() },
@@ -132,7 +132,7 @@ fn ways() -> [PayoutRailStatus; 3] {
 }
 
 /// What a decision books at each place, in atomic USDC.
-fn booked(decision: &Decision<Payout>) -> Vec<i128> {
+fn posted_amounts(decision: &Decision<Payout>) -> Vec<i128> {
     let rows = decision.writes().iter().filter_map(|write| match write {
         Write::Put { value, .. } => codec::decode::<LedgerTransaction>(value).ok(),
         Write::Delete { .. } => None,
@@ -146,22 +146,22 @@ fn booked(decision: &Decision<Payout>) -> Vec<i128> {
 fn a_late_return_is_opened_once_and_credits_the_amount_less_the_rails_fee() {
     // Aim: in whatever words it comes back, one late return, one posting and one credit under its own name; every other word,
     // under whatever sequence, is only known. The payout stays complete.
-    for state in ways() {
+    for state in final_statuses() {
         let closed = closed(Usdc::from_atomic(250_000));
-        let first = told(&closed, 9, state);
+        let first = decide_rail_event(&closed, 9, state);
         assert_eq!(first.new_entities().len(), 1);
         let credits: Vec<_> = first.jobs().iter().map(|effect| effect.job.clone()).collect();
         let (account, amount) = (WALLET, Usdc::from_atomic(4_750_000));
         let cause = CreditCause::LateReturn(LATE);
         assert_eq!(credits[0], Job::CreditAccount { account, amount, cause });
-        assert_eq!(work(&first), ["credit", "uncount_payment"]);
-        assert_eq!(booked(&first), [4_750_000, -4_750_000]);
+        assert_eq!(job_names(&first), ["credit", "uncount_payment"]);
+        assert_eq!(posted_amounts(&first), [4_750_000, -4_750_000]);
         let after = fold(Some(closed), &PAYOUT, first.events());
-        assert_eq!((after.status(), after.came_back_late), ("complete", true));
-        for again in ways() {
-            let decision = told(&after, 10, again);
-            assert_eq!(happened(&decision), "Seen");
-            assert!(decision.jobs().is_empty() && decision.new_entities().is_empty() && booked(&decision).is_empty());
+        assert_eq!((after.status(), after.returned_late), ("complete", true));
+        for again in final_statuses() {
+            let decision = decide_rail_event(&after, 10, again);
+            assert_eq!(event_names(&decision), "Seen");
+            assert!(decision.jobs().is_empty() && decision.new_entities().is_empty() && posted_amounts(&decision).is_empty());
         }
     }
 }
@@ -169,9 +169,9 @@ fn a_late_return_is_opened_once_and_credits_the_amount_less_the_rails_fee() {
 #[test]
 fn a_fee_that_takes_all_leaves_nothing_to_credit_and_the_late_return_still_ends() {
     // Aim: no posting and no credit of nothing; the late return is told at once.
-    let decision = told(&closed(Usdc::from_atomic(u64::MAX)), 9, ways()[0].clone());
-    assert_eq!(work(&decision), ["late_return", "uncount_payment"]);
-    assert!(booked(&decision).is_empty());
+    let decision = decide_rail_event(&closed(Usdc::from_atomic(u64::MAX)), 9, final_statuses()[0].clone());
+    assert_eq!(job_names(&decision), ["late_return", "uncount_payment"]);
+    assert!(posted_amounts(&decision).is_empty());
     assert_eq!(decision.new_entities().len(), 1);
 }
 
@@ -179,14 +179,14 @@ fn a_fee_that_takes_all_leaves_nothing_to_credit_and_the_late_return_still_ends(
 fn a_payment_that_came_back_is_no_part_of_its_recipients_totals() {
     // Aim: however a payment to an app ends without its money at the recipient, the recipient is told once; one that stays, or
     // went to a card or a bank, tells nobody.
-    let (queued, complete) = (crate::payouts::met("queued"), crate::payouts::met("complete"));
-    for state in ways() {
+    let (queued, complete) = (crate::payouts::payout_in_state("queued"), crate::payouts::payout_in_state("complete"));
+    for state in final_statuses() {
         for payout in [&queued, &complete] {
-            let told = told(payout, 9, state.clone());
-            let counts = work(&told).iter().filter(|work| **work == "uncount_payment").count();
+            let told = decide_rail_event(payout, 9, state.clone());
+            let counts = job_names(&told).iter().filter(|work| **work == "uncount_payment").count();
             assert_eq!(counts, 1, "{state:?} of {}", payout.status());
         }
-        let bank = told(&crate::payouts::begun(crate::payouts::bank()), 9, state);
-        assert!(!work(&bank).contains(&"uncount_payment"));
+        let bank = decide_rail_event(&crate::payouts::started_payout(crate::payouts::bank()), 9, state);
+        assert!(!job_names(&bank).contains(&"uncount_payment"));
     }
 }

@@ -15,7 +15,7 @@ use purser_actors::product::DailyCap;
 use purser_actors::withdrawal::{self, Withdrawal};
 use purser_storage::{Write, codec};
 
-use crate::fixtures::{NOW, WALLET, admission, decline, fold, issued, prepared, session, transaction};
+use crate::fixtures::{NOW, WALLET, claim_request, decline, fold, issued, prepared, session, transaction};
 
 /// A small generator of random numbers (splitmix64).
 struct TestRng(u64);
@@ -37,11 +37,11 @@ struct InMemoryState {
     payments: BTreeMap<u128, Payment>,
     cards: BTreeMap<u128, Card>,
     withdrawals: BTreeMap<u128, Withdrawal>,
-    effects: Vec<OutboxJob>,
-    books: BTreeMap<LedgerAccount, i128>,
+    jobs: Vec<OutboxJob>,
+    balances: BTreeMap<LedgerAccount, i128>,
     received: u64,
     /// Paid out of the treasury.
-    left: u64,
+    outgoing: u64,
 }
 
 const CAPS: DailyCap = DailyCap {
@@ -57,10 +57,10 @@ impl InMemoryState {
             payments: BTreeMap::new(),
             cards: BTreeMap::new(),
             withdrawals: BTreeMap::new(),
-            effects: Vec::new(),
-            books: BTreeMap::new(),
+            jobs: Vec::new(),
+            balances: BTreeMap::new(),
             received: 0,
-            left: 0,
+            outgoing: 0,
         }
     }
 
@@ -72,7 +72,7 @@ impl InMemoryState {
     }
 
     /// Keeps what a decision writes and opens; every transaction is proved to be zero in sum.
-    fn keep<E: Entity>(&mut self, decision: &Decision<E>) {
+    fn store<E: Entity>(&mut self, decision: &Decision<E>) {
         for write in decision.writes() {
             match write {
                 Write::Put { key, value, .. } if key[0] == table::LEDGER => {
@@ -84,7 +84,7 @@ impl InMemoryState {
                     );
                     for posting in transaction.postings {
                         assert_ne!(posting.atomic, 0);
-                        *self.books.entry(posting.account).or_default() += posting.atomic;
+                        *self.balances.entry(posting.account).or_default() += posting.atomic;
                     }
                 }
                 _ => {}
@@ -99,13 +99,13 @@ impl InMemoryState {
                 _ => {}
             }
         }
-        self.effects.extend_from_slice(decision.jobs());
+        self.jobs.extend_from_slice(decision.jobs());
     }
 
     fn account(&mut self, command: account::Command) {
         let context = self.context();
         let decision = Account::decide(self.account.as_ref(), &WALLET, command, &context).unwrap();
-        self.keep(&decision);
+        self.store(&decision);
         if !decision.events().is_empty() {
             self.account = Some(fold(self.account.take(), &WALLET, decision.events()));
         }
@@ -115,7 +115,7 @@ impl InMemoryState {
         let context = self.context();
         let before = self.payments[&id.0].clone();
         let decision = Payment::decide(Some(&before), &id, command, &context).unwrap();
-        self.keep(&decision);
+        self.store(&decision);
         let settled = |e: &payment::Event| matches!(e, payment::Event::Settled(..));
         if decision.events().iter().any(settled) {
             self.received += before.price().atomic();
@@ -129,7 +129,7 @@ impl InMemoryState {
         let context = self.context();
         let before = self.cards[&id.0].clone();
         let decision = Card::decide(Some(&before), &id, command, &context).unwrap();
-        self.keep(&decision);
+        self.store(&decision);
         self.cards.insert(id.0, fold(Some(before), &id, decision.events()));
     }
 
@@ -137,7 +137,7 @@ impl InMemoryState {
     fn buy(&mut self, n: u8) {
         let amount = Cents::new(1 + self.random.below(100_000));
         let fee = self.random.below(3) * self.random.below(1_000_000);
-        let mut admission = admission(amount, CAPS);
+        let mut admission = claim_request(amount, CAPS);
         admission.payment = PaymentId(u128::from(n));
         if let Authorization::Evm(evm) = &mut admission.authorization {
             evm.nonce = [n; 32];
@@ -156,7 +156,7 @@ impl InMemoryState {
             id,
             payment::Command::Join {
                 request: [5; 32],
-                again: Some(session()),
+                new_session: Some(session()),
             },
         );
         if released {
@@ -174,51 +174,51 @@ impl InMemoryState {
     }
 
     /// One effect, any of them, with any outcome; in the end watches resolve.
-    fn work(&mut self, last: bool) {
-        let n = self.random.below(self.effects.len() as u64) as usize;
+    fn run_job(&mut self, last: bool) {
+        let n = self.random.below(self.jobs.len() as u64) as usize;
         let OutboxJob {
             id: effect, job: work, ..
-        } = self.effects.swap_remove(n);
+        } = self.jobs.swap_remove(n);
         match work {
             Job::SettlePayment(id) => self.settle(id, effect),
             Job::WatchPayment(id) => {
                 let lookup = match self.random.below(if last { 2 } else { 3 }) {
-                    0 => ChainStatus::Landed {
+                    0 => ChainStatus::Confirmed {
                         transaction: transaction(),
                         finality: Finality::Final,
                     },
                     1 => ChainStatus::Impossible,
-                    _ => return self.effects.push(self.again(effect, Job::WatchPayment(id))),
+                    _ => return self.jobs.push(self.outbox_job(effect, Job::WatchPayment(id))),
                 };
                 self.payment(
                     id,
                     payment::Command::RecordChainLookup {
-                        effect,
+                        job: effect,
                         lookup,
-                        made: false,
+                        is_ordered: false,
                     },
                 );
             }
             Job::IssueCard(id) => match self.random.below(3) {
                 0 => {
                     let reason = "no".into();
-                    self.card(id, card::Command::RecordDecline { effect, reason });
+                    self.card(id, card::Command::RecordDecline { job: effect, reason });
                 }
-                _ => self.card(id, card::Command::RecordIssuance { effect, card: issued() }),
+                _ => self.card(id, card::Command::RecordIssuance { job: effect, card: issued() }),
             },
             Job::CreditAccount { amount, cause, .. } => {
-                self.account(account::Command::Credit { effect, amount, cause })
+                self.account(account::Command::Credit { job: effect, amount, cause })
             }
-            Job::ConfirmPaymentCredit(id) => self.payment(id, payment::Command::RecordCredit { effect }),
-            Job::ReleaseCapReservation { share, .. } => {
-                self.account(account::Command::ReleaseCapReservation { effect, share })
+            Job::ConfirmPaymentCredit(id) => self.payment(id, payment::Command::RecordCredit { job: effect }),
+            Job::ReleaseCapReservation { reservation: share, .. } => {
+                self.account(account::Command::ReleaseCapReservation { job: effect, reservation: share })
             }
             Job::ReadmitPayment {
                 payment,
-                share,
+                reservation: share,
                 session,
             } => {
-                let command = payment::Command::RecordReadmitted { effect, share, session };
+                let command = payment::Command::RecordReadmitted { job: effect, reservation: share, session };
                 self.payment(payment, command);
             }
             Job::SendWithdrawal(id) => self.send(id, effect),
@@ -228,9 +228,9 @@ impl InMemoryState {
                 paid,
                 ..
             } => {
-                self.left += paid.map_or(0, |_| amount.atomic());
+                self.outgoing += paid.map_or(0, |_| amount.atomic());
                 self.account(account::Command::SettleHold {
-                    effect,
+                    job: effect,
                     withdrawal,
                     amount,
                     paid,
@@ -257,26 +257,26 @@ impl InMemoryState {
     fn send(&mut self, id: WithdrawalId, effect: purser_actors::id::JobId) {
         let signed = withdrawal::Command::RecordSigned(crate::fixtures::outgoing());
         let fail = withdrawal::Command::Fail {
-            effect,
+            job: effect,
             reason: "expired".into(),
         };
         let transaction = transaction();
         let commands = match self.random.below(4) {
             0 => vec![fail],
             1 => vec![signed, fail],
-            _ => vec![signed, withdrawal::Command::RecordConfirmed { effect, transaction }],
+            _ => vec![signed, withdrawal::Command::RecordConfirmed { job, transaction }],
         };
         for command in commands {
             let context = self.context();
             let before = self.withdrawals[&id.0].clone();
             let decision = Withdrawal::decide(Some(&before), &id, command, &context).unwrap();
-            self.keep(&decision);
+            self.store(&decision);
             self.withdrawals
                 .insert(id.0, fold(Some(before), &id, decision.events()));
         }
     }
 
-    const fn again(&self, id: purser_actors::id::JobId, work: Job) -> OutboxJob {
+    const fn outbox_job(&self, id: purser_actors::id::JobId, work: Job) -> OutboxJob {
         OutboxJob {
             id,
             job: work,
@@ -294,10 +294,10 @@ impl InMemoryState {
             if self.random.below(5) == 0 {
                 // Of both ways to be given back unsent every second.
                 return match effect.0 % 2 {
-                    0 => self.payment(id, payment::Command::Release { effect }),
+                    0 => self.payment(id, payment::Command::Release { job: effect }),
                     _ => {
                         let decline = decline();
-                        self.payment(id, payment::Command::DeclinedUnsent { effect, decline });
+                        self.payment(id, payment::Command::RecordDeclinedUnsent { job: effect, decline });
                     }
                 };
             }
@@ -305,22 +305,22 @@ impl InMemoryState {
         }
         let command = match self.random.below(3) {
             0 => payment::Command::RecordSettled {
-                effect,
+                job: effect,
                 transaction: transaction(),
                 finality: Finality::Final,
             },
             1 => payment::Command::RecordDeclined {
-                effect,
+                job: effect,
                 decline: decline(),
             },
-            _ => payment::Command::RecordNoResponse { effect },
+            _ => payment::Command::RecordNoResponse { job: effect },
         };
         self.payment(id, command);
     }
 
-    fn assert_sound(&self) {
-        assert_eq!(self.books.values().sum::<i128>(), 0);
-        let booked = |place| self.books.get(&place).copied().unwrap_or(0);
+    fn assert_consistent(&self) {
+        assert_eq!(self.balances.values().sum::<i128>(), 0);
+        let booked = |place| self.balances.get(&place).copied().unwrap_or(0);
         let shown = |of: fn(&Account) -> Usdc| self.account.as_ref().map_or(0, |a| i128::from(of(a).atomic()));
         let (available, held) = (
             -booked(LedgerAccount::Customer(WALLET)),
@@ -329,7 +329,7 @@ impl InMemoryState {
         assert_eq!(available, shown(Account::available), "the books owe what is available");
         assert_eq!(held, shown(|a| a.held), "what is held is booked as held");
         assert_eq!(available + held, shown(|a| a.balance), "both together are the balance");
-        let treasury = i128::from(self.received) - i128::from(self.left);
+        let treasury = i128::from(self.received) - i128::from(self.outgoing);
         assert_eq!(
             booked(LedgerAccount::Treasury(Network::Base)),
             treasury,
@@ -354,30 +354,30 @@ fn case_23_all_books_sum_to_zero_after_any_sequence() {
             } else if house.random.below(4) == 0 {
                 let n = 1 + house.random.below(8) as u8;
                 house.present(n);
-            } else if !house.effects.is_empty() {
-                house.work(false);
+            } else if !house.jobs.is_empty() {
+                house.run_job(false);
             }
-            house.assert_sound();
+            house.assert_consistent();
         }
-        while !house.effects.is_empty() {
-            house.work(true);
+        while !house.jobs.is_empty() {
+            house.run_job(true);
         }
-        house.assert_sound();
+        house.assert_consistent();
         assert_eq!(
-            house.books.get(&LedgerAccount::Suspense).copied().unwrap_or(0),
+            house.balances.get(&LedgerAccount::Suspense).copied().unwrap_or(0),
             0,
             "seed {seed}"
         );
         assert_eq!(
             house
-                .books
+                .balances
                 .get(&LedgerAccount::CustomerHeld(WALLET))
                 .copied()
                 .unwrap_or(0),
             0,
             "seed {seed}"
         );
-        withdrawn += house.left;
+        withdrawn += house.outgoing;
         for payment in house.payments.values() {
             let ended = payment.is_final() || payment.is_released();
             assert!(ended, "seed {seed}: {:?}", payment.status);
@@ -385,7 +385,7 @@ fn case_23_all_books_sum_to_zero_after_any_sequence() {
         let ready = house.cards.values().filter(|card| card.details().is_some());
         let ordered: i128 = ready.map(|card| i128::from(card.amount.get()) * 10_000).sum();
         let issuer = house
-            .books
+            .balances
             .get(&LedgerAccount::Provider(LedgerProvider::CardIssuer))
             .copied()
             .unwrap_or(0);

@@ -1,11 +1,11 @@
 //! The machine of a line of products: every command in every state, what is told and what is written down.
 
 use purser_actors::kernel::{Entity, table};
-use purser_actors::line::{Command, Event, Rejection, Selling};
+use purser_actors::line::{Command, Event, Rejection, LineState};
 use purser_actors::product::ProductLine;
 use purser_storage::Write;
 
-use crate::fixtures::{NOW, at, fold, happened, operator, status};
+use crate::fixtures::{NOW, at, fold, event_names, operator, status};
 use crate::transitions::assert_chart;
 
 const LINE: ProductLine = ProductLine::GiftCard;
@@ -42,9 +42,9 @@ fn events() -> Vec<Event> {
     ]
 }
 
-fn states() -> Vec<(&'static str, Option<Selling>)> {
+fn states() -> Vec<(&'static str, Option<LineState>)> {
     let events = events();
-    let after = |places: &[usize]| -> Option<Selling> {
+    let after = |places: &[usize]| -> Option<LineState> {
         let told: Vec<Event> = places.iter().map(|n| events[*n].clone()).collect();
         Some(fold(None, &LINE, &told))
     };
@@ -67,15 +67,15 @@ fn every_command_in_every_state_of_a_line_does_what_the_table_says() {
         let cells: Vec<_> = line.split_whitespace().collect();
         assert_eq!(cells[0], name);
         for ((met, state), expected) in states().iter().zip(&cells[1..]) {
-            match Selling::decide(state.as_ref(), &LINE, command.clone(), &at(NOW)) {
+            match LineState::decide(state.as_ref(), &LINE, command.clone(), &at(NOW)) {
                 Ok(decision) => {
-                    assert_eq!(happened(&decision), *expected, "{name} in {met}");
+                    assert_eq!(event_names(&decision), *expected, "{name} in {met}");
                     let is_act = |write: &&Write| matches!(write, Write::Put { key, .. } if key[0] == table::AUDIT_LOG);
                     let acts = decision.writes().iter().filter(is_act).count();
                     let by_operator = matches!(*expected, "Closed" | "Opened");
                     assert_eq!(acts, usize::from(by_operator), "{name} in {met}");
                 }
-                Err(Rejection::Already(stands)) => {
+                Err(Rejection::AlreadyInState(stands)) => {
                     let known = match status(state.as_ref()) {
                         "-" => "open",
                         known => known,
@@ -90,7 +90,7 @@ fn every_command_in_every_state_of_a_line_does_what_the_table_says() {
 #[test]
 fn the_chart_of_lines_is_what_apply_does() {
     // Aim: state × event, exhaustively; every line has a name of its own that leads back to it.
-    let known: Vec<Selling> = states().into_iter().filter_map(|(_, state)| state).collect();
+    let known: Vec<LineState> = states().into_iter().filter_map(|(_, state)| state).collect();
     assert_chart(&LINE, known, &events());
     for line in ProductLine::ALL {
         use purser_actors::kernel::EntityId as _;

@@ -6,14 +6,14 @@ use purser_actors::account::{Account, Command, Event, Rejection};
 use purser_actors::id::JobId;
 use purser_actors::kernel::{Decision, Entity, table};
 use purser_actors::ledger::{LedgerAccount, LedgerProvider, LedgerTransaction};
-use purser_actors::lost_order::{BookedOrder, How, LostOrder, Payer};
+use purser_actors::lost_order::{AttributedOrder, ReturnEvidence, LostOrder, OrderPayer};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::Timestamp;
 use purser_actors::product::{Currency, ProductLine};
 use purser_actors::reconciliation::{EntryStatus, ReconciliationSource};
 use purser_storage::{Condition, Write, codec};
 
-use crate::fixtures::{DAY, DAY_MS, NOW, WALLET, accounts, at, fold, happened, operator};
+use crate::fixtures::{DAY, DAY_MS, NOW, WALLET, accounts, at, fold, event_names, operator};
 
 const KEY: JobId = JobId(91);
 
@@ -24,39 +24,39 @@ fn order(source: ReconciliationSource, product: &str, standing: EntryStatus) -> 
         product: product.into(),
         amount: Cents::new(3_00),
         currency: Currency::USD,
-        standing,
+        status: standing,
         at: NOW,
     }
 }
 
-fn paid(order: LostOrder, charged: u64) -> BookedOrder {
-    BookedOrder {
+fn paid(order: LostOrder, charged: u64) -> AttributedOrder {
+    AttributedOrder {
         owed: order.worth().unwrap().unwrap(),
         order,
-        payer: Payer::Account(WALLET),
+        payer: OrderPayer::Account(WALLET),
         charged: Usdc::from_atomic(charged),
-        back: None,
+        returned: None,
     }
 }
 
 /// An account with 5.00.
-fn rich() -> Account {
+fn funded_account() -> Account {
     let mut account = accounts().remove(0);
     account.balance = Usdc::from_atomic(5_000_000);
     account
 }
 
-fn book(account: &Account, booked: BookedOrder) -> Result<Decision<Account>, Rejection> {
-    let command = Command::BookOrder {
-        booked: Box::new(booked),
-        again: false,
+fn attribute(account: &Account, booked: AttributedOrder) -> Result<Decision<Account>, Rejection> {
+    let command = Command::AttributeOrder {
+        attributed: Box::new(booked),
+        is_repeat: false,
         act: operator(),
         evidence: "Seen.".into(),
     };
     Account::decide(Some(account), &WALLET, command, &at(NOW))
 }
 
-fn books(decision: &Decision<Account>) -> BTreeMap<LedgerAccount, i128> {
+fn postings(decision: &Decision<Account>) -> BTreeMap<LedgerAccount, i128> {
     let mut books = BTreeMap::new();
     for write in decision.writes() {
         let Write::Put { key, value, .. } = write else { continue };
@@ -81,7 +81,7 @@ fn an_order_takes_what_was_charged_and_gives_what_came_of_it() {
             order(ReconciliationSource::Payouts, "bank_payment", EntryStatus::Completed),
             charged,
         );
-        let decision = book(&rich(), booked.clone()).unwrap();
+        let decision = attribute(&funded_account(), booked.clone()).unwrap();
         let atomic = i128::from(charged);
         let all = [
             (LedgerAccount::Customer(WALLET), atomic),
@@ -90,22 +90,22 @@ fn an_order_takes_what_was_charged_and_gives_what_came_of_it() {
             (LedgerAccount::OperatingCosts, cost),
         ];
         let want: BTreeMap<_, _> = all.into_iter().filter(|(_, atomic)| *atomic != 0).collect();
-        assert_eq!(books(&decision), want, "{charged}");
+        assert_eq!(postings(&decision), want, "{charged}");
         let row = Condition::Absent(table::lost_order(KEY));
         assert!(decision.conditions().contains(&row));
-        let after = fold(Some(rich()), &WALLET, decision.events());
+        let after = fold(Some(funded_account()), &WALLET, decision.events());
         assert_eq!(after.balance.atomic(), 5_000_000 - charged);
         let part = Usdc::from_atomic(1_250_000);
         for (how, given, owed) in [
-            (How::Refused, charged, 3_000_000),
-            (How::SentBack, charged - fee as u64, 3_000_000),
-            (How::Returned("ach-1".into()), 1_250_000, 1_250_000),
+            (ReturnEvidence::NotExecuted, charged, 3_000_000),
+            (ReturnEvidence::ReturnedByRail, charged - fee as u64, 3_000_000),
+            (ReturnEvidence::ReturnedByBank("ach-1".into()), 1_250_000, 1_250_000),
         ] {
-            let back = booked.clone().with_back(Payer::Account(WALLET), how.clone(), part);
-            let decision = book(&after, back).unwrap();
+            let back = booked.clone().with_return(OrderPayer::Account(WALLET), how.clone(), part);
+            let decision = attribute(&after, back).unwrap();
             let end = fold(Some(after.clone()), &WALLET, decision.events());
             assert_eq!(end.balance.atomic(), after.balance.atomic() + given, "{how:?}");
-            let posted = books(&decision);
+            let posted = postings(&decision);
             assert_eq!(posted[&LedgerAccount::Customer(WALLET)], -i128::from(given), "{how:?}");
             assert_eq!(posted[&bank], owed, "{how:?}");
         }
@@ -115,8 +115,8 @@ fn an_order_takes_what_was_charged_and_gives_what_came_of_it() {
 #[test]
 fn what_was_drawn_from_the_bank_is_credited() {
     // Aim: the bank's word for which way the money went decides; what it does not say so of was paid by the balance.
-    let drawn = book(
-        &rich(),
+    let drawn = attribute(
+        &funded_account(),
         paid(
             order(
                 ReconciliationSource::BankTransfers,
@@ -129,10 +129,10 @@ fn what_was_drawn_from_the_bank_is_credited() {
     .unwrap();
     let banking = LedgerAccount::Provider(LedgerProvider::Banking);
     let want = BTreeMap::from([(banking, 3_000_000), (LedgerAccount::Customer(WALLET), -3_000_000)]);
-    assert_eq!((happened(&drawn).as_str(), books(&drawn)), ("Credited", want));
+    assert_eq!((event_names(&drawn).as_str(), postings(&drawn)), ("Credited", want));
     for product in ["to_account", "transfer", ""] {
-        let moved = book(
-            &rich(),
+        let moved = attribute(
+            &funded_account(),
             paid(
                 order(ReconciliationSource::BankTransfers, product, EntryStatus::Completed),
                 3_000_000,
@@ -141,7 +141,7 @@ fn what_was_drawn_from_the_bank_is_credited() {
         .unwrap();
         let want = BTreeMap::from([(banking, -3_000_000), (LedgerAccount::Customer(WALLET), 3_000_000)]);
         assert_eq!(
-            (happened(&moved).as_str(), books(&moved)),
+            (event_names(&moved).as_str(), postings(&moved)),
             ("PaidOut", want),
             "{product}"
         );
@@ -161,9 +161,9 @@ fn a_payout_of_today_counts_against_todays_cap() {
             at: when,
             ..order(source, "bank_payment", EntryStatus::Completed)
         };
-        let decision = book(&rich(), paid(order, 3_000_000)).unwrap();
+        let decision = attribute(&funded_account(), paid(order, 3_000_000)).unwrap();
         let share = decision.events().iter().find_map(|event| match event {
-            Event::CapReserved(share) => Some((share.day, share.budget, share.cents.get())),
+            Event::CapReserved(share) => Some((share.day, share.cap_group, share.cents.get())),
             _ => None,
         });
         assert_eq!(
@@ -177,11 +177,11 @@ fn a_payout_of_today_counts_against_todays_cap() {
 #[test]
 fn no_more_is_taken_than_is_available() {
     // Aim: one unit more than there is, also where part of it is held.
-    let mut held = rich();
+    let mut held = funded_account();
     held.held = Usdc::from_atomic(1);
     for (account, charged, takes) in [
-        (rich(), 5_000_000, true),
-        (rich(), 5_000_001, false),
+        (funded_account(), 5_000_000, true),
+        (funded_account(), 5_000_001, false),
         (held.clone(), 4_999_999, true),
         (held, 5_000_000, false),
     ] {
@@ -189,7 +189,7 @@ fn no_more_is_taken_than_is_available() {
             order(ReconciliationSource::Payouts, "bank_payment", EntryStatus::Completed),
             charged,
         );
-        let told = book(&account, booked);
+        let told = attribute(&account, booked);
         let available = account.available();
         match takes {
             true => assert!(told.is_ok(), "{charged}"),

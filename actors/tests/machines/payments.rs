@@ -5,19 +5,19 @@ use purser_actors::kernel::job::Job;
 use purser_actors::kernel::{Decision, Entity};
 use purser_actors::ledger::{LedgerAccount, LedgerTransaction};
 use purser_actors::payment::{
-    Command, Outcome, Payment, Rejection, Reply, Resolution, SessionSeed, Status, TakenIn, id_of,
+    Command, Outcome, Payment, Rejection, Reply, Resolution, SessionSeed, Status, IncomingOutcome, id_for_authorization,
 };
 use purser_actors::port::{Authorization, ChainStatus, Finality};
 use purser_storage::codec;
 use purser_storage::{Condition, Write};
 
 use crate::fixtures::{
-    DAY, EFFECT, NOW, PAYMENT, SHARE, at, authorization, decline, happened, payment, payments, prepared, status,
-    transaction, work,
+    DAY, JOB, NOW, PAYMENT, CAP_RESERVATION, at, authorization, decline, event_names, payment, payments, prepared, status,
+    transaction, job_names,
 };
 
 /// Of a presentation that is not the first.
-const AGAIN: SessionSeed = SessionSeed {
+const NEXT_SESSION: SessionSeed = SessionSeed {
     id: SessionId(15),
     ..crate::fixtures::session()
 };
@@ -46,65 +46,65 @@ finalized         !  !               !                  !                  !    
 ";
 
 pub(crate) fn command(name: &str) -> Command {
-    let effect = EFFECT;
+    let effect = JOB;
     let seen = |lookup| Command::RecordChainLookup {
-        effect,
+        job: effect,
         lookup,
-        made: false,
+        is_ordered: false,
     };
     match name {
         "present" => Command::Join {
             request: [5; 32],
-            again: Some(AGAIN),
+            new_session: Some(NEXT_SESSION),
         },
         "present_roomless" => Command::Join {
             request: [5; 32],
-            again: None,
+            new_session: None,
         },
         "present_other" => Command::Join {
             request: [6; 32],
-            again: Some(AGAIN),
+            new_session: Some(NEXT_SESSION),
         },
         "prepared" => Command::RecordPrepared(prepared()),
-        "unsendable" => Command::Release { effect },
-        "declined_unsent" => Command::DeclinedUnsent {
-            effect,
+        "unsendable" => Command::Release { job: effect },
+        "declined_unsent" => Command::RecordDeclinedUnsent {
+            job: effect,
             decline: decline(),
         },
         "settled" => Command::RecordSettled {
-            effect,
+            job: effect,
             transaction: transaction(),
             finality: Finality::Final,
         },
         "declined" => Command::RecordDeclined {
-            effect,
+            job: effect,
             decline: decline(),
         },
-        "lost" => Command::RecordNoResponse { effect },
-        "seen_landed" => seen(ChainStatus::Landed {
+        "lost" => Command::RecordNoResponse { job: effect },
+        "seen_landed" => seen(ChainStatus::Confirmed {
             transaction: transaction(),
             finality: Finality::Final,
         }),
         "seen_pending" => seen(ChainStatus::Pending),
         "seen_impossible" => seen(ChainStatus::Impossible),
-        "credited" => Command::RecordCredit { effect },
+        "credited" => Command::RecordCredit { job: effect },
         "deposited" => Command::RecordRestoreCredit {
-            effect,
+            job: effect,
             transaction: transaction(),
-            taken_in: TakenIn::Credited,
+            outcome: IncomingOutcome::Credited,
         },
         "resolved" => Command::RecordRestoreCredit {
-            effect,
+            job: effect,
             transaction: transaction(),
-            taken_in: TakenIn::Resolved(Resolution::Returned),
+            outcome: IncomingOutcome::Resolved(Resolution::Returned),
         },
         "readmitted" => Command::RecordReadmitted {
-            effect,
-            share: SHARE,
-            session: AGAIN,
+            job: effect,
+            reservation: CAP_RESERVATION,
+            session: NEXT_SESSION,
         },
-        "reversed" => Command::RecordReorg { effect },
-        "finalized" => Command::Finalized { effect },
+        "reversed" => Command::RecordReorg { job: effect },
+        "finalized" => Command::RecordFinal { job: effect },
         other => panic!("no such command: {other}"),
     }
 }
@@ -128,7 +128,7 @@ fn every_command_in_every_state_does_what_the_table_says() {
     for line in lines {
         let (name, expected) = line.split_once(' ').unwrap();
         for (state, expected) in states.iter().zip(expected.split_whitespace()) {
-            let found = decide(state.as_ref(), name).map_or_else(|_| "!".into(), |d| happened(&d));
+            let found = decide(state.as_ref(), name).map_or_else(|_| "!".into(), |d| event_names(&d));
             assert_eq!(found, expected, "{name} in {}", status(state.as_ref()));
             cells += 1;
         }
@@ -149,7 +149,7 @@ fn case_31_final_states_stay_as_they_are() {
                     assert!(decision.new_entities().is_empty(), "{name} in {}", state.status());
                     // Whoever asked is done; only a share that nobody needs goes back.
                     let freed = if name == "readmitted" { &["free_share"][..] } else { &[] };
-                    assert_eq!(work(&decision), freed, "{name} in {}", state.status());
+                    assert_eq!(job_names(&decision), freed, "{name} in {}", state.status());
                 }
             }
         }
@@ -180,7 +180,7 @@ fn each_move_begins_the_work_that_the_next_one_needs() {
         (claimed, "readmitted", &["free_share"]),
     ] {
         let decision = decide(Some(state), name).unwrap();
-        assert_eq!(work(&decision), expected, "{name} in {}", state.status());
+        assert_eq!(job_names(&decision), expected, "{name} in {}", state.status());
         // Whatever an effect reports ends that effect, once; a presentation ends only the watch of a declined
         // payment, a preparation reports for nobody, and a watch that has seen nothing goes on.
         let resumed = name == "present" && state.status() == "declined";
@@ -192,7 +192,7 @@ fn each_move_begins_the_work_that_the_next_one_needs() {
 }
 
 /// What a decision books, in atomic USDC.
-fn books(decision: &Decision<Payment>) -> Vec<(LedgerAccount, i128)> {
+fn postings(decision: &Decision<Payment>) -> Vec<(LedgerAccount, i128)> {
     let rows = decision.writes().iter().filter_map(|write| match write {
         Write::Put { value, .. } => codec::decode::<LedgerTransaction>(value).ok(),
         Write::Delete { .. } => None,
@@ -217,8 +217,8 @@ fn case_8_what_a_chain_takes_back_is_a_loss_and_not_the_holders() {
             Status::Reversed { .. } => vec![],
             _ => vec![(LedgerAccount::Losses, price), (treasury, -price)],
         };
-        assert_eq!(books(&decision), expected, "{}", state.status());
-        assert!(work(&decision).is_empty(), "{}", state.status());
+        assert_eq!(postings(&decision), expected, "{}", state.status());
+        assert!(job_names(&decision).is_empty(), "{}", state.status());
     }
 }
 
@@ -300,16 +300,16 @@ fn case_73_a_managed_wallets_payment_is_its_owners() {
 #[test]
 fn a_readmitted_payment_carries_its_new_share() {
     // Aim: what is given back later is what was taken last.
-    let share = purser_actors::kernel::job::CapReservation { day: DAY + 1, ..SHARE };
+    let share = purser_actors::kernel::job::CapReservation { day: DAY + 1, ..CAP_RESERVATION };
     let released = payment(Status::Released);
     let readmitted = Command::RecordReadmitted {
-        effect: EFFECT,
-        share,
-        session: AGAIN,
+        job: JOB,
+        reservation: share,
+        session: NEXT_SESSION,
     };
     let decision = Payment::decide(Some(&released), &PAYMENT, readmitted, &at(NOW)).unwrap();
     let claimed = crate::fixtures::fold(Some(released), &PAYMENT, decision.events());
-    assert_eq!(claimed.claim.share, share);
+    assert_eq!(claimed.claim.cap_reservation, share);
 }
 
 #[test]
@@ -327,7 +327,7 @@ fn the_session_is_that_of_whoever_has_it_settled() {
                 .session;
             let again = match (&state.status, name) {
                 (Status::Released | Status::DeclinedUnsent(_), "readmitted") | (Status::Declined(..), "present") => {
-                    AGAIN
+                    NEXT_SESSION
                 }
                 _ => first,
             };
@@ -339,7 +339,7 @@ fn the_session_is_that_of_whoever_has_it_settled() {
 #[test]
 fn the_id_of_a_payment_is_its_claim_and_nothing_else() {
     // Aim: another signature, time or amount is the same payment; another payer or nonce, or another key, is not.
-    let id = |authorization: &Authorization| id_of(authorization, &[1; 32]);
+    let id = |authorization: &Authorization| id_for_authorization(authorization, &[1; 32]);
     let first = authorization();
     let changed = |change: fn(&mut purser_actors::port::EvmAuthorization)| {
         let Authorization::Evm(mut evm) = authorization() else {
@@ -352,5 +352,5 @@ fn the_id_of_a_payment_is_its_claim_and_nothing_else() {
     assert_eq!(id(&first), id(&changed(|evm| evm.valid_before = 5)));
     assert_ne!(id(&first), id(&changed(|evm| evm.from = [9; 20])));
     assert_ne!(id(&first), id(&changed(|evm| evm.nonce = [9; 32])));
-    assert_ne!(id(&first), id_of(&first, &[2; 32]));
+    assert_ne!(id(&first), id_for_authorization(&first, &[2; 32]));
 }

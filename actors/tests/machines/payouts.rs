@@ -12,7 +12,7 @@ use purser_actors::port::payouts::{PayoutRailStatus, PayoutStatusUpdate};
 use purser_actors::product::{AppPayee, Currency, Platform};
 use purser_storage::{Condition, Write};
 
-use crate::fixtures::{EFFECT, NOW, WALLET, at, charge, fold, happened, status, work};
+use crate::fixtures::{JOB, NOW, WALLET, at, charge, fold, event_names, status, job_names};
 use crate::transitions::assert_chart;
 
 const PAYOUT: PayoutId = PayoutId(21);
@@ -37,12 +37,12 @@ op-failed   !  !                 Failed                              Failed     
 op-other    !  !                 !                                   !                 !                 !                !                   !                   !                   !   !
 ";
 
-fn word(sequence: u64, state: PayoutRailStatus) -> Command {
-    Command::RecordRailEvent(PayoutStatusUpdate { sequence, state })
+fn rail_event(sequence: u64, state: PayoutRailStatus) -> Command {
+    Command::RecordRailEvent(PayoutStatusUpdate { sequence, status: state })
 }
 
 fn resolved(effect: JobId, state: PayoutRailStatus) -> Command {
-    Command::ResolveManually { effect, state }
+    Command::ResolveManually { job: effect, state }
 }
 
 fn reason() -> ExternalText {
@@ -56,19 +56,19 @@ fn complete() -> PayoutRailStatus {
 }
 
 fn commands() -> Vec<(&'static str, Command)> {
-    let (effect, sealed, last4) = (EFFECT, vec![9; 40], "4242".into());
+    let (effect, sealed, last4) = (JOB, vec![9; 40], "4242".into());
     vec![
         ("detail", Command::SubmitDetails { last4, sealed }),
-        ("in-process", word(9, PayoutRailStatus::InProcess { retry_after_ms: 1 })),
-        ("complete", word(9, complete())),
-        ("failed", word(9, PayoutRailStatus::Failed { reason: reason() })),
-        ("cancelled", word(9, PayoutRailStatus::Cancelled { reason: reason() })),
-        ("returned", word(9, PayoutRailStatus::Returned { reason: reason() })),
-        ("old", word(0, complete())),
-        ("expire", Command::Expire { effect }),
-        ("close", Command::CloseReturnWindow { effect }),
-        ("recalled", Command::RecordRecall { effect, done: true }),
-        ("kept", Command::RecordRecall { effect, done: false }),
+        ("in-process", rail_event(9, PayoutRailStatus::InProcess { retry_after_ms: 1 })),
+        ("complete", rail_event(9, complete())),
+        ("failed", rail_event(9, PayoutRailStatus::Failed { reason: reason() })),
+        ("cancelled", rail_event(9, PayoutRailStatus::Cancelled { reason: reason() })),
+        ("returned", rail_event(9, PayoutRailStatus::Returned { reason: reason() })),
+        ("old", rail_event(0, complete())),
+        ("expire", Command::Expire { job }),
+        ("close", Command::CloseReturnWindow { job }),
+        ("recalled", Command::RecordRecall { job, done: true }),
+        ("kept", Command::RecordRecall { job, done: false }),
         ("op-paid", resolved(KEY, complete())),
         (
             "op-failed",
@@ -129,7 +129,7 @@ fn ordered(target: PayoutTarget) -> Event {
     }))
 }
 
-pub(crate) fn begun(target: PayoutTarget) -> Payout {
+pub(crate) fn started_payout(target: PayoutTarget) -> Payout {
     fold(None, &PAYOUT, &[ordered(target)])
 }
 
@@ -139,7 +139,7 @@ fn after(payout: &Payout, events: &[Event]) -> Payout {
 
 /// A payout to an app in every state that it can be in, after one to a card that awaits it.
 fn payouts() -> Vec<(&'static str, Payout)> {
-    let (waiting, queued) = (begun(card()), begun(app()));
+    let (waiting, queued) = (started_payout(card()), started_payout(app()));
     let under_way = after(&queued, &[Event::Accepted(NOW)]);
     let complete = after(&under_way, &[Event::Completed("ref".into(), NOW)]);
     let kept = Usdc::from_atomic(250_000);
@@ -161,13 +161,13 @@ fn payouts() -> Vec<(&'static str, Payout)> {
 }
 
 /// The payout in this state.
-pub(crate) fn met(name: &str) -> Payout {
+pub(crate) fn payout_in_state(name: &str) -> Payout {
     payouts().into_iter().find(|(known, _)| *known == name).unwrap().1
 }
 
 /// One whose return window has ended, on a rail that keeps so much of what comes back.
 pub(crate) fn closed(return_fee: Usdc) -> Payout {
-    let mut closed = met("closed");
+    let mut closed = payout_in_state("closed");
     closed.plan.terms.return_fee = return_fee;
     closed
 }
@@ -187,7 +187,7 @@ fn case_31_33_every_command_in_every_state_of_a_payout_does_what_the_table_says(
         assert_eq!(cells[0], name);
         for ((met, state), expected) in states.iter().zip(&cells[1..]) {
             match Payout::decide(state.as_ref(), &PAYOUT, command.clone(), &at(NOW)) {
-                Ok(decision) => assert_eq!(happened(&decision), *expected, "{name} in {met}"),
+                Ok(decision) => assert_eq!(event_names(&decision), *expected, "{name} in {met}"),
                 Err(rejection) => {
                     let is = status(state.as_ref());
                     assert_eq!((rejection, *expected), (Rejection(is), "!"), "{name} in {met}");
@@ -220,7 +220,7 @@ fn the_chart_of_payouts_is_what_apply_does() {
     ];
     let states: Vec<_> = payouts().into_iter().map(|(_, payout)| payout).collect();
     assert_chart(&PAYOUT, states.clone(), &events);
-    for payout in states.into_iter().chain([begun(bank())]) {
+    for payout in states.into_iter().chain([started_payout(bank())]) {
         let json: serde_json::Value = serde_json::from_str(&payout.view(&PAYOUT).to_json()).unwrap();
         assert_eq!(json["status"], payout.status());
     }
@@ -264,8 +264,8 @@ fn a_refusal_credits_the_whole_charge_and_a_return_the_amount_less_the_rails_fee
 #[test]
 fn a_form_is_open_until_its_time_is_over_to_the_millisecond() {
     // Aim: at the last millisecond a card is taken, at the next it is not, whether the timer has rung or not.
-    let waiting = begun(card());
-    let end = waiting.open_until();
+    let waiting = started_payout(card());
+    let end = waiting.expires_at();
     assert_eq!(end, NOW.plus_ms(120_000));
     let before = purser_actors::port::Timestamp(end.0 - 1);
     assert!(Payout::decide(Some(&waiting), &PAYOUT, command("detail"), &at(before)).is_ok());
@@ -277,18 +277,18 @@ fn a_form_is_open_until_its_time_is_over_to_the_millisecond() {
 fn what_a_lost_history_ordered_is_asked_after_and_not_sent() {
     // Aim: a word of the rail before the form is an order that a restore forgot: the effect under the same key asks for it,
     // its end deletes no number that was never kept here, and the form's end credits nothing any more.
-    let waiting = begun(card());
-    let decision = Payout::decide(Some(&waiting), &PAYOUT, word(2, complete()), &at(NOW)).unwrap();
+    let waiting = started_payout(card());
+    let decision = Payout::decide(Some(&waiting), &PAYOUT, rail_event(2, complete()), &at(NOW)).unwrap();
     assert_eq!(
-        (happened(&decision), work(&decision)),
+        (event_names(&decision), job_names(&decision)),
         ("Found".into(), vec!["send_payout"])
     );
     assert_eq!(decision.jobs()[0].id, KEY);
     let found = after(&waiting, decision.events());
-    assert_eq!((found.status(), found.seen), ("queued", 0));
+    assert_eq!((found.status(), found.last_sequence), ("queued", 0));
     let late = Payout::decide(Some(&found), &PAYOUT, command("expire"), &at(NOW)).unwrap();
     assert!(late.events().is_empty() && late.jobs().is_empty());
-    let told = Payout::decide(Some(&found), &PAYOUT, word(2, complete()), &at(NOW)).unwrap();
+    let told = Payout::decide(Some(&found), &PAYOUT, rail_event(2, complete()), &at(NOW)).unwrap();
     let vault = table::vault(CardId(PAYOUT.0));
     assert!(!told.conditions().contains(&Condition::Present(vault)));
     assert_eq!(after(&found, told.events()).status(), "complete");
@@ -297,11 +297,11 @@ fn what_a_lost_history_ordered_is_asked_after_and_not_sent() {
 #[test]
 fn a_rail_that_talks_too_much_is_cut_short() {
     // Aim: no text of a rail makes a row too large to be written, or cuts a character in two.
-    let queued = begun(bank());
+    let queued = started_payout(bank());
     let said = PayoutRailStatus::Failed {
         reason: "ü".repeat(50_000).into(),
     };
-    let decision = Payout::decide(Some(&queued), &PAYOUT, word(1, said), &at(NOW)).unwrap();
+    let decision = Payout::decide(Some(&queued), &PAYOUT, rail_event(1, said), &at(NOW)).unwrap();
     let failed = after(&queued, decision.events());
     assert_eq!(failed.reason().unwrap(), "ü".repeat(200));
 }
@@ -310,37 +310,37 @@ fn a_rail_that_talks_too_much_is_cut_short() {
 fn a_success_after_a_credit_is_taken_back_once() {
     // Aim: the second yes while the first is being taken back asks for nothing; afterwards a new one does.
     let (_, failed) = payouts().into_iter().find(|(name, _)| *name == "failed").unwrap();
-    let decision = Payout::decide(Some(&failed), &PAYOUT, word(5, complete()), &at(NOW)).unwrap();
-    assert_eq!(work(&decision), ["recall_payout"]);
+    let decision = Payout::decide(Some(&failed), &PAYOUT, rail_event(5, complete()), &at(NOW)).unwrap();
+    assert_eq!(job_names(&decision), ["recall_payout"]);
     let recalling = after(&failed, decision.events());
     assert!(recalling.is_recallable() && recalling.is_credited());
-    let again = Payout::decide(Some(&recalling), &PAYOUT, word(6, complete()), &at(NOW)).unwrap();
+    let again = Payout::decide(Some(&recalling), &PAYOUT, rail_event(6, complete()), &at(NOW)).unwrap();
     assert!(again.jobs().is_empty());
     let recalled = Payout::decide(Some(&recalling), &PAYOUT, command("recalled"), &at(NOW)).unwrap();
-    assert_eq!(happened(&recalled), "TakenBack");
+    assert_eq!(event_names(&recalled), "TakenBack");
     let taken_back = after(&recalling, recalled.events());
     assert!(!taken_back.is_recallable());
-    let third = Payout::decide(Some(&taken_back), &PAYOUT, word(7, complete()), &at(NOW)).unwrap();
-    assert_eq!(work(&third), ["recall_payout"]);
+    let third = Payout::decide(Some(&taken_back), &PAYOUT, rail_event(7, complete()), &at(NOW)).unwrap();
+    assert_eq!(job_names(&third), ["recall_payout"]);
 }
 
 #[test]
 fn case_33_the_order_of_a_rails_words_does_not_matter() {
     // Aim: in every order, each word also twice, the payout ends as by the newest of them, credited at most once.
     let words = [
-        word(1, PayoutRailStatus::InProcess { retry_after_ms: 1 }),
-        word(2, complete()),
-        word(3, PayoutRailStatus::Returned { reason: reason() }),
+        rail_event(1, PayoutRailStatus::InProcess { retry_after_ms: 1 }),
+        rail_event(2, complete()),
+        rail_event(3, PayoutRailStatus::Returned { reason: reason() }),
     ];
     for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
         for target in [bank(), app()] {
-            let (mut payout, mut credits) = (begun(target), 0);
+            let (mut payout, mut credits) = (started_payout(target), 0);
             for n in order.into_iter().flat_map(|n| [n, n]) {
                 let decision = Payout::decide(Some(&payout), &PAYOUT, words[n].clone(), &at(NOW)).unwrap();
-                credits += work(&decision).iter().filter(|name| **name == "credit").count();
+                credits += job_names(&decision).iter().filter(|name| **name == "credit").count();
                 payout = after(&payout, decision.events());
             }
-            assert_eq!((payout.status(), payout.seen, credits), ("returned", 3, 1), "{order:?}");
+            assert_eq!((payout.status(), payout.last_sequence, credits), ("returned", 3, 1), "{order:?}");
         }
     }
 }
@@ -349,10 +349,10 @@ fn case_33_the_order_of_a_rails_words_does_not_matter() {
 fn a_cards_number_lies_sealed_until_the_rail_has_decided() {
     // Aim: it goes to the vault once, with the order; it leaves with the rail's word; no snapshot or view knows it.
     let vault = table::vault(CardId(PAYOUT.0));
-    let waiting = begun(card());
+    let waiting = started_payout(card());
     let given = Payout::decide(Some(&waiting), &PAYOUT, command("detail"), &at(NOW)).unwrap();
     assert!(given.conditions().contains(&Condition::Absent(vault.clone())));
-    assert_eq!(work(&given), ["send_payout"]);
+    assert_eq!(job_names(&given), ["send_payout"]);
     assert_eq!(given.jobs()[0].id, KEY, "the order's id is the rail's key");
     let queued = after(&waiting, given.events());
     assert!(queued.view(&PAYOUT).to_json().contains("\"card_last4\":\"4242\""));
@@ -361,7 +361,7 @@ fn a_cards_number_lies_sealed_until_the_rail_has_decided() {
         let gone = Write::Delete { key: vault.clone() };
         assert!(decided.writes().contains(&gone), "{name}");
         assert!(
-            decided.conditions().contains(&Condition::Present(table::effect(KEY))),
+            decided.conditions().contains(&Condition::Present(table::outbox_job(KEY))),
             "{name}"
         );
     }
@@ -371,20 +371,20 @@ fn a_cards_number_lies_sealed_until_the_rail_has_decided() {
 fn what_a_rail_says_after_an_operators_word_counts_as_it_would_have() {
     // Aim: an operator's no takes no place among the rail's words, so that the rail's first yes still has the money recalled; a
     // yes of an operator's that was none comes back as any other.
-    let queued = met("queued");
+    let queued = payout_in_state("queued");
     let decide = |payout: &Payout, command| Payout::decide(Some(payout), &PAYOUT, command, &at(NOW)).unwrap();
     let failed = decide(&queued, resolved(KEY, PayoutRailStatus::Failed { reason: reason() }));
-    assert_eq!(work(&failed), ["credit", "uncount_payment"]);
+    assert_eq!(job_names(&failed), ["credit", "uncount_payment"]);
     let failed = after(&queued, failed.events());
-    let late = decide(&failed, word(1, complete()));
+    let late = decide(&failed, rail_event(1, complete()));
     assert_eq!(
-        (happened(&late), work(&late)),
+        (event_names(&late), job_names(&late)),
         ("Seen+PaidTooLate".to_owned(), vec!["recall_payout"])
     );
     let paid = after(&queued, decide(&queued, resolved(KEY, complete())).events());
-    let back = decide(&paid, word(1, PayoutRailStatus::Failed { reason: reason() }));
+    let back = decide(&paid, rail_event(1, PayoutRailStatus::Failed { reason: reason() }));
     assert_eq!(
-        (happened(&back), work(&back)),
+        (event_names(&back), job_names(&back)),
         ("Seen+Returned".to_owned(), vec!["uncount_payment", "credit"])
     );
 }

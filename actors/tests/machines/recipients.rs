@@ -9,7 +9,7 @@ use purser_actors::payout::BankDetails;
 use purser_actors::product::{AppPayee, Platform};
 use purser_storage::{Condition, RowKey, Write, codec};
 
-use crate::fixtures::{EFFECT, NOW, WALLET, at, fold, happened, status};
+use crate::fixtures::{JOB, NOW, WALLET, at, fold, event_names, status};
 use crate::transitions::assert_chart;
 
 const RECIPIENT: PaymentRecipientId = PaymentRecipientId(31);
@@ -49,14 +49,14 @@ fn recipient_commands() -> Vec<(&'static str, payment_recipient::Command)> {
         archived,
     };
     let paid = Command::RecordPayment {
-        effect: EFFECT,
+        job: JOB,
         owner: WALLET,
         platform: Platform::Paypal,
         payee: payee(),
         amount: Cents::new(7_00),
     };
     let back = Command::RecordReturn {
-        effect: EFFECT,
+        job: JOB,
         amount: Cents::new(7_00),
     };
     vec![
@@ -136,7 +136,7 @@ fn destination_commands() -> Vec<(&'static str, bank_destination::Command)> {
         ("register", register),
         ("remove", Command::Remove),
         ("rename", Command::Rename("Home".into())),
-        ("forget", Command::ShredNumber { effect: EFFECT }),
+        ("forget", Command::ShredNumber { job: JOB }),
     ]
 }
 
@@ -151,7 +151,7 @@ fn destinations() -> Vec<BankDestination> {
 }
 
 /// Holds a table against what `decide` does.
-pub(crate) fn held<E: Entity>(text: &str, id: &E::Id, states: Vec<E>, commands: Vec<(&'static str, E::Command)>)
+pub(crate) fn assert_table<E: Entity>(text: &str, id: &E::Id, states: Vec<E>, commands: Vec<(&'static str, E::Command)>)
 where
     E::Command: Clone,
 {
@@ -165,7 +165,7 @@ where
         for (state, expected) in states.iter().zip(&cells[1..]) {
             let met = status(state.as_ref());
             let did = match E::decide(state.as_ref(), id, command.clone(), &at(NOW)) {
-                Ok(decision) => happened(&decision),
+                Ok(decision) => event_names(&decision),
                 Err(_) => "!".into(),
             };
             assert_eq!(did, *expected, "{name} in {met}");
@@ -176,8 +176,8 @@ where
 #[test]
 fn every_command_in_every_state_of_recipients_and_destinations_does_what_the_tables_say() {
     // Aim: what is deleted or removed stays so, but for a recipient that is paid again.
-    held(RECIPIENTS, &RECIPIENT, recipients(), recipient_commands());
-    held(DESTINATIONS, &DESTINATION, destinations(), destination_commands());
+    assert_table(RECIPIENTS, &RECIPIENT, recipients(), recipient_commands());
+    assert_table(DESTINATIONS, &DESTINATION, destinations(), destination_commands());
 }
 
 #[test]
@@ -217,7 +217,7 @@ fn totals_count_every_payment_and_survive_archive_and_deletion() {
 #[test]
 fn a_us_destination_has_a_row_exactly_while_it_can_be_paid() {
     // Aim: the row goes with the removal, the sealed number only once it is forgotten; an IBAN is listed and never payable.
-    let row = table::destination(&WALLET, DESTINATION);
+    let row = table::payable_destination(&WALLET, DESTINATION);
     let register = |scheme| bank_destination::Command::Register {
         destination: Box::new(destination(scheme)),
         sealed: vec![9; 40],
@@ -246,7 +246,7 @@ fn a_us_destination_has_a_row_exactly_while_it_can_be_paid() {
     let forgotten = BankDestination::decide(
         Some(&destinations()[1]),
         &DESTINATION,
-        bank_destination::Command::ShredNumber { effect: EFFECT },
+        bank_destination::Command::ShredNumber { job: JOB },
         &at(NOW),
     );
     assert!(takes(&forgotten.unwrap(), &sealed));

@@ -11,7 +11,7 @@ use purser_actors::reconciliation::{
 };
 use purser_storage::Write;
 
-use crate::fixtures::{EFFECT, NOW, PAYMENT, at, fold, happened, status, work};
+use crate::fixtures::{JOB, NOW, PAYMENT, at, fold, event_names, status, job_names};
 use crate::transitions::assert_chart;
 
 const GRACE_MS: u64 = 1_000;
@@ -23,13 +23,13 @@ const MOMENT: GraceWindow = GraceWindow {
 
 const fn listed(standing: EntryStatus, at: Timestamp) -> ListedEntry {
     ListedEntry {
-        standing,
-        money: EntryAmount::Cents(Cents::new(500), Currency::USD),
+        status: standing,
+        amount: EntryAmount::Cents(Cents::new(500), Currency::USD),
         at,
     }
 }
 
-fn standing(name: &str) -> Option<ListedEntry> {
+fn entry_in_status(name: &str) -> Option<ListedEntry> {
     use EntryStatus::{Completed, Declined, Held, NotSubmitted, Pending, Returned};
     let all = [NotSubmitted, Pending, Held, Completed, Declined, Returned];
     let known = all.into_iter().find(|standing| standing.name() == name);
@@ -63,11 +63,11 @@ fn short(found: Option<DiscrepancyKind>) -> &'static str {
 fn what_two_lists_say_of_an_order_is_a_difference_or_none_as_the_table_says() {
     // Aim: every standing here against every standing there, once the time of grace is over.
     let mut lines = TABLE.lines().filter(|line| !line.is_empty());
-    let columns: Vec<_> = lines.next().unwrap().split_whitespace().map(standing).collect();
+    let columns: Vec<_> = lines.next().unwrap().split_whitespace().map(entry_in_status).collect();
     let mut rows = 0;
     for line in lines {
         let cells: Vec<_> = line.split_whitespace().collect();
-        let ours = standing(cells[0]);
+        let ours = entry_in_status(cells[0]);
         for (theirs, expected) in columns.iter().zip(&cells[1..]) {
             let found = compare(EntryKind::Order, ours.as_ref(), theirs.as_ref(), MOMENT);
             assert_eq!(short(found), *expected, "{ours:?} {theirs:?}");
@@ -98,7 +98,7 @@ fn what_is_under_way_is_no_difference_yet() {
     );
     assert_eq!(find(None, Some(done(NOW))), Some(DiscrepancyKind::UnexpectedAtProvider));
     let other = ListedEntry {
-        money: EntryAmount::Cents(Cents::new(501), Currency::USD),
+        amount: EntryAmount::Cents(Cents::new(501), Currency::USD),
         ..done(NOW)
     };
     assert_eq!(
@@ -106,7 +106,7 @@ fn what_is_under_way_is_no_difference_yet() {
         Some(DiscrepancyKind::AmountMismatch)
     );
     let elsewhere = ListedEntry {
-        money: EntryAmount::Cents(Cents::new(500), "EUR".parse().unwrap()),
+        amount: EntryAmount::Cents(Cents::new(500), "EUR".parse().unwrap()),
         ..done(NOW)
     };
     assert_eq!(
@@ -121,8 +121,8 @@ fn case_34_a_chain_and_the_books_differ_by_a_missing_and_a_surplus_transfer() {
     // waits, and one whose payment was refused is nobody's.
     use DiscrepancyKind::{MissingDeposit, MissingTransfer, UnmatchedDeposit, UnmatchedTransfer};
     let moved = |standing, at| ListedEntry {
-        standing,
-        money: EntryAmount::Usdc(Usdc::from_atomic(5_000_000)),
+        status: standing,
+        amount: EntryAmount::Usdc(Usdc::from_atomic(5_000_000)),
         at,
     };
     let there = |at| Some(moved(EntryStatus::Completed, at));
@@ -151,7 +151,7 @@ fn what_comes_unasked_is_a_difference_once_it_must_have_been_heard() {
     // is none; of a balance the amount is no more than that, of all else it is a difference at once.
     use DiscrepancyKind::{AmountMismatch, MissingAtProvider, StatusMismatch, UnexpectedAtProvider};
     let other = |at| ListedEntry {
-        money: EntryAmount::Cents(Cents::new(501), Currency::USD),
+        amount: EntryAmount::Cents(Cents::new(501), Currency::USD),
         ..listed(EntryStatus::Completed, at)
     };
     let done = |at| Some(listed(EntryStatus::Completed, at));
@@ -183,15 +183,15 @@ fn amounts_show_with_their_unit() {
     assert_eq!(usdc.to_string(), "1.000001 USDC");
 }
 
-fn found(kind: DiscrepancyKind) -> Box<DiscrepancyDetails> {
+fn discrepancy_details(kind: DiscrepancyKind) -> Box<DiscrepancyDetails> {
     Box::new(DiscrepancyDetails {
         source: ReconciliationSource::Cards,
-        flow: EntryKind::Order,
+        entry_kind: EntryKind::Order,
         key: "eff_1".into(),
         subject: Some("card_1".into()),
         kind,
-        ours: Some("done 5.00 USD".into()),
-        theirs: None,
+        internal: Some("done 5.00 USD".into()),
+        external: None,
     })
 }
 
@@ -201,30 +201,30 @@ fn case_8_a_payment_that_its_chain_has_taken_back_is_pursued_by_the_batch_that_f
     // of difference.
     let id = DiscrepancyId(1);
     let missing = |subject: Option<String>| {
-        let mut missing = found(DiscrepancyKind::MissingDeposit);
+        let mut missing = discrepancy_details(DiscrepancyKind::MissingDeposit);
         missing.subject = subject;
         missing
     };
     let payment = Some(PAYMENT.to_string());
     for (state, found, expected) in [
         (None, missing(payment.clone()), &["pursue"][..]),
-        (differences().pop(), missing(payment.clone()), &["pursue"]),
-        (differences().into_iter().next(), missing(payment), &["pursue"]),
+        (discrepancies().pop(), missing(payment.clone()), &["pursue"]),
+        (discrepancies().into_iter().next(), missing(payment), &["pursue"]),
         (None, missing(Some("dep_1".into())), &[]),
         (None, missing(None), &[]),
-        (None, found(DiscrepancyKind::AmountMismatch), &[]),
+        (None, discrepancy_details(DiscrepancyKind::AmountMismatch), &[]),
     ] {
         let decision = Discrepancy::decide(state.as_ref(), &id, Command::Report(found), &at(NOW)).unwrap();
-        assert_eq!(work(&decision), expected);
+        assert_eq!(job_names(&decision), expected);
     }
 }
 
-fn differences() -> Vec<Discrepancy> {
+fn discrepancies() -> Vec<Discrepancy> {
     let id = DiscrepancyId(1);
     let open = fold::<Discrepancy>(
         None,
         &id,
-        &[Event::Opened(found(DiscrepancyKind::MissingAtProvider), NOW)],
+        &[Event::Opened(discrepancy_details(DiscrepancyKind::MissingAtProvider), NOW)],
     );
     let resolved = fold(Some(open.clone()), &id, &[Event::Resolved(NOW)]);
     vec![open, resolved]
@@ -241,24 +241,24 @@ pursued  =       =         =
 #[test]
 fn every_command_in_every_state_of_a_difference_does_what_the_table_says() {
     // Aim: it is told once when it opens and once when it is gone, however often it is found; the list has it meanwhile.
-    let id = DiscrepancyId::of(ReconciliationSource::Cards, "eff_1");
+    let id = DiscrepancyId::for_entry(ReconciliationSource::Cards, "eff_1");
     let states: Vec<_> = std::iter::once(None)
-        .chain(differences().into_iter().map(Some))
+        .chain(discrepancies().into_iter().map(Some))
         .collect();
     let mut lines = COMMANDS.lines().filter(|line| !line.is_empty());
     let header: Vec<_> = lines.next().unwrap().split_whitespace().collect();
     assert_eq!(header, states.iter().map(|s| status(s.as_ref())).collect::<Vec<_>>());
     for (name, command) in [
-        ("find", Command::Report(found(DiscrepancyKind::MissingAtProvider))),
-        ("other", Command::Report(found(DiscrepancyKind::StatusMismatch))),
+        ("find", Command::Report(discrepancy_details(DiscrepancyKind::MissingAtProvider))),
+        ("other", Command::Report(discrepancy_details(DiscrepancyKind::StatusMismatch))),
         ("resolve", Command::Resolve),
-        ("pursued", Command::CloseReorg { effect: EFFECT }),
+        ("pursued", Command::CloseReorg { job: JOB }),
     ] {
         let cells: Vec<_> = lines.next().unwrap().split_whitespace().collect();
         assert_eq!(cells[0], name);
         for (state, expected) in states.iter().zip(&cells[1..]) {
             let decision = Discrepancy::decide(state.as_ref(), &id, command.clone(), &at(NOW)).unwrap();
-            assert_eq!(happened(&decision), *expected, "{name} in {}", status(state.as_ref()));
+            assert_eq!(event_names(&decision), *expected, "{name} in {}", status(state.as_ref()));
             assert!(decision.jobs().is_empty());
             let rows: Vec<_> = decision
                 .writes()
@@ -280,13 +280,13 @@ fn every_command_in_every_state_of_a_difference_does_what_the_table_says() {
 fn the_chart_of_differences_is_what_apply_does() {
     // Aim: state × event, exhaustively; each shows itself under its name, without a secret or an owner.
     let events = [
-        Event::Opened(found(DiscrepancyKind::MissingAtProvider), NOW),
-        Event::Updated(found(DiscrepancyKind::AmountMismatch), NOW),
+        Event::Opened(discrepancy_details(DiscrepancyKind::MissingAtProvider), NOW),
+        Event::Updated(discrepancy_details(DiscrepancyKind::AmountMismatch), NOW),
         Event::Resolved(NOW),
     ];
     let id = DiscrepancyId(1);
-    assert_chart(&id, differences(), &events);
-    for difference in differences() {
+    assert_chart(&id, discrepancies(), &events);
+    for difference in discrepancies() {
         let json: serde_json::Value = serde_json::from_str(&difference.view(&id).to_json()).unwrap();
         assert_eq!(json["status"], difference.status());
         assert_eq!(
@@ -299,8 +299,8 @@ fn the_chart_of_differences_is_what_apply_does() {
 #[test]
 fn things_on_different_lists_are_different_differences() {
     // Aim: one key at two providers is two things.
-    let ids = ReconciliationSource::ALL.map(|source| DiscrepancyId::of(source, "eff_1"));
-    let mut all = [&ids[..], &[DiscrepancyId::of(ReconciliationSource::Base, "eff_2")]].concat();
+    let ids = ReconciliationSource::ALL.map(|source| DiscrepancyId::for_entry(source, "eff_1"));
+    let mut all = [&ids[..], &[DiscrepancyId::for_entry(ReconciliationSource::Base, "eff_2")]].concat();
     all.sort_unstable();
     all.dedup();
     assert_eq!(all.len(), ReconciliationSource::ALL.len() + 1);

@@ -8,7 +8,7 @@ use purser_actors::port::CardState;
 use purser_actors::refund::Refunded;
 use purser_storage::{Condition, Write, codec};
 
-use crate::cards::standing;
+use crate::cards::card_snapshot;
 use crate::fixtures::{CARD, CARD_SEQUENCE, NOW, at, cards, fold};
 
 #[test]
@@ -23,12 +23,12 @@ fn what_is_left_is_shared_by_what_a_refund_has_given() {
         for steps in [&[5_00][..], &[1_00, 5_00], &[0, 2_50, 4_99, 5_00], &[90_000]] {
             let (mut card, mut credited, mut kept) = (ready.clone(), 0, 0);
             for (n, released) in steps.iter().enumerate() {
-                let word = standing(CARD_SEQUENCE + 1 + n as u64, CardState::Closed, *released);
+                let word = card_snapshot(CARD_SEQUENCE + 1 + n as u64, CardState::Closed, *released);
                 let given = Refunded {
                     amount: Usdc::from_atomic(refunded),
                     revision: 3,
                 };
-                let decision = Card::decide(Some(&card), &CARD, Command::Told(word, given), &at(NOW)).unwrap();
+                let decision = Card::decide(Some(&card), &CARD, Command::RecordCardEvent(word, given), &at(NOW)).unwrap();
                 for booked in postings(&decision) {
                     match booked.account {
                         LedgerAccount::Suspense => credited -= booked.atomic,
@@ -43,7 +43,7 @@ fn what_is_left_is_shared_by_what_a_refund_has_given() {
                     "{refunded} {steps:?}"
                 );
                 card = fold(Some(card), &CARD, decision.events());
-                assert_eq!(card.life.activity.available, Cents::ZERO);
+                assert_eq!(card.lifecycle.activity.available, Cents::ZERO);
             }
             let expected = 5_000_000.min(charged - refunded);
             assert_eq!(

@@ -10,10 +10,10 @@ use purser_actors::port::Timestamp;
 use purser_actors::refund::{Command, Event, Refund, RefundRequest, Rejection};
 use purser_storage::{Write, codec};
 
-use crate::fixtures::{EFFECT, NOW, PAYMENT, WALLET, at, fold, happened, operator, status, work};
+use crate::fixtures::{JOB, NOW, PAYMENT, WALLET, at, fold, event_names, operator, status, job_names};
 use crate::transitions::assert_chart;
 
-const REFUND: RefundId = RefundId::of(PAYMENT);
+const REFUND: RefundId = RefundId::for_payment(PAYMENT);
 const LIFE_MS: u64 = 60_000;
 const FIVE: Usdc = Usdc::from_atomic(5_000_000);
 
@@ -39,7 +39,7 @@ fn by(name: &str) -> AuditedAction {
     deed
 }
 
-fn asked(amount: Usdc) -> Box<RefundRequest> {
+fn refund_request(amount: Usdc) -> Box<RefundRequest> {
     Box::new(RefundRequest {
         owner: WALLET,
         payment: PAYMENT,
@@ -52,7 +52,7 @@ fn asked(amount: Usdc) -> Box<RefundRequest> {
 
 fn ask(amount: Usdc, at_once: bool) -> Command {
     Command::Request {
-        asked: asked(amount),
+        request: refund_request(amount),
         at_once,
         life_ms: LIFE_MS,
         act: by("ana"),
@@ -66,7 +66,7 @@ fn approve(amount: Usdc, name: &str) -> Command {
 
 fn commands() -> Vec<(&'static str, Command)> {
     let more = Usdc::from_atomic(6_000_000);
-    let expire = |round| Command::Expire { effect: EFFECT, round };
+    let expire = |round| Command::Expire { job: JOB, round };
     let reject = Command::Reject {
         reason: "Twice.".into(),
         act: by("ben"),
@@ -82,7 +82,7 @@ fn commands() -> Vec<(&'static str, Command)> {
         ("reject", reject),
         ("expire", expire(1)),
         ("expire-old", expire(9)),
-        ("confirmed", Command::RecordCredit { effect: EFFECT }),
+        ("confirmed", Command::RecordCredit { job: JOB }),
     ]
 }
 
@@ -93,7 +93,7 @@ fn command(name: &str) -> Command {
 fn events() -> Vec<Event> {
     let until = NOW.plus_ms(LIFE_MS);
     vec![
-        Event::Requested(asked(FIVE), until, NOW),
+        Event::Requested(refund_request(FIVE), until, NOW),
         Event::Approved(Some("ben".into()), NOW),
         Event::Rejected("ben".into(), NOW),
         Event::Expired(NOW),
@@ -118,7 +118,7 @@ fn refunds() -> Vec<(&'static str, Refund, Timestamp)> {
     ]
 }
 
-fn met(name: &str) -> Refund {
+fn refund_in_state(name: &str) -> Refund {
     refunds().into_iter().find(|(known, ..)| *known == name).unwrap().1
 }
 
@@ -142,7 +142,7 @@ fn every_command_in_every_state_of_a_refund_does_what_the_table_says() {
                 _ => Rejection::InvalidState(status(state.as_ref())),
             };
             match Refund::decide(state.as_ref(), &REFUND, command.clone(), &at(*now)) {
-                Ok(decision) => assert_eq!(happened(&decision), *expected, "{name} in {met}"),
+                Ok(decision) => assert_eq!(event_names(&decision), *expected, "{name} in {met}"),
                 Err(rejection) => assert_eq!((rejection, *expected), (refused, "!"), "{name} in {met}"),
             }
         }
@@ -181,7 +181,7 @@ fn what_takes_effect_is_our_cost_and_the_payers_credit() {
     // Aim: once, whether it was small enough or somebody approved it; nothing is booked of what only waits, and all of it is
     // written down with its author.
     let decide = |state: Option<&Refund>, name| Refund::decide(state, &REFUND, command(name), &at(NOW)).unwrap();
-    let (requested, account) = (met("requested"), WALLET);
+    let (requested, account) = (refund_in_state("requested"), WALLET);
     for (state, name, acts, what) in [
         (None, "ask-small", 1, "refund.request"),
         (Some(&requested), "approve", 1, "refund.approve"),
@@ -207,10 +207,10 @@ fn what_takes_effect_is_our_cost_and_the_payers_credit() {
         assert_eq!((audits.len(), audits[0].action.as_str()), (acts, what));
     }
     let waits = decide(None, "ask");
-    assert!(work(&waits).is_empty() && rows::<LedgerTransaction>(&waits, table::LEDGER).is_empty());
+    assert!(job_names(&waits).is_empty() && rows::<LedgerTransaction>(&waits, table::LEDGER).is_empty());
     assert_eq!(rows::<AuditRecord>(&waits, table::AUDIT_LOG).len(), 1);
     let rejected = decide(Some(&requested), "reject");
-    assert!(work(&rejected).is_empty() && rows::<LedgerTransaction>(&rejected, table::LEDGER).is_empty());
+    assert!(job_names(&rejected).is_empty() && rows::<LedgerTransaction>(&rejected, table::LEDGER).is_empty());
     assert_eq!(
         rows::<AuditRecord>(&rejected, table::AUDIT_LOG)[0].note.as_deref(),
         Some("Twice.")
@@ -222,10 +222,10 @@ fn what_the_holder_keeps_is_in_the_audit_log_and_a_small_one_was_decided_by_whoe
     // Aim: the word is written down when it is said and when it is approved, and not where nobody said it; nobody has decided what
     // waits, and what needed nobody else was decided by its operator.
     for (keeps, approved) in [(true, false), (true, true), (false, false), (false, true)] {
-        let mut asked = asked(FIVE);
+        let mut asked = refund_request(FIVE);
         asked.holder_keeps_product = keeps;
         let ask = Command::Request {
-            asked,
+            request: asked,
             at_once: !approved,
             life_ms: LIFE_MS,
             act: by("ana"),
@@ -245,15 +245,15 @@ fn what_the_holder_keeps_is_in_the_audit_log_and_a_small_one_was_decided_by_whoe
         assert_eq!(said.count(), if keeps { audits.len() } else { 0 });
         assert_eq!(audits.len(), 1 + usize::from(approved));
         assert_eq!(refund.decider(), Some(if approved { "ben" } else { "ana" }));
-        assert_eq!(refund.asked.holder_keeps_product, keeps);
+        assert_eq!(refund.request.holder_keeps_product, keeps);
     }
 }
 
 #[test]
 fn a_payment_has_one_refund() {
     // Aim: the number is the payment's, and another asking is another round of the same.
-    assert_eq!(RefundId::of(PaymentId(7)), RefundId(7));
-    let again = Refund::decide(Some(&met("expired")), &REFUND, command("ask"), &at(NOW)).unwrap();
-    let again = fold(Some(met("expired")), &REFUND, again.events());
+    assert_eq!(RefundId::for_payment(PaymentId(7)), RefundId(7));
+    let again = Refund::decide(Some(&refund_in_state("expired")), &REFUND, command("ask"), &at(NOW)).unwrap();
+    let again = fold(Some(refund_in_state("expired")), &REFUND, again.events());
     assert_eq!((again.status(), again.round), ("requested", 2));
 }

@@ -5,10 +5,10 @@ use purser_actors::money::Cents;
 use purser_actors::port::{
     CardAction, CardActivity, CardSnapshot, CardState, CardTransaction, Timestamp, TransactionStatus,
 };
-use purser_actors::reloadable_card::{CardHistoryEntry, Command, Event, HISTORY, Rejection, ReloadableCard, Status};
+use purser_actors::reloadable_card::{CardHistoryEntry, Command, Event, MAX_HISTORY, Rejection, ReloadableCard, Status};
 use purser_storage::{Condition, Write};
 
-use crate::fixtures::{CARD, EFFECT, NOW, PAYMENT, WALLET, at, details, fold, happened, issued, status, work};
+use crate::fixtures::{CARD, JOB, NOW, PAYMENT, WALLET, at, details, fold, event_names, issued, status, job_names};
 use crate::transitions::{assert_chart, commanded, listed};
 
 /// Of the newest word in every state but `creating` and `failed`.
@@ -34,7 +34,7 @@ told_closed     !        !         Closed            Closed             Charged 
 reveal          !        !         Revealed          Revealed           !         !       Revealed          Revealed          !
 ";
 
-fn standing(sequence: u64, state: CardState) -> CardSnapshot {
+fn card_snapshot(sequence: u64, state: CardState) -> CardSnapshot {
     CardSnapshot {
         sequence,
         state,
@@ -47,10 +47,10 @@ fn standing(sequence: u64, state: CardState) -> CardSnapshot {
 }
 
 fn commands() -> Vec<(&'static str, Command)> {
-    let (old, new) = (|state| standing(SEQUENCE, state), |state| standing(SEQUENCE + 1, state));
+    let (old, new) = (|state| card_snapshot(SEQUENCE, state), |state| card_snapshot(SEQUENCE + 1, state));
     let answer = |standing| Command::RecordActionResult {
-        effect: EFFECT,
-        standing,
+        job: JOB,
+        snapshot: standing,
     };
     vec![
         (
@@ -66,14 +66,14 @@ fn commands() -> Vec<(&'static str, Command)> {
         (
             "opened",
             Command::RecordOpened {
-                effect: EFFECT,
+                job: JOB,
                 card: issued(),
             },
         ),
         (
             "refused",
             Command::RecordDecline {
-                effect: EFFECT,
+                job: JOB,
                 reason: "no".into(),
             },
         ),
@@ -122,7 +122,7 @@ fn cards() -> Vec<ReloadableCard> {
 }
 
 fn events() -> Vec<Event> {
-    let standing = standing(SEQUENCE + 1, CardState::Open);
+    let standing = card_snapshot(SEQUENCE + 1, CardState::Open);
     vec![
         Event::Ordered {
             owner: WALLET,
@@ -164,7 +164,7 @@ fn case_31_every_command_in_every_state_does_what_the_table_says() {
             let met = status(state.as_ref());
             match decided {
                 Ok(decision) => {
-                    assert_eq!(happened(&decision), *expected, "{name} in {met}");
+                    assert_eq!(event_names(&decision), *expected, "{name} in {met}");
                     // What was decided can happen.
                     if !decision.events().is_empty() {
                         fold(state.clone(), &CARD, decision.events());
@@ -193,11 +193,11 @@ fn each_step_has_its_work_and_its_conditions() {
     // another one meanwhile is told which.
     let (_, create) = commands().remove(0);
     let ordered = ReloadableCard::decide(None, &CARD, create, &at(NOW)).unwrap();
-    assert_eq!(work(&ordered), ["open_card"]);
+    assert_eq!(job_names(&ordered), ["open_card"]);
     assert!(
         ordered
             .conditions()
-            .contains(&Condition::Present(table::linked(&WALLET)))
+            .contains(&Condition::Present(table::issuer_linked(&WALLET)))
     );
     let states = cards();
     let opened = decide(&states[0], "opened");
@@ -205,9 +205,9 @@ fn each_step_has_its_work_and_its_conditions() {
     let sealed = |write: &Write| matches!(write, Write::Put { key, value, .. } if key[0] == table::VAULT && *value == issued().sealed);
     assert!(opened.writes().iter().any(sealed));
     let wished = decide(&states[1], "pause");
-    assert_eq!((work(&wished), *wished.reply()), (vec!["steer_card"], true));
+    assert_eq!((job_names(&wished), *wished.reply()), (vec!["steer_card"], true));
     let again = decide(&states[5], "pause");
-    assert_eq!((work(&again), *again.reply()), (vec![], true), "it joins");
+    assert_eq!((job_names(&again), *again.reply()), (vec![], true), "it joins");
     assert!(!*decide(&states[1], "resume").reply(), "it is so already");
     let busy = ReloadableCard::decide(
         Some(&states[5]),
@@ -217,7 +217,7 @@ fn each_step_has_its_work_and_its_conditions() {
     );
     assert_eq!(busy.unwrap_err(), Rejection::ActionInProgress(CardAction::Pause));
     for name in ["answer_open", "answer_paused", "answer_closed"] {
-        let row = table::effect(EFFECT);
+        let row = table::outbox_job(JOB);
         assert!(
             decide(&states[5], name).conditions().contains(&Condition::Present(row)),
             "{name}"
@@ -239,7 +239,7 @@ fn what_a_card_keeps_of_its_past_is_bounded() {
             status: TransactionStatus::Declined,
             reason: Some("r".repeat(10_000)),
         };
-        let mut standing = standing(SEQUENCE + 1 + n, state);
+        let mut standing = card_snapshot(SEQUENCE + 1 + n, state);
         standing.activity.transactions = vec![long; 100];
         let told = ReloadableCard::decide(
             Some(&card),
@@ -250,7 +250,7 @@ fn what_a_card_keeps_of_its_past_is_bounded() {
         .unwrap();
         card = fold(Some(card), &CARD, told.events());
     }
-    assert_eq!(card.history.len(), HISTORY);
+    assert_eq!(card.history.len(), MAX_HISTORY);
     assert_eq!(card.history.last(), Some(&(CardHistoryEntry::Resumed, Timestamp(99))));
     assert!(purser_storage::codec::encode(&card).len() < 10_000);
 }

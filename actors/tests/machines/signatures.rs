@@ -51,7 +51,7 @@ fn rows_of_the_old_form_are_read_and_still_written() {
 #[test]
 fn a_signature_of_any_length_is_kept() {
     // Aim: it comes back as it was, and so does what stands behind it in the row.
-    for length in [0, 1, 64, 65, 66, 1_000, EvmSignature::MAX] {
+    for length in [0, 1, 64, 65, 66, 1_000, EvmSignature::MAX_BYTES] {
         for byte in [0, 27, 0xff] {
             let signature = EvmSignature::new(&vec![byte; length]).unwrap();
             assert_eq!(signature.as_bytes(), vec![byte; length]);
@@ -71,7 +71,7 @@ fn a_signature_of_any_length_is_kept() {
             );
         }
     }
-    assert_eq!(EvmSignature::new(&vec![0; EvmSignature::MAX + 1]), None);
+    assert_eq!(EvmSignature::new(&vec![0; EvmSignature::MAX_BYTES + 1]), None);
 }
 
 #[test]

@@ -12,7 +12,7 @@ use purser_actors::top_up::{
 use purser_storage::{Condition, Write, codec};
 
 use crate::fixtures::{
-    EFFECT, NOW, TOP_UP, WALLET, at, charge, fold, happened, operator, outgoing, status, transaction, work,
+    JOB, NOW, TOP_UP, WALLET, at, charge, fold, event_names, operator, outgoing, status, transaction, job_names,
 };
 
 const TABLE: &str = "
@@ -49,7 +49,7 @@ fn attested() -> AttestedMessage {
         attestation: vec![5; 65],
         to: [7; 20],
         is_usdc: true,
-        arrives: Usdc::from_atomic(5_000_000),
+        delivered_amount: Usdc::from_atomic(5_000_000),
     }
 }
 
@@ -116,40 +116,40 @@ pub(crate) fn forwarded() -> Vec<TopUp> {
 }
 
 /// An operator names a burn; this one of its own is dead.
-fn adopt(dead: Option<&str>) -> Command {
+fn attribute_burn(dead: Option<&str>) -> Command {
     Command::AttributeBurn {
-        effect: EFFECT,
+        job: JOB,
         burn: burn(),
         index: 0,
-        dead: dead.map(str::to_owned),
+        expired_burn: dead.map(str::to_owned),
         act: operator(),
         evidence: "seen on the chain".into(),
     }
 }
 
 pub(crate) fn commands() -> Vec<(&'static str, Command)> {
-    let (effect, transaction) = (EFFECT, transaction());
+    let (effect, transaction) = (JOB, transaction());
     let reason = "no".into();
     vec![
         ("signed", Command::RecordSigned(FirstLeg::Burn(burn()))),
-        ("lapse", Command::RecordExpired { effect, round: 0 }),
+        ("lapse", Command::RecordExpired { job, round: 0 }),
         (
             "lapse_3",
             Command::RecordExpired {
-                effect,
+                job,
                 round: MAX_SIGNING_ATTEMPTS - 1,
             },
         ),
         (
             "landed",
             Command::RecordConfirmed {
-                effect,
+                job,
                 transaction: transaction.clone(),
             },
         ),
-        ("adopt", adopt(None)),
-        ("adopt_in_place", adopt(Some("burn"))),
-        ("adopt_for_another", adopt(Some("another"))),
+        ("adopt", attribute_burn(None)),
+        ("adopt_in_place", attribute_burn(Some("burn"))),
+        ("adopt_for_another", attribute_burn(Some("another"))),
         ("attested", Command::RecordAttestation(attested())),
         (
             "renewed",
@@ -166,9 +166,9 @@ pub(crate) fn commands() -> Vec<(&'static str, Command)> {
             }),
         ),
         ("mintable", Command::RecordMintSigned(mint())),
-        ("minted", Command::RecordMinted { effect, transaction }),
-        ("counted", Command::RecordIssuerCredit { effect }),
-        ("fail", Command::Fail { effect, reason }),
+        ("minted", Command::RecordMinted { job, transaction }),
+        ("counted", Command::RecordIssuerCredit { job }),
+        ("fail", Command::Fail { job, reason }),
     ]
 }
 
@@ -192,7 +192,7 @@ fn case_31_38_every_command_in_every_state_does_what_the_table_says() {
             let decided = TopUp::decide(state.as_ref(), &TOP_UP, command.clone(), &at(NOW));
             let met = status(state.as_ref());
             match decided {
-                Ok(decision) => assert_eq!(happened(&decision), *expected, "{name} in {met}"),
+                Ok(decision) => assert_eq!(event_names(&decision), *expected, "{name} in {met}"),
                 Err(rejection) => assert_eq!((rejection, *expected), (Rejection(met), "!"), "{name} in {met}"),
             }
         }
@@ -215,9 +215,9 @@ fn each_step_begins_the_next_work_and_ends_its_own() {
         ("fail", 5, &["credit"]),
     ] {
         let decision = TopUp::decide(Some(&top_ups()[state]), &TOP_UP, command(name), &at(NOW)).unwrap();
-        assert_eq!(work(&decision), next, "{name}");
+        assert_eq!(job_names(&decision), next, "{name}");
         let ended = decision.writes().contains(&Write::Delete {
-            key: table::effect(EFFECT),
+            key: table::outbox_job(JOB),
         });
         let ends = !matches!((name, state), ("signed" | "attested" | "mintable", _) | ("lapse", 1));
         assert_eq!(ended, ends, "{name}");
@@ -256,7 +256,7 @@ fn nothing_is_signed_for_an_account_that_is_not_linked() {
     assert!(
         decision
             .conditions()
-            .contains(&Condition::Present(table::linked(&WALLET)))
+            .contains(&Condition::Present(table::issuer_linked(&WALLET)))
     );
 }
 
@@ -323,7 +323,7 @@ fn case_40_a_surplus_of_the_bridge_is_posted_and_kept_with_the_mint() {
         (5_000_500, LegKind::MintOf(Usdc::from_atomic(5_000_500)), 500),
     ] {
         let word = AttestedMessage {
-            arrives: Usdc::from_atomic(arrives),
+            delivered_amount: Usdc::from_atomic(arrives),
             ..attested()
         };
         let attested = TopUp::decide(Some(&top_ups()[3]), &TOP_UP, Command::RecordAttestation(word), &at(NOW)).unwrap();
@@ -365,18 +365,18 @@ fn only_a_message_of_the_burn_is_minted_on() {
     let crossing = BridgeTransfer {
         key: 1,
         to: [7; 20],
-        arrives: Usdc::from_atomic(5_000_000),
+        delivered_amount: Usdc::from_atomic(5_000_000),
     };
     let of = |change: fn(&mut AttestedMessage)| {
         let mut word = attested();
         change(&mut word);
-        word.is_of(&crossing, burned).is_ok()
+        word.check_matches(&crossing, burned).is_ok()
     };
     assert!(of(|_| {}));
-    assert!(of(|word| word.arrives = Usdc::from_atomic(5_000_001)));
-    assert!(of(|word| word.arrives = Usdc::from_atomic(5_000_500)));
-    assert!(!of(|word| word.arrives = Usdc::from_atomic(5_000_501)));
-    assert!(!of(|word| word.arrives = Usdc::from_atomic(4_999_999)));
+    assert!(of(|word| word.delivered_amount = Usdc::from_atomic(5_000_001)));
+    assert!(of(|word| word.delivered_amount = Usdc::from_atomic(5_000_500)));
+    assert!(!of(|word| word.delivered_amount = Usdc::from_atomic(5_000_501)));
+    assert!(!of(|word| word.delivered_amount = Usdc::from_atomic(4_999_999)));
     assert!(!of(|word| word.to = [8; 20]));
     assert!(!of(|word| word.is_usdc = false));
     assert!(!of(|word| word.message = vec![0; 5_000]));

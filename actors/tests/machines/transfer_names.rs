@@ -1,19 +1,19 @@
 //! The name of a transfer, and rows of before a transaction could move money more than once.
 
-use purser_actors::approval::Gift;
+use purser_actors::approval::ApprovableAction;
 use purser_actors::id::{ApprovalId, Network, OutgoingTransferId, Wallet};
 use purser_actors::ledger::{LedgerAccount, LedgerProvider, Outlay};
 use purser_actors::money::Usdc;
 use purser_actors::port::{AttributedTransfer, ChainMovement, OutgoingTransfer, Timestamp, TransferName};
 use purser_storage::codec::{self, DecodeError};
 
-fn departure(index: u32) -> OutgoingTransfer {
+fn outgoing_transfer(index: u32) -> OutgoingTransfer {
     OutgoingTransfer {
         transaction: "left".into(),
         to: Wallet::Evm([9; 20]),
         amount: Usdc::from_atomic(5),
         at: Timestamp(8),
-        mark: [4; 32],
+        fingerprint: [4; 32],
         index,
     }
 }
@@ -34,7 +34,7 @@ fn a_transfer_is_named_by_its_transaction_and_its_place() {
     for text in ["", "#1", "0xab#", "0xab#x", "0xab#-1", "0xab#4294967296"] {
         assert_eq!(TransferName::parse(text), None, "{text}");
     }
-    let (first, second) = (departure(0), departure(3));
+    let (first, second) = (outgoing_transfer(0), outgoing_transfer(3));
     assert_eq!((first.key().as_str(), second.key().as_str()), ("left", "left#3"));
     assert_eq!(first.name().to_string(), "left#0");
     let named = |text: &str| {
@@ -46,12 +46,12 @@ fn a_transfer_is_named_by_its_transaction_and_its_place() {
     assert_eq!(named("left#3"), (false, true));
     assert_eq!(named("right#3"), (false, false));
     assert_ne!(
-        ChainMovement::plain_mark("left", 0),
-        ChainMovement::plain_mark("left", 1)
+        ChainMovement::plain_fingerprint("left", 0),
+        ChainMovement::plain_fingerprint("left", 1)
     );
     assert_ne!(
-        ChainMovement::plain_mark("left", 0),
-        ChainMovement::plain_mark("right", 0)
+        ChainMovement::plain_fingerprint("left", 0),
+        ChainMovement::plain_fingerprint("right", 0)
     );
 }
 
@@ -59,14 +59,14 @@ fn a_transfer_is_named_by_its_transaction_and_its_place() {
 fn the_first_transfer_has_the_id_that_its_transaction_had() {
     // Aim: ids that stand in rows, events and the ledger of before stay what they were; any other transfer has an id of its own.
     let before = OutgoingTransferId(327_157_064_700_699_413_486_883_783_624_567_961_887);
-    assert_eq!(departure(0).id(), before);
-    assert_eq!(OutgoingTransferId::named(Network::Base, "left"), before);
-    assert_ne!(departure(3).id(), before);
+    assert_eq!(outgoing_transfer(0).id(), before);
+    assert_eq!(OutgoingTransferId::for_name(Network::Base, "left"), before);
+    assert_ne!(outgoing_transfer(3).id(), before);
     for index in [0, 3] {
-        let one = departure(index);
-        assert_eq!(OutgoingTransferId::named(Network::Base, &one.key()), one.id());
+        let one = outgoing_transfer(index);
+        assert_eq!(OutgoingTransferId::for_name(Network::Base, &one.key()), one.id());
         assert_eq!(
-            OutgoingTransferId::named(Network::Base, &one.name().to_string()),
+            OutgoingTransferId::for_name(Network::Base, &one.name().to_string()),
             one.id()
         );
     }
@@ -84,8 +84,8 @@ fn a_booking_of_before_is_read() {
     let owner = Wallet::Evm([1; 20]);
     let read = AttributedTransfer::read(&hex::decode(OLD).unwrap()).unwrap();
     assert_eq!(
-        (&read.departure, read.account, read.outlay),
-        (&departure(0), Some(owner), None)
+        (&read.transfer, read.account, read.outlay),
+        (&outgoing_transfer(0), Some(owner), None)
     );
     for outlay in [
         Outlay::Provider(LedgerProvider::GiftCards),
@@ -93,7 +93,7 @@ fn a_booking_of_before_is_read() {
         Outlay::NetworkFees,
     ] {
         let new = AttributedTransfer {
-            departure: departure(3),
+            transfer: outgoing_transfer(3),
             account: None,
             outlay: Some(outlay),
         };
@@ -110,30 +110,30 @@ fn what_leaves_for_no_customer_has_its_place_and_waits_under_a_name_of_its_own()
     // Aim: each word stands elsewhere in the books, each provider is found by its name, and what one operator has asked for is never
     // taken for another act.
     assert_eq!(
-        Outlay::Provider(LedgerProvider::Bank).place(),
+        Outlay::Provider(LedgerProvider::Bank).account(),
         LedgerAccount::Provider(LedgerProvider::Bank)
     );
-    assert_eq!(Outlay::OperatorFunds.place(), LedgerAccount::OperatorFunds);
-    assert_eq!(Outlay::NetworkFees.place(), LedgerAccount::NetworkFees);
+    assert_eq!(Outlay::OperatorFunds.account(), LedgerAccount::OperatorFunds);
+    assert_eq!(Outlay::NetworkFees.account(), LedgerAccount::NetworkFees);
     for provider in LedgerProvider::ALL {
-        assert_eq!(LedgerProvider::named(provider.name()), Some(provider));
+        assert_eq!(LedgerProvider::from_name(provider.name()), Some(provider));
     }
-    assert_eq!(LedgerProvider::named("nobody"), None);
+    assert_eq!(LedgerProvider::from_name("nobody"), None);
     let (transaction, evidence) = ("left#3".to_owned(), "seen".to_owned());
-    let mut acts: Vec<Gift> = LedgerProvider::ALL
+    let mut acts: Vec<ApprovableAction> = LedgerProvider::ALL
         .map(Outlay::Provider)
         .into_iter()
         .chain([Outlay::OperatorFunds, Outlay::NetworkFees])
-        .map(|outlay| Gift::BookOutlay {
+        .map(|outlay| ApprovableAction::AttributeOutlay {
             transaction: transaction.clone(),
             outlay,
             evidence: evidence.clone(),
         })
         .collect();
-    acts.push(Gift::BookLoss { transaction, evidence });
+    acts.push(ApprovableAction::AttributeLoss { transaction, evidence });
     let mut ids: Vec<_> = acts
         .iter()
-        .map(|act| ApprovalId::of(act, Usdc::from_atomic(5)))
+        .map(|act| ApprovalId::for_action(act, Usdc::from_atomic(5)))
         .collect();
     ids.sort_unstable();
     ids.dedup();

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use purser_actors::account::{self, Account};
-use purser_actors::card::life::News;
+use purser_actors::card::lifecycle::CardUpdate;
 use purser_actors::card::{self, Card};
 use purser_actors::id::{OutgoingTransferId, SessionId};
 use purser_actors::identity_verification::IdentityVerification;
@@ -13,15 +13,15 @@ use purser_actors::kernel::Entity;
 use purser_actors::kernel::job::CreditCause;
 use purser_actors::money::Usdc;
 use purser_actors::payment::{self, Payment, Resolution};
-use purser_actors::port::{CardAction, CardState, ChargeNews};
+use purser_actors::port::{CardAction, CardState, ChargeChange};
 use purser_actors::product::PurchasedProduct;
 use purser_actors::session::{self, AuthMethod, RevocationReason, Session};
 use purser_actors::top_up::TopUp;
 use purser_actors::withdrawal::{self, Withdrawal};
 
-use crate::cards::standing;
+use crate::cards::card_snapshot;
 use crate::fixtures::{
-    CARD, CARD_SEQUENCE, NOW, PAYMENT, SHARE, TOP_UP, WALLET, WITHDRAWAL, accounts, at, cards, claim, decline, details,
+    CARD, CARD_SEQUENCE, NOW, PAYMENT, CAP_RESERVATION, TOP_UP, WALLET, WITHDRAWAL, accounts, at, cards, claim, decline, details,
     fold, outgoing, payments, prepared, status, transaction, withdrawals,
 };
 use crate::identity::{identities, identity_commands, identity_events, link_commands, link_events, links};
@@ -65,7 +65,7 @@ fn payment_events() -> Vec<payment::Event> {
         Event::BecameUnknown(NOW),
         Event::Declined(decline(), NOW),
         Event::Released(NOW),
-        Event::Readmitted(SHARE, crate::fixtures::session(), NOW),
+        Event::Readmitted(CAP_RESERVATION, crate::fixtures::session(), NOW),
         Event::Resumed(crate::fixtures::session(), NOW),
         Event::Settled(transaction(), NOW),
         Event::Fulfilled(PurchasedProduct::Card(CARD), NOW),
@@ -79,14 +79,14 @@ fn payment_events() -> Vec<payment::Event> {
 }
 
 /// Whatever can be told of a card that is made.
-pub(crate) fn every_news() -> Vec<News> {
-    let standing = standing(CARD_SEQUENCE + 1, CardState::Open, 0);
+pub(crate) fn every_card_update() -> Vec<CardUpdate> {
+    let standing = card_snapshot(CARD_SEQUENCE + 1, CardState::Open, 0);
     vec![
-        News::Paused(standing.clone()),
-        News::Resumed(standing.clone()),
-        News::Closed(standing.clone()),
-        News::Charged(standing.clone(), Some(ChargeNews::Charged)),
-        News::Released(standing),
+        CardUpdate::Paused(standing.clone()),
+        CardUpdate::Resumed(standing.clone()),
+        CardUpdate::Closed(standing.clone()),
+        CardUpdate::Charged(standing.clone(), Some(ChargeChange::Charged)),
+        CardUpdate::Released(standing),
     ]
 }
 
@@ -106,13 +106,13 @@ fn card_events() -> Vec<card::Event> {
         Event::Revealed(NOW),
         Event::RefreshRequested(NOW),
         Event::Refreshed(NOW),
-        Event::Wished(CardAction::Pause, NOW),
-        Event::Answered(NOW),
+        Event::ActionRequested(CardAction::Pause, NOW),
+        Event::ActionCompleted(NOW),
         Event::Expired(NOW),
-        Event::Kept(Usdc::from_atomic(1), NOW),
+        Event::RemainderRetained(Usdc::from_atomic(1), NOW),
     ]
     .into_iter()
-    .chain(every_news().into_iter().map(|news| Event::Told(news, NOW)))
+    .chain(every_card_update().into_iter().map(|news| Event::Updated(news, NOW)))
     .collect()
 }
 
@@ -120,8 +120,8 @@ fn account_events() -> Vec<account::Event> {
     use account::Event;
     vec![
         Event::Opened(NOW),
-        Event::CapReserved(SHARE),
-        Event::CapReleased(SHARE),
+        Event::CapReserved(CAP_RESERVATION),
+        Event::CapReleased(CAP_RESERVATION),
         Event::Credited {
             amount: Usdc::from_atomic(1),
             cause: CreditCause::Payment(PAYMENT),
@@ -214,7 +214,7 @@ fn every_listed_move_is_reached_by_a_command() {
     // Aim: from the first event on, commands alone lead through the whole chart and never off it.
     let claimed = fold::<Payment>(None, &PAYMENT, &payment_events()[..1]);
     let (_, adopted) =
-        Payment::adopted(PAYMENT, claim(), ("0xadopted", PurchasedProduct::Card(CARD)), &at(NOW)).unwrap();
+        Payment::adopt(PAYMENT, claim(), ("0xadopted", PurchasedProduct::Card(CARD)), &at(NOW)).unwrap();
     let mut moves = Transitions::from([("-", claimed.status()), ("-", adopted.status())]);
     let mut open = vec![claimed, adopted];
     let mut met: Vec<Payment> = Vec::new();

@@ -14,10 +14,10 @@ use purser_actors::wallet_payment::{
     WalletPayment, WalletPaymentOrder,
 };
 
-use crate::fixtures::{DAY, DAY_MS, EFFECT, NOW, WALLET, at, authorization, fold, happened, status, transaction, work};
+use crate::fixtures::{DAY, DAY_MS, JOB, NOW, WALLET, at, authorization, fold, event_names, status, transaction, job_names};
 use crate::transitions::assert_chart;
 
-pub(crate) const SPEND: WalletPaymentId = WalletPaymentId(21);
+pub(crate) const PAYMENT_ID: WalletPaymentId = WalletPaymentId(21);
 
 const TABLE: &str = "
           -  reserved  signed    sent       settled  refused  unsettled
@@ -35,7 +35,7 @@ pub(crate) fn order(way: PaymentMethod) -> WalletPaymentOrder {
         to: Wallet::Evm([5; 20]),
         amount: Usdc::from_atomic(5_000_000),
         note: Some("lunch".into()),
-        way,
+        method: way,
     }
 }
 
@@ -48,7 +48,7 @@ fn call() -> PaymentMethod {
 fn signed() -> Box<SignedWalletPayment> {
     Box::new(SignedWalletPayment {
         authorization: authorization(),
-        sending: SendTarget::Server,
+        target: SendTarget::Server,
     })
 }
 
@@ -77,11 +77,11 @@ fn events() -> Vec<Event> {
 }
 
 /// One in each state, in the order of the table.
-pub(crate) fn spends() -> Vec<WalletPayment> {
+pub(crate) fn wallet_payments() -> Vec<WalletPayment> {
     let events = events();
     let of = |path: &[usize]| {
         let path: Vec<Event> = path.iter().map(|n| events[*n].clone()).collect();
-        fold(None, &SPEND, &path)
+        fold(None, &PAYMENT_ID, &path)
     };
     vec![
         of(&[0]),
@@ -94,7 +94,7 @@ pub(crate) fn spends() -> Vec<WalletPayment> {
 }
 
 pub(crate) fn commands() -> Vec<(&'static str, Command)> {
-    let (effect, transaction) = (EFFECT, transaction());
+    let (effect, transaction) = (JOB, transaction());
     let reason = "expired".into();
     vec![
         (
@@ -107,34 +107,34 @@ pub(crate) fn commands() -> Vec<(&'static str, Command)> {
         (
             "answered",
             Command::RecordResponse {
-                answer: answer(),
+                response: answer(),
                 body: vec![2; 12_289],
             },
         ),
         (
             "declined",
-            Command::Declined {
-                effect,
-                answer: answer(),
+            Command::RecordDeclined {
+                job,
+                response: answer(),
                 body: vec![2; 12_289],
             },
         ),
-        ("landed", Command::RecordConfirmed { effect, transaction }),
-        ("fail", Command::Fail { effect, reason }),
+        ("landed", Command::RecordConfirmed { job, transaction }),
+        ("fail", Command::Fail { job, reason }),
         (
             "forget",
             Command::PurgeHttpRecord {
-                effect,
+                job,
                 rows: vec![
-                    table::http_record_chunk(SPEND, 0, 0),
-                    table::http_record_chunk(SPEND, 2, 1),
+                    table::http_record_chunk(PAYMENT_ID, 0, 0),
+                    table::http_record_chunk(PAYMENT_ID, 2, 1),
                 ],
             },
         ),
         (
             "recognised",
-            Command::Recognised {
-                effect,
+            Command::RecordRecognised {
+                job,
                 transaction: self::transaction(),
             },
         ),
@@ -145,7 +145,7 @@ pub(crate) fn commands() -> Vec<(&'static str, Command)> {
 fn every_command_to_a_spend_in_every_state_does_what_the_table_says() {
     // Aim: six commands in seven states; an end refuses everything but that its words are forgotten, and each end tells the
     // wallet once whether it left.
-    let states: Vec<_> = std::iter::once(None).chain(spends().into_iter().map(Some)).collect();
+    let states: Vec<_> = std::iter::once(None).chain(wallet_payments().into_iter().map(Some)).collect();
     let mut lines = TABLE.lines().filter(|line| !line.is_empty());
     let header: Vec<_> = lines.next().unwrap().split_whitespace().collect();
     assert_eq!(header, states.iter().map(|s| status(s.as_ref())).collect::<Vec<_>>());
@@ -154,7 +154,7 @@ fn every_command_to_a_spend_in_every_state_does_what_the_table_says() {
         assert_eq!(cells[0], name);
         for (state, expected) in states.iter().zip(&cells[1..]) {
             let met = status(state.as_ref());
-            let decided = WalletPayment::decide(state.as_ref(), &SPEND, command.clone(), &at(NOW));
+            let decided = WalletPayment::decide(state.as_ref(), &PAYMENT_ID, command.clone(), &at(NOW));
             let decision = match decided {
                 Err(rejection) => {
                     assert_eq!((rejection, *expected), (Rejection(met), "!"), "{name} in {met}");
@@ -162,11 +162,11 @@ fn every_command_to_a_spend_in_every_state_does_what_the_table_says() {
                 }
                 Ok(decision) => decision,
             };
-            assert_eq!(happened(&decision), *expected, "{name} in {met}");
+            assert_eq!(event_names(&decision), *expected, "{name} in {met}");
             let told: Vec<_> = decision.jobs().iter().map(|effect| effect.job.clone()).collect();
             let ends = |paid| {
-                let (wallet, spend) = (WALLET, SPEND);
-                vec![Job::SettleWalletHold { wallet, spend, paid }]
+                let (wallet, spend) = (WALLET, PAYMENT_ID);
+                vec![Job::SettleWalletHold { wallet, payment, paid }]
             };
             let expected = match name {
                 "landed" | "recognised" => ends(true),
@@ -189,22 +189,22 @@ fn every_command_to_a_spend_in_every_state_does_what_the_table_says() {
         },
         other => panic!("{other:?}"),
     };
-    let transfer: WalletPayment = fold(None, &SPEND, &[transfer, events()[1].clone()]);
+    let transfer: WalletPayment = fold(None, &PAYMENT_ID, &[transfer, events()[1].clone()]);
     let (_, landed) = commands().remove(3);
-    let landed = WalletPayment::decide(Some(&transfer), &SPEND, landed, &at(NOW)).unwrap();
+    let landed = WalletPayment::decide(Some(&transfer), &PAYMENT_ID, landed, &at(NOW)).unwrap();
     assert_eq!(landed.writes().len(), 1, "nothing was said for a transfer");
-    let [_, _, _, settled, ..] = &spends()[..] else {
+    let [_, _, _, settled, ..] = &wallet_payments()[..] else {
         panic!("one in each state")
     };
-    let (effect, rows) = (EFFECT, vec![table::vault(CardId(SPEND.0))]);
-    let others = Command::PurgeHttpRecord { effect, rows };
+    let (effect, rows) = (JOB, vec![table::vault(CardId(PAYMENT_ID.0))]);
+    let others = Command::PurgeHttpRecord { job: effect, rows };
     assert!(
-        WalletPayment::decide(Some(settled), &SPEND, others, &at(NOW)).is_err(),
+        WalletPayment::decide(Some(settled), &PAYMENT_ID, others, &at(NOW)).is_err(),
         "nothing but its own words is deleted"
     );
     let (_, answered) = commands().remove(1);
     assert!(
-        WalletPayment::decide(Some(&transfer), &SPEND, answered, &at(NOW)).is_err(),
+        WalletPayment::decide(Some(&transfer), &PAYMENT_ID, answered, &at(NOW)).is_err(),
         "nobody answers a transfer"
     );
 }
@@ -212,7 +212,7 @@ fn every_command_to_a_spend_in_every_state_does_what_the_table_says() {
 #[test]
 fn a_spends_chart_is_its_machines() {
     // Aim: no move that is not listed, none listed that cannot happen, of both machines.
-    assert_chart(&SPEND, spends(), &events());
+    assert_chart(&PAYMENT_ID, wallet_payments(), &events());
     assert_chart(&WALLET, vec![wallet(Some(30))], &wallet_events());
 }
 
@@ -227,7 +227,7 @@ fn opened() -> WalletEvent {
             base: [8; 20],
             solana: [9; 32],
         },
-        limits: LIMITS,
+        caps: LIMITS,
         at: NOW,
     }
 }
@@ -249,7 +249,7 @@ fn saved(id: u128) -> SavedAddress {
 
 fn wallet_events() -> Vec<WalletEvent> {
     let open = WalletHold {
-        spend: SPEND,
+        payment: PAYMENT_ID,
         network: Network::Base,
         amount: Usdc::from_atomic(1),
         day: DAY,
@@ -258,7 +258,7 @@ fn wallet_events() -> Vec<WalletEvent> {
         opened(),
         WalletEvent::CapsChanged(LIMITS),
         WalletEvent::Held(open),
-        WalletEvent::HoldSettled(SPEND, true),
+        WalletEvent::HoldSettled(PAYMENT_ID, true),
         WalletEvent::AddressSaved(saved(1)),
         WalletEvent::AddressDeleted(AddressId(1)),
     ]
@@ -271,19 +271,19 @@ fn reserve(wallet: &AgentWallet, spend: u128, now: Timestamp) -> Result<Decision
 /// Where a history that a restore has lost spent so much of the day.
 fn reserve_after(wallet: &AgentWallet, spend: u128, before: Usdc, now: Timestamp) -> Result<Decision<AgentWallet>, No> {
     let command = Ask::Hold {
-        spend: WalletPaymentId(spend),
+        payment: WalletPaymentId(spend),
         order: Box::new(order(call())),
         call: vec![1; 20_000],
-        holds: Usdc::from_atomic(100_000_000),
-        before,
+        chain_balance: Usdc::from_atomic(100_000_000),
+        spent_before: before,
     };
     AgentWallet::decide(Some(wallet), &WALLET, command, &at(now))
 }
 
 fn end(wallet: &AgentWallet, spend: u128, paid: bool, now: Timestamp) -> AgentWallet {
     let command = Ask::SettleHold {
-        effect: EFFECT,
-        spend: WalletPaymentId(spend),
+        job: JOB,
+        payment: WalletPaymentId(spend),
         paid,
     };
     let decision = AgentWallet::decide(Some(wallet), &WALLET, command, &at(now)).unwrap();
@@ -298,7 +298,7 @@ fn a_days_cap_is_used_up_and_given_back() {
     for n in 0..6 {
         let decision = reserve(&now, n, NOW).unwrap();
         assert_eq!(
-            (happened(&decision), work(&decision)),
+            (event_names(&decision), job_names(&decision)),
             ("Reserved".to_owned(), vec!["spend"])
         );
         assert_eq!((decision.new_entities().len(), decision.writes().len()), (1, 3));
@@ -326,7 +326,7 @@ fn a_days_cap_is_used_up_and_given_back() {
         Usdc::from_atomic(5_000_000),
         "yesterday's share is yesterday's"
     );
-    assert_eq!((next.open.len(), late.open.len()), (7, 6));
+    assert_eq!((next.holds.len(), late.holds.len()), (7, 6));
     // A clock that steps back over midnight opens no cap that was used up, and its spends count on the newer day.
     let today = next.used_on(tomorrow);
     assert_eq!(next.used_on(NOW), today);
@@ -355,10 +355,10 @@ fn a_wallet_refuses_what_its_limits_and_its_room_forbid() {
             solana: [1; 32],
         },
         sealed: vec![1],
-        limits: LIMITS,
+        caps: LIMITS,
     };
     let made = AgentWallet::decide(None, &WALLET, open(), &at(NOW)).unwrap();
-    assert_eq!((happened(&made), made.writes().len()), ("Opened".to_owned(), 3));
+    assert_eq!((event_names(&made), made.writes().len()), ("Opened".to_owned(), 3));
     for address in [Wallet::Evm([1; 20]), Wallet::Solana([1; 32])] {
         let (key, revision, value) = (table::address(&address), 0, WALLET.key());
         let owner = purser_storage::Write::Put { key, revision, value };
@@ -382,7 +382,7 @@ fn a_wallet_refuses_what_its_limits_and_its_room_forbid() {
     let mut busy = wallet(None);
     let small = |n| {
         WalletEvent::Held(WalletHold {
-            spend: WalletPaymentId(n),
+            payment: WalletPaymentId(n),
             network: Network::Solana,
             amount: Usdc::from_atomic(1),
             day: DAY,
@@ -395,7 +395,7 @@ fn a_wallet_refuses_what_its_limits_and_its_room_forbid() {
         .map(|n| WalletEvent::AddressSaved(saved(n)))
         .collect();
     let full = fold(Some(wallet(None)), &WALLET, &full);
-    let ask = |command| AgentWallet::decide(Some(&full), &WALLET, command, &at(NOW)).map(|d| happened(&d));
+    let ask = |command| AgentWallet::decide(Some(&full), &WALLET, command, &at(NOW)).map(|d| event_names(&d));
     assert_eq!(ask(Ask::SaveAddress(saved(1_000))), Err(No::AddressBookFull));
     assert_eq!(ask(Ask::SaveAddress(saved(7))), Ok("=".to_owned()));
     assert_eq!(ask(Ask::DeleteAddress(AddressId(1_000))), Err(No::AddressNotFound));

@@ -9,13 +9,13 @@ use purser_actors::webhook_delivery::{
 };
 use purser_storage::Write;
 
-use crate::fixtures::{EFFECT, NOW, WALLET, at, fold, happened, status, work};
+use crate::fixtures::{JOB, NOW, WALLET, at, fold, event_names, status, job_names};
 use crate::transitions::assert_chart;
 
 const ENDPOINT: WebhookId = WebhookId(31);
 const DELIVERY: WebhookDeliveryId = WebhookDeliveryId(32);
 const HOUR_MS: u64 = 3_600_000;
-const PATIENCE: FailureThresholds = FailureThresholds {
+const THRESHOLDS: FailureThresholds = FailureThresholds {
     warn_ms: 24 * HOUR_MS,
     disable_ms: 120 * HOUR_MS,
 };
@@ -60,7 +60,7 @@ fn register(record: u128) -> webhook::Command {
 const fn failed(gone: bool) -> webhook::Command {
     webhook::Command::RecordFailure {
         gone,
-        patience: PATIENCE,
+        thresholds: THRESHOLDS,
     }
 }
 
@@ -79,7 +79,7 @@ fn endpoint_commands() -> Vec<(&'static str, webhook::Command)> {
                 by: None,
             },
         ),
-        ("resent", Command::RecordRedelivered { effect: EFFECT }),
+        ("resent", Command::RecordRedelivered { job: JOB }),
         ("delete", Command::Delete),
     ]
 }
@@ -131,7 +131,7 @@ fn attempt(status: u16) -> DeliveryAttempt {
     }
 }
 
-fn letter() -> WebhookMessage {
+fn message() -> WebhookMessage {
     WebhookMessage {
         endpoint: ENDPOINT,
         event: EventId(33),
@@ -141,9 +141,9 @@ fn letter() -> WebhookMessage {
     }
 }
 
-fn tried(round: u32, status: u16, verdict: AttemptResult) -> delivery::Command {
+fn record_attempt(round: u32, status: u16, verdict: AttemptResult) -> delivery::Command {
     delivery::Command::RecordAttempt {
-        effect: EFFECT,
+        job: JOB,
         round,
         attempt: attempt(status),
         verdict,
@@ -152,37 +152,37 @@ fn tried(round: u32, status: u16, verdict: AttemptResult) -> delivery::Command {
 
 fn delivery_commands() -> Vec<(&'static str, delivery::Command)> {
     use delivery::{Command, DroppedReason};
-    let (owner, letter, effect) = (WALLET, letter(), EFFECT);
+    let (owner, letter, effect) = (WALLET, message(), JOB);
     let again = AttemptResult::Retry(NOW.plus_ms(5_000));
     let dropped = |round| Command::Drop {
-        effect,
+        job: effect,
         round,
-        why: DroppedReason::Disabled,
+        reason: DroppedReason::Disabled,
     };
     vec![
-        ("open", Command::Create { owner, letter }),
+        ("open", Command::Create { owner, message }),
         (
             "again",
             Command::Redeliver {
-                whatever: true,
+                force: true,
                 by: None,
             },
         ),
         (
             "missed-out",
             Command::Redeliver {
-                whatever: false,
+                force: false,
                 by: None,
             },
         ),
-        ("delivered", tried(1, 204, AttemptResult::Delivered)),
-        ("retried", tried(1, 500, again)),
-        ("over", tried(1, 500, AttemptResult::GiveUp)),
-        ("late-over", tried(0, 500, AttemptResult::GiveUp)),
+        ("delivered", record_attempt(1, 204, AttemptResult::Delivered)),
+        ("retried", record_attempt(1, 500, again)),
+        ("over", record_attempt(1, 500, AttemptResult::GiveUp)),
+        ("late-over", record_attempt(0, 500, AttemptResult::GiveUp)),
         (
             "later",
             Command::Defer {
-                effect,
+                job,
                 round: 1,
                 at: NOW,
             },
@@ -197,7 +197,7 @@ fn delivery_events() -> Vec<delivery::Event> {
     vec![
         Event::Created {
             owner: WALLET,
-            letter: letter(),
+            message: message(),
             at: NOW,
         },
         Event::Reopened(NOW),
@@ -239,7 +239,7 @@ fn check<E: Entity>(
             let met = status(state.as_ref());
             let found = match E::decide(state.as_ref(), id, command.clone(), &at(NOW)) {
                 Err(_) => "!".to_owned(),
-                Ok(decision) => shown(&decision),
+                Ok(decision) => outcome_text(&decision),
             };
             assert_eq!(found, *expected, "{name} in {met}");
         }
@@ -247,8 +247,8 @@ fn check<E: Entity>(
 }
 
 /// What happens; without that the work that begins.
-fn shown<E: Entity>(decision: &Decision<E>) -> String {
-    match (happened(decision).as_str(), work(decision).as_slice()) {
+fn outcome_text<E: Entity>(decision: &Decision<E>) -> String {
+    match (event_names(decision).as_str(), job_names(decision).as_slice()) {
         ("=", []) => ".".into(),
         ("=", works) => works.join("+"),
         (events, _) => events.to_owned(),
@@ -321,7 +321,7 @@ fn secrets_are_bounded_however_often_a_url_is_registered() {
     let mut endpoint = after(None, register(0), NOW).0;
     for n in 1..40 {
         endpoint = after(Some(endpoint), register(n), NOW).0;
-        assert!(endpoint.secrets.len() <= WebhookEndpoint::SECRETS_MAX);
+        assert!(endpoint.secrets.len() <= WebhookEndpoint::MAX_SECRETS);
     }
     assert_eq!(signing(&endpoint, NOW), (32..40).rev().collect::<Vec<_>>());
 }
@@ -331,18 +331,18 @@ fn an_endpoint_that_only_fails_is_spoken_of_and_then_given_up() {
     // Aim: told once after a day, disabled after five, never without having been told; one success begins anew.
     let (endpoint, _) = after(None, register(1), NOW);
     let (failing, first) = after(Some(endpoint), failed(false), NOW);
-    assert_eq!(happened(&first), "Failing");
+    assert_eq!(event_names(&first), "Failing");
     let at_hour = |hour: u64| NOW.plus_ms(hour * HOUR_MS);
     let (_, quiet) = after(Some(failing.clone()), failed(false), Timestamp(at_hour(24).0 - 1));
     assert!(quiet.events().is_empty());
     let (warned, told) = after(Some(failing.clone()), failed(false), at_hour(24));
-    assert_eq!(happened(&told), "Warned");
+    assert_eq!(event_names(&told), "Warned");
     let (_, again) = after(Some(warned.clone()), failed(false), at_hour(119));
     assert!(again.events().is_empty());
     let (disabled, over) = after(Some(warned.clone()), failed(false), at_hour(120));
-    assert_eq!((happened(&over).as_str(), disabled.status()), ("Disabled", "disabled"));
+    assert_eq!((event_names(&over).as_str(), disabled.status()), ("Disabled", "disabled"));
     let (_, both) = after(Some(failing.clone()), failed(false), at_hour(500));
-    assert_eq!(happened(&both), "Warned+Disabled");
+    assert_eq!(event_names(&both), "Warned+Disabled");
     let (well, recovered) = after(Some(warned), webhook::Command::RecordSuccess, at_hour(119));
     assert_eq!(
         (recovered.events()[0].clone(), well.health),
@@ -368,16 +368,16 @@ fn a_late_success_of_an_earlier_round_counts() {
     let told = WebhookDelivery::decide(
         Some(&pending),
         &DELIVERY,
-        tried(1, 200, AttemptResult::Delivered),
+        record_attempt(1, 200, AttemptResult::Delivered),
         &at(NOW),
     )
     .unwrap();
     let delivered = fold(Some(pending), &DELIVERY, told.events());
-    assert_eq!((delivered.status(), delivered.tries), ("delivered", 1));
+    assert_eq!((delivered.status(), delivered.attempt_count), ("delivered", 1));
     let rest = WebhookDelivery::decide(
         Some(&delivered),
         &DELIVERY,
-        tried(2, 500, AttemptResult::GiveUp),
+        record_attempt(2, 500, AttemptResult::GiveUp),
         &at(NOW),
     )
     .unwrap();
@@ -396,7 +396,7 @@ fn a_deliverys_row_stays_within_its_bounds() {
         );
     }
     assert_eq!(
-        (delivery.attempts.len(), delivery.tries, delivery.redelivery_count),
+        (delivery.attempts.len(), delivery.attempt_count, delivery.redelivery_count),
         (10, 50, 51)
     );
     let json: serde_json::Value = serde_json::from_str(&delivery.view(&DELIVERY).to_json()).unwrap();

@@ -11,8 +11,8 @@ use purser_storage::codec;
 use purser_storage::{Condition, Write};
 
 use crate::fixtures::{
-    EFFECT, NOW, PAYMENT, WALLET, WITHDRAWAL, accounts, at, fold, happened, operator, outgoing, status, transaction,
-    withdrawals, work,
+    JOB, NOW, PAYMENT, WALLET, WITHDRAWAL, accounts, at, fold, event_names, operator, outgoing, status, transaction,
+    withdrawals, job_names,
 };
 
 const TABLE: &str = "
@@ -24,21 +24,21 @@ fail      !  Failed   Failed   !         !
 ";
 
 pub(crate) fn commands() -> Vec<(&'static str, Command)> {
-    let (effect, transaction) = (EFFECT, transaction());
+    let (effect, transaction) = (JOB, transaction());
     let reason = "expired".into();
     vec![
         ("signed", Command::RecordSigned(outgoing())),
-        ("landed", Command::RecordConfirmed { effect, transaction }),
+        ("landed", Command::RecordConfirmed { job, transaction }),
         (
             "adopt",
             Command::AttributeTransfer {
-                effect,
+                job,
                 transaction: "left".into(),
                 act: operator(),
                 evidence: "seen on the chain".into(),
             },
         ),
-        ("fail", Command::Fail { effect, reason }),
+        ("fail", Command::Fail { job, reason }),
     ]
 }
 
@@ -60,7 +60,7 @@ fn case_31_every_command_in_every_state_does_what_the_table_says() {
             match decided {
                 Err(rejection) => assert_eq!((rejection, *expected), (Rejection(met), "!"), "{name} in {met}"),
                 Ok(decision) => {
-                    assert_eq!(happened(&decision), *expected, "{name} in {met}");
+                    assert_eq!(event_names(&decision), *expected, "{name} in {met}");
                     let told = match decision.jobs() {
                         [] => None,
                         [effect] => match effect.job {
@@ -113,7 +113,7 @@ fn case_27_the_whole_balance_is_held_once_and_not_a_unit_more() {
     assert_eq!(withdraw(&account, 0).map(drop), none(Usdc::from_atomic(7_000_000)));
     let decision = withdraw(&account, 7_000_000).unwrap();
     assert_eq!(
-        (happened(&decision), work(&decision)),
+        (event_names(&decision), job_names(&decision)),
         ("Held".to_owned(), vec!["withdraw"])
     );
     assert_eq!(decision.new_entities().len(), 1);
@@ -146,12 +146,12 @@ fn what_had_left_before_a_restore_is_taken_from_what_is_available_once() {
             to: WALLET,
             amount: Usdc::from_atomic(atomic),
             at: NOW,
-            mark: [1; 32],
+            fingerprint: [1; 32],
             index: 0,
         };
         let (act, evidence) = (operator(), "seen on the chain".into());
         let command = Ask::AttributeTransfer {
-            departure,
+            transfer: departure,
             act,
             evidence,
         };
@@ -160,11 +160,11 @@ fn what_had_left_before_a_restore_is_taken_from_what_is_available_once() {
     let available = Usdc::from_atomic(4_000_000);
     assert_eq!(book(&held, 4_000_001).map(drop), Err(No::Insufficient { available }));
     let decision = book(&held, 4_000_000).unwrap();
-    let row = table::attributed_transfer(OutgoingTransferId::of(Network::Base, "left", 0));
+    let row = table::attributed_transfer(OutgoingTransferId::for_transfer(Network::Base, "left", 0));
     assert!(decision.conditions().contains(&Condition::Absent(row)));
     let audits = decision.writes().iter();
     let audits = audits.filter(|write| matches!(write, Write::Put { key, .. } if key[0] == table::AUDIT_LOG));
-    assert_eq!((happened(&decision), audits.count()), ("Departed".to_owned(), 1));
+    assert_eq!((event_names(&decision), audits.count()), ("Departed".to_owned(), 1));
     let after = fold(Some(held), &WALLET, decision.events());
     assert_eq!((after.balance.atomic(), after.available()), (3_000_000, Usdc::ZERO));
 }
@@ -185,7 +185,7 @@ fn a_hold_ends_paid_or_released_for_exactly_its_amount() {
         }
         for (paid, balance) in [(Some(Network::Solana), 4_000_000), (None, 7_000_000)] {
             let end = Ask::SettleHold {
-                effect: EFFECT,
+                job: JOB,
                 withdrawal: WITHDRAWAL,
                 amount: Usdc::from_atomic(3_000_000),
                 paid,
@@ -210,10 +210,10 @@ fn case_08_34_a_completed_withdrawal_keeps_by_what_the_chain_shows_it() {
         fold(Some(before), &WITHDRAWAL, decision.events())
     };
     let landed = ended(sent, "landed");
-    assert_eq!(landed.mark(), Some(outgoing().authorization.fingerprint()));
+    assert_eq!(landed.fingerprint(), Some(outgoing().authorization.fingerprint()));
     assert_eq!(landed.transaction(), Some(transaction().as_str()));
     let adopted = ended(pending, "adopt");
-    assert_eq!((adopted.mark(), adopted.transaction()), (None, Some("left")));
+    assert_eq!((adopted.fingerprint(), adopted.transaction()), (None, Some("left")));
     let before = codec::encode(&adopted);
     // The third variant, the length of its text, the text.
     assert!(before.ends_with(b"\x02\0\0\0\x04\0\0\0\0\0\0\0left"), "{before:?}");

@@ -17,69 +17,69 @@ use super::ports::{IssuerBehavior, error};
 /// Does what it is asked once under one key; without a mood at once.
 #[derive(Default)]
 pub(crate) struct FakeBank {
-    moods: Mutex<VecDeque<IssuerBehavior>>,
-    asked: Mutex<HashMap<JobId, String>>,
-    moved: Mutex<HashMap<JobId, BankTransferRequest>>,
+    behaviors: Mutex<VecDeque<IssuerBehavior>>,
+    requests: Mutex<HashMap<JobId, String>>,
+    transfers: Mutex<HashMap<JobId, BankTransferRequest>>,
     incoming: Mutex<Vec<IncomingTransfer>>,
     /// The highest number from which somebody read on.
-    heard: AtomicU64,
+    read_up_to: AtomicU64,
 }
 
 impl FakeBank {
     /// The moods of the next calls that change something, in order.
-    pub(crate) fn moods(&self, moods: &[IssuerBehavior]) {
-        self.moods.lock().extend(moods);
+    pub(crate) fn set_behaviors(&self, moods: &[IssuerBehavior]) {
+        self.behaviors.lock().extend(moods);
     }
 
     /// Tells of money that came in, as the next word.
-    pub(crate) fn tell(&self, reference: &str, account: BankAccountId, cents: u64) {
-        self.tell_of(reference, account, cents, None);
+    pub(crate) fn add_deposit(&self, reference: &str, account: BankAccountId, cents: u64) {
+        self.add_incoming(reference, account, cents, None);
     }
 
     /// Whether everything that it told was heard.
-    pub(crate) fn is_heard(&self) -> bool {
-        self.heard.load(Ordering::Relaxed) >= self.incoming.lock().len() as u64
+    pub(crate) fn is_fully_read(&self) -> bool {
+        self.read_up_to.load(Ordering::Relaxed) >= self.incoming.lock().len() as u64
     }
 
     /// Tells that a transfer's money came back.
-    pub(crate) fn gives_back(&self, transfer: BankTransferId, reference: &str, account: BankAccountId, cents: u64) {
-        self.tell_of(reference, account, cents, Some(transfer));
+    pub(crate) fn add_return(&self, transfer: BankTransferId, reference: &str, account: BankAccountId, cents: u64) {
+        self.add_incoming(reference, account, cents, Some(transfer));
     }
 
-    fn tell_of(&self, reference: &str, account: BankAccountId, cents: u64, returns: Option<BankTransferId>) {
+    fn add_incoming(&self, reference: &str, account: BankAccountId, cents: u64, returns: Option<BankTransferId>) {
         let mut incoming = self.incoming.lock();
         let number = incoming.len() as u64 + 1;
         incoming.push(IncomingTransfer {
-            number,
+            position: number,
             reference: reference.into(),
             account,
             amount: Cents::new(cents),
             sender: "Somebody".into(),
-            returns,
+            returned_transfer: returns,
         });
     }
 
     /// What moved, in cents, to accounts less from them.
-    pub(crate) fn moved(&self) -> i64 {
-        let moved = self.moved.lock();
+    pub(crate) fn net_transferred_cents(&self) -> i64 {
+        let moved = self.transfers.lock();
         let signed = |order: &BankTransferRequest| order.amount.get() as i64 * if order.to_account { 1 } else { -1 };
         moved.values().map(signed).sum()
     }
 
     /// What is asked again under a key is the same.
-    fn ask<T>(&self, key: JobId, what: String, done: impl FnOnce() -> T, no: T) -> Result<BankDecision<T>, PortError> {
-        let mut asked = self.asked.lock();
+    fn respond<T>(&self, key: JobId, what: String, done: impl FnOnce() -> T, no: T) -> Result<BankDecision<T>, PortError> {
+        let mut asked = self.requests.lock();
         assert_eq!(
             asked.entry(key).or_insert_with(|| what.clone()),
             &what,
             "one key, one content"
         );
         drop(asked);
-        match self.moods.lock().pop_front().unwrap_or(IssuerBehavior::Ready) {
+        match self.behaviors.lock().pop_front().unwrap_or(IssuerBehavior::Ready) {
             IssuerBehavior::Ready => Ok(BankDecision::Final(done())),
             IssuerBehavior::NotYet => Ok(BankDecision::Pending { retry_after_ms: 2 }),
             IssuerBehavior::Declines => Ok(BankDecision::Final(no)),
-            IssuerBehavior::Silent => {
+            IssuerBehavior::ResponseLost => {
                 done();
                 Err(error(ErrorKind::Unknown, "bank"))
             }
@@ -101,7 +101,7 @@ impl Port for FakeBank {
         Box::pin(async move {
             let review = || ReviewDecision::Approved { customer: "cus".into() };
             let reason = "no".into();
-            self.ask(
+            self.respond(
                 application.key,
                 format!("{application:?}"),
                 review,
@@ -122,7 +122,7 @@ impl Port for FakeBank {
                 memo: None,
             };
             let reason = "no".into();
-            self.ask(
+            self.respond(
                 order.key,
                 format!("{order:?}"),
                 || OpenAccountResult::Open(at),
@@ -137,13 +137,13 @@ impl Port for FakeBank {
     ) -> BoxFuture<'a, Result<BankDecision<BankTransferResult>, PortError>> {
         Box::pin(async move {
             let done = || {
-                self.moved.lock().insert(order.key, order.clone());
+                self.transfers.lock().insert(order.key, order.clone());
                 BankTransferResult::Complete {
                     reference: "ref".into(),
                 }
             };
             let reason = "no".into();
-            self.ask(
+            self.respond(
                 order.key,
                 format!("{order:?}"),
                 done,
@@ -153,12 +153,12 @@ impl Port for FakeBank {
     }
 
     fn incoming(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<IncomingTransfer>, PortError>> {
-        self.heard.fetch_max(after, Ordering::Relaxed);
+        self.read_up_to.fetch_max(after, Ordering::Relaxed);
         Box::pin(async move {
             let told = self.incoming.lock();
             let mut told: Vec<_> = told
                 .iter()
-                .filter(|one| one.number > after)
+                .filter(|one| one.position > after)
                 .take(limit)
                 .cloned()
                 .collect();

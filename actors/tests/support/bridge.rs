@@ -14,19 +14,19 @@ use purser_actors::port::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CallBehavior {
     /// It happens and nobody hears of it.
-    Silent,
+    ResponseLost,
     /// Nothing happens and nobody hears of it.
-    Lost,
+    NotExecuted,
     /// Not now.
     Busy,
     /// The actor dies before it.
     Panics,
     /// A refusal that proves nothing.
-    Refused,
+    Declined,
     /// It never can happen: with proof.
     Never,
     /// What was signed lapsed: it is to be signed or attested again.
-    Lapses,
+    Expires,
     /// Not seen yet (404), or too many questions (429).
     NotYet,
     /// Attested to somebody else.
@@ -57,18 +57,18 @@ pub(crate) enum CallSite {
 
 #[derive(Default)]
 struct BridgeState {
-    meets: BTreeMap<CallSite, VecDeque<CallBehavior>>,
+    behaviors: BTreeMap<CallSite, VecDeque<CallBehavior>>,
     calls: BTreeMap<CallSite, u64>,
     signed: u64,
     burned: BTreeMap<String, SignedBurn>,
-    dead: BTreeSet<String>,
-    lapsed: BTreeSet<[u8; 32]>,
+    impossible: BTreeSet<String>,
+    expired: BTreeSet<[u8; 32]>,
     /// How often each message was attested again.
-    renewed: BTreeMap<[u8; 32], u8>,
+    reattested: BTreeMap<[u8; 32], u8>,
     minted: BTreeMap<[u8; 32], (String, Usdc)>,
     blocked: BTreeSet<[u8; 32]>,
     /// What a message brings, where that is more than was ordered.
-    brings: BTreeMap<String, Usdc>,
+    minted_amounts: BTreeMap<String, Usdc>,
     to: BTreeMap<String, BridgeTransfer>,
     /// The amounts that the issuer was asked about and counts.
     credited: Vec<CardDeposit>,
@@ -95,7 +95,7 @@ impl FakeBridge {
         truth.burned.insert(transaction.to_owned(), burn);
         truth
             .to
-            .insert(transaction.to_owned(), BridgeTransfer { key, to, arrives });
+            .insert(transaction.to_owned(), BridgeTransfer { key, to, delivered_amount: arrives });
     }
 }
 
@@ -107,7 +107,7 @@ fn error(kind: ErrorKind) -> PortError {
     }
 }
 
-fn no() -> Decline {
+fn decline() -> Decline {
     Decline {
         reason: "insufficient_gas".into(),
         message: "as the script says".into(),
@@ -123,8 +123,8 @@ fn nonce(burn: &str) -> [u8; 32] {
 
 impl FakeBridge {
     /// What the next calls meet, in order.
-    pub(crate) fn meets(&self, at: CallSite, met: &[CallBehavior]) {
-        self.0.lock().meets.entry(at).or_default().extend(met);
+    pub(crate) fn set_behaviors(&self, at: CallSite, met: &[CallBehavior]) {
+        self.0.lock().behaviors.entry(at).or_default().extend(met);
     }
 
     /// The issuer counts nothing any more.
@@ -157,16 +157,16 @@ impl FakeBridge {
     }
 
     /// What was signed and has not landed never will.
-    pub(crate) fn lapse_unsent(&self) {
+    pub(crate) fn expire_unsent(&self) {
         let mut truth = self.0.lock();
         let signed: Vec<_> = truth.to.keys().cloned().collect();
         let unsent = signed.into_iter().filter(|burn| !truth.burned.contains_key(burn));
         let unsent: Vec<_> = unsent.collect();
-        truth.dead.extend(unsent);
+        truth.impossible.extend(unsent);
     }
 
     /// Somebody else mints everything that is burned.
-    pub(crate) fn others_mint(&self) {
+    pub(crate) fn mint_by_others(&self) {
         let mut truth = self.0.lock();
         let burned: Vec<_> = truth.burned.keys().cloned().collect();
         for burn in burned {
@@ -175,29 +175,29 @@ impl FakeBridge {
     }
 
     /// The next call's fate; busy ones and panics are answered here.
-    fn meet(&self, at: CallSite) -> Result<Option<CallBehavior>, PortError> {
+    fn next_behavior(&self, at: CallSite) -> Result<Option<CallBehavior>, PortError> {
         let met = {
             let mut truth = self.0.lock();
             *truth.calls.entry(at).or_default() += 1;
-            truth.meets.get_mut(&at).and_then(VecDeque::pop_front)
+            truth.behaviors.get_mut(&at).and_then(VecDeque::pop_front)
         };
         match met {
             Some(CallBehavior::Busy) => Err(error(ErrorKind::Temporary)),
-            Some(CallBehavior::Lost) => Err(error(ErrorKind::Unknown)),
+            Some(CallBehavior::NotExecuted) => Err(error(ErrorKind::Unknown)),
             Some(CallBehavior::Panics) => panic!("{}", super::EXPECTED_PANIC),
             met => Ok(met),
         }
     }
 
     fn sign(&self, crossing: &BridgeTransfer) -> Result<SignedBurn, PortError> {
-        let met = self.meet(CallSite::Sign)?;
+        let met = self.next_behavior(CallSite::Sign)?;
         if met == Some(CallBehavior::Never) {
             return Err(error(ErrorKind::Permanent));
         }
         let fee = Usdc::from_atomic(FEE);
         let burned = match met {
-            Some(CallBehavior::Short) => crossing.arrives.checked_sub(fee),
-            _ => crossing.arrives.checked_add(fee),
+            Some(CallBehavior::Short) => crossing.delivered_amount.checked_sub(fee),
+            _ => crossing.delivered_amount.checked_add(fee),
         };
         let mut truth = self.0.lock();
         truth.signed += 1;
@@ -212,13 +212,13 @@ impl FakeBridge {
     }
 
     fn send(&self, burn: &SignedBurn) -> Result<SubmitResult, PortError> {
-        let met = self.meet(CallSite::Burn)?;
+        let met = self.next_behavior(CallSite::Burn)?;
         let mut truth = self.0.lock();
         let known = truth.burned.contains_key(&burn.transaction);
         match met {
-            Some(CallBehavior::Refused) => return Ok(SubmitResult::Declined(no())),
-            Some(CallBehavior::Never | CallBehavior::Lapses) if !known => {
-                truth.dead.insert(burn.transaction.clone());
+            Some(CallBehavior::Declined) => return Ok(SubmitResult::Declined(decline())),
+            Some(CallBehavior::Never | CallBehavior::Expires) if !known => {
+                truth.impossible.insert(burn.transaction.clone());
                 let kind = if met == Some(CallBehavior::Never) {
                     ErrorKind::Permanent
                 } else {
@@ -228,11 +228,11 @@ impl FakeBridge {
             }
             _ => {}
         }
-        assert!(!truth.dead.contains(&burn.transaction), "a dead burn is not sent again");
+        assert!(!truth.impossible.contains(&burn.transaction), "a dead burn is not sent again");
         truth.burned.insert(burn.transaction.clone(), burn.clone());
         let transaction = burn.transaction.clone();
         match met {
-            Some(CallBehavior::Silent) => Err(error(ErrorKind::Unknown)),
+            Some(CallBehavior::ResponseLost) => Err(error(ErrorKind::Unknown)),
             _ => Ok(SubmitResult::Settled {
                 transaction,
                 finality: Finality::Final,
@@ -241,62 +241,62 @@ impl FakeBridge {
     }
 
     fn attest(&self, burn: &SignedBurn) -> Result<AttestationStatus, PortError> {
-        let met = self.meet(CallSite::Attest)?;
+        let met = self.next_behavior(CallSite::Attest)?;
         let mut truth = self.0.lock();
         let nonce = nonce(&burn.transaction);
-        if met == Some(CallBehavior::Lapses) {
-            truth.lapsed.insert(nonce);
+        if met == Some(CallBehavior::Expires) {
+            truth.expired.insert(nonce);
         }
         if met == Some(CallBehavior::NotYet) || !truth.burned.contains_key(&burn.transaction) {
             return Ok(AttestationStatus::Pending { retry_after_ms: 1 });
         }
-        if truth.lapsed.contains(&nonce) {
+        if truth.expired.contains(&nonce) {
             return Ok(AttestationStatus::Expired { nonce });
         }
-        let BridgeTransfer { to, arrives, .. } = truth.to[&burn.transaction];
+        let BridgeTransfer { to, delivered_amount: arrives, .. } = truth.to[&burn.transaction];
         let mut attested = AttestedMessage {
             nonce,
             message: burn.bytes.clone(),
-            attestation: vec![truth.word(&nonce); 65],
+            attestation: vec![truth.attestation_round(&nonce); 65],
             to,
             is_usdc: true,
-            arrives,
+            delivered_amount: arrives,
         };
         match met {
             Some(CallBehavior::ToAnother) => attested.to[0] ^= 1,
             Some(CallBehavior::OfAnother) => attested.is_usdc = false,
-            Some(CallBehavior::Less) => attested.arrives = arrives.checked_sub(Usdc::from_atomic(1)).unwrap(),
+            Some(CallBehavior::Less) => attested.delivered_amount = arrives.checked_sub(Usdc::from_atomic(1)).unwrap(),
             Some(CallBehavior::More) => {
-                attested.arrives = burn.burned;
-                truth.brings.insert(burn.transaction.clone(), burn.burned);
+                attested.delivered_amount = burn.burned;
+                truth.minted_amounts.insert(burn.transaction.clone(), burn.burned);
             }
-            Some(CallBehavior::Impossible) => attested.arrives = burn.burned.checked_add(Usdc::from_atomic(1)).unwrap(),
+            Some(CallBehavior::Impossible) => attested.delivered_amount = burn.burned.checked_add(Usdc::from_atomic(1)).unwrap(),
             Some(CallBehavior::Long) => attested.message = vec![0; 20_000],
             _ => {}
         }
         Ok(AttestationStatus::Complete(attested))
     }
 
-    fn minting(&self, mint: &SignedMint) -> Result<MintResult, PortError> {
-        let met = self.meet(CallSite::Mint)?;
+    fn submit_mint(&self, mint: &SignedMint) -> Result<MintResult, PortError> {
+        let met = self.next_behavior(CallSite::Mint)?;
         let nonce: [u8; 32] = mint.bytes[..32].try_into().unwrap();
         let mut truth = self.0.lock();
         match met {
-            Some(CallBehavior::Refused) => return Ok(MintResult::Declined(no())),
+            Some(CallBehavior::Declined) => return Ok(MintResult::Declined(decline())),
             Some(CallBehavior::Never) => drop(truth.blocked.insert(nonce)),
-            Some(CallBehavior::Lapses) => drop(truth.lapsed.insert(nonce)),
+            Some(CallBehavior::Expires) => drop(truth.expired.insert(nonce)),
             _ => {}
         }
-        let good = !truth.lapsed.contains(&nonce) && mint.bytes.last() == Some(&truth.word(&nonce));
+        let good = !truth.expired.contains(&nonce) && mint.bytes.last() == Some(&truth.attestation_round(&nonce));
         if truth.blocked.contains(&nonce) || !good {
-            return Ok(MintResult::Declined(no()));
+            return Ok(MintResult::Declined(decline()));
         }
         if truth.minted.contains_key(&nonce) {
             return Ok(MintResult::NonceUsed);
         }
         let transaction = truth.mint(nonce, "0xours");
         match met {
-            Some(CallBehavior::Silent) => Err(error(ErrorKind::Unknown)),
+            Some(CallBehavior::ResponseLost) => Err(error(ErrorKind::Unknown)),
             _ => Ok(MintResult::Minted { transaction }),
         }
     }
@@ -304,8 +304,8 @@ impl FakeBridge {
 
 impl BridgeState {
     /// What the newest attestation of a message is made of.
-    fn word(&self, nonce: &[u8; 32]) -> u8 {
-        self.renewed.get(nonce).copied().unwrap_or(0)
+    fn attestation_round(&self, nonce: &[u8; 32]) -> u8 {
+        self.reattested.get(nonce).copied().unwrap_or(0)
     }
 
     fn mint(&mut self, minted: [u8; 32], by: &str) -> String {
@@ -314,8 +314,8 @@ impl BridgeState {
             .keys()
             .find(|burn| nonce(burn) == minted)
             .expect("only what burned is minted");
-        let brings = self.brings.get(burn).copied();
-        let (transaction, arrives) = (format!("{by}-{burn}"), brings.unwrap_or(self.to[burn].arrives));
+        let brings = self.minted_amounts.get(burn).copied();
+        let (transaction, arrives) = (format!("{by}-{burn}"), brings.unwrap_or(self.to[burn].delivered_amount));
         self.minted.entry(minted).or_insert((transaction, arrives)).0.clone()
     }
 }
@@ -335,11 +335,11 @@ impl Port for FakeBridge {
         let truth = self.0.lock();
         let transaction = burn.transaction.clone();
         let found = match truth.burned.contains_key(&transaction) {
-            true => ChainStatus::Landed {
+            true => ChainStatus::Confirmed {
                 transaction,
                 finality: Finality::Final,
             },
-            false if truth.dead.contains(&transaction) => ChainStatus::Impossible,
+            false if truth.impossible.contains(&transaction) => ChainStatus::Impossible,
             false => ChainStatus::Pending,
         };
         Box::pin(std::future::ready(Ok(found)))
@@ -351,8 +351,8 @@ impl Port for FakeBridge {
 
     fn reattest<'a>(&'a self, nonce: &'a [u8; 32]) -> CallResult<'a, ()> {
         let mut truth = self.0.lock();
-        if truth.lapsed.remove(nonce) {
-            *truth.renewed.entry(*nonce).or_default() += 1;
+        if truth.expired.remove(nonce) {
+            *truth.reattested.entry(*nonce).or_default() += 1;
         }
         Box::pin(std::future::ready(Ok(())))
     }
@@ -364,13 +364,13 @@ impl Port for FakeBridge {
     }
 
     fn mint<'a>(&'a self, mint: &'a SignedMint) -> CallResult<'a, MintResult> {
-        Box::pin(async move { self.minting(mint) })
+        Box::pin(async move { self.submit_mint(mint) })
     }
 
     fn find_mint<'a>(&'a self, attested: &'a AttestedMessage) -> CallResult<'a, ChainStatus> {
         let truth = self.0.lock();
         let found = match truth.minted.get(&attested.nonce) {
-            Some((transaction, _)) => ChainStatus::Landed {
+            Some((transaction, _)) => ChainStatus::Confirmed {
                 transaction: transaction.clone(),
                 finality: Finality::Final,
             },
@@ -384,7 +384,7 @@ impl Port for FakeBridge {
 impl CardBalances for FakeBridge {
     fn is_credited<'a>(&'a self, deposit: &'a CardDeposit) -> CallResult<'a, bool> {
         Box::pin(async move {
-            if self.meet(CallSite::Credit)? == Some(CallBehavior::NotYet) || self.0.lock().never_credits {
+            if self.next_behavior(CallSite::Credit)? == Some(CallBehavior::NotYet) || self.0.lock().never_credits {
                 return Ok(false);
             }
             let mut truth = self.0.lock();

@@ -16,7 +16,7 @@ use purser_storage::codec::Stored;
 use ractor::{ActorCell, ActorStatus};
 
 use super::store::MemoryStore;
-use super::{EXPECTED_PANIC, Seeded, TestClock, quiet_expected_panics};
+use super::{EXPECTED_PANIC, SeededEntropy, TestClock, quiet_expected_panics};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Name(pub(crate) u64);
@@ -54,13 +54,13 @@ impl Stored for Added {
 pub(crate) struct TestGate {
     /// Somebody is here; it is open.
     state: Mutex<(bool, bool)>,
-    bell: Condvar,
+    condvar: Condvar,
 }
 
 impl TestGate {
     pub(crate) fn open(&self) {
         self.state.lock().1 = true;
-        self.bell.notify_all();
+        self.condvar.notify_all();
     }
 
     pub(crate) fn is_reached(&self) -> bool {
@@ -71,7 +71,7 @@ impl TestGate {
         let mut state = self.state.lock();
         state.0 = true;
         while !state.1 {
-            self.bell.wait(&mut state);
+            self.condvar.wait(&mut state);
         }
     }
 }
@@ -83,14 +83,14 @@ pub(crate) enum Command {
     /// Changes nothing; the answer is the total.
     Show,
     /// Refuses, once the gate is open.
-    Refuse(Arc<TestGate>),
+    Reject(Arc<TestGate>),
     /// Dies.
     Die,
 }
 
 /// The total that was refused to go on from.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Refused(pub(crate) u64);
+pub(crate) struct RejectedAt(pub(crate) u64);
 
 impl Entity for Counter {
     const KIND: EntityKind = EntityKind::Account;
@@ -102,17 +102,17 @@ impl Entity for Counter {
     type Command = Command;
     type Event = Added;
     type Reply = u64;
-    type Rejection = Refused;
+    type Rejection = RejectedAt;
     type Outcome = u64;
 
-    fn decide(this: Option<&Self>, _: &Name, command: Command, _: &Context) -> Result<Decision<Self>, Refused> {
+    fn decide(this: Option<&Self>, _: &Name, command: Command, _: &Context) -> Result<Decision<Self>, RejectedAt> {
         let total = this.map_or(0, |c| c.total);
         match command {
             Command::Add(n) => Ok(Decision::answer(total + n).event(Added(n))),
             Command::Show => Ok(Decision::answer(total)),
-            Command::Refuse(gate) => {
+            Command::Reject(gate) => {
                 gate.pass();
-                Err(Refused(total))
+                Err(RejectedAt(total))
             }
             Command::Die => panic!("{EXPECTED_PANIC}"),
         }
@@ -145,9 +145,9 @@ impl Entity for Counter {
     }
 }
 
-struct NoEffects;
+struct NoJobs;
 
-impl JobStarter for NoEffects {
+impl JobStarter for NoJobs {
     fn start(&self, effect: OutboxJob) {
         unreachable!("counters have no effects: {effect:?}");
     }
@@ -155,11 +155,11 @@ impl JobStarter for NoEffects {
 
 /// A family of counters on a store.
 pub(crate) struct Counters {
-    pub(crate) family: EntityRegistry<Counter>,
+    pub(crate) registry: EntityRegistry<Counter>,
     pub(crate) store: Arc<MemoryStore>,
     pub(crate) clock: Arc<TestClock>,
     root: ActorCell,
-    sound: Arc<AtomicBool>,
+    healthy: Arc<AtomicBool>,
 }
 
 impl Counters {
@@ -172,34 +172,34 @@ impl Counters {
         let ground = EntityDeps {
             store: store.clone(),
             clock: clock.clone(),
-            entropy: Arc::new(Seeded::new(STARTS.fetch_add(1, Ordering::SeqCst))),
-            effects: Arc::new(NoEffects),
+            entropy: Arc::new(SeededEntropy::new(STARTS.fetch_add(1, Ordering::SeqCst))),
+            job_starter: Arc::new(NoJobs),
             runtime: tokio::runtime::Handle::current(),
             limits,
         };
         let family = EntityRegistry::start(ground, root.clone()).await.expect("a family");
         Self {
-            family,
+            registry: family,
             store,
             clock,
             root,
-            sound,
+            healthy: sound,
         }
     }
 
     /// Whether the family's supervisor has outlived everything.
-    pub(crate) fn is_sound(&self) -> bool {
-        self.sound.load(Ordering::SeqCst) && self.root.get_status() == ActorStatus::Running
+    pub(crate) fn is_healthy(&self) -> bool {
+        self.healthy.load(Ordering::SeqCst) && self.root.get_status() == ActorStatus::Running
     }
 
     pub(crate) async fn durable(&self, name: Name) -> u64 {
-        let read = self.family.read(&name).await.expect("readable");
+        let read = self.registry.read(&name).await.expect("readable");
         read.map_or(0, |(counter, _)| counter.total)
     }
 
     /// Makes the snapshot unreadable.
-    pub(crate) fn damage(&self, name: Name) {
+    pub(crate) fn corrupt(&self, name: Name) {
         self.store
-            .scribble(table::entity(Counter::KIND, &name.key()), b"neither header nor content");
+            .overwrite(table::entity(Counter::KIND, &name.key()), b"neither header nor content");
     }
 }

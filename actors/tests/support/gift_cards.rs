@@ -15,7 +15,7 @@ use super::ports::{IssuerBehavior, error};
 /// Has everything at 4 % and makes one gift card under one key.
 #[derive(Default)]
 pub(crate) struct FakeGiftCards {
-    moods: Mutex<VecDeque<IssuerBehavior>>,
+    behaviors: Mutex<VecDeque<IssuerBehavior>>,
     offers: Mutex<VecDeque<Result<GiftCardOffer, PortError>>>,
     made: Mutex<HashMap<JobId, Vec<u8>>>,
     calls: Mutex<Vec<GiftCardRequest>>,
@@ -23,12 +23,12 @@ pub(crate) struct FakeGiftCards {
 
 impl FakeGiftCards {
     /// The moods of the next orders, in order.
-    pub(crate) fn moods(&self, moods: &[IssuerBehavior]) {
-        self.moods.lock().extend(moods);
+    pub(crate) fn set_behaviors(&self, moods: &[IssuerBehavior]) {
+        self.behaviors.lock().extend(moods);
     }
 
     /// What the next looks at stock and price find, in order.
-    pub(crate) fn offers(&self, offers: impl IntoIterator<Item = Result<GiftCardOffer, PortError>>) {
+    pub(crate) fn set_offers(&self, offers: impl IntoIterator<Item = Result<GiftCardOffer, PortError>>) {
         self.offers.lock().extend(offers);
     }
 
@@ -68,14 +68,14 @@ impl GiftCardProvider for FakeGiftCards {
     fn order<'a>(&'a self, order: &'a GiftCardRequest) -> BoxFuture<'a, Result<GiftCardOrderResult, PortError>> {
         Box::pin(async move {
             self.calls.lock().push(order.clone());
-            let mood = self.moods.lock().pop_front().unwrap_or(IssuerBehavior::Ready);
+            let mood = self.behaviors.lock().pop_front().unwrap_or(IssuerBehavior::Ready);
             match mood {
                 IssuerBehavior::Ready => Ok(self.make(order)),
                 IssuerBehavior::NotYet => Ok(GiftCardOrderResult::Pending { retry_after_ms: 2 }),
                 IssuerBehavior::Declines => Ok(GiftCardOrderResult::Declined {
                     reason: "out_of_stock".into(),
                 }),
-                IssuerBehavior::Silent => {
+                IssuerBehavior::ResponseLost => {
                     self.make(order);
                     std::future::pending().await
                 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use purser_actors::card::Card;
 use purser_actors::engine::{
-    ClaimError, Engine, EngineDeps, EngineSettings, Lost, PaymentRequest, PaymentResult, Ports, ReconcilerDeps,
+    ClaimError, Engine, EngineDeps, EngineSettings, LostHistory, PaymentRequest, PaymentResult, Ports, ReconcilerDeps,
     RestoreWindow,
 };
 use purser_actors::id::{CardId, SessionId, Wallet};
@@ -30,7 +30,7 @@ use super::reloadable_cards::FakeReloadableCards;
 use super::sellers::FakeSellers;
 use super::settings::fast;
 use super::store::MemoryStore;
-use super::{Seeded, TestClock, quiet_expected_panics};
+use super::{SeededEntropy, TestClock, quiet_expected_panics};
 
 /// What outlives a process.
 type Environment = (
@@ -52,12 +52,12 @@ pub(crate) struct Harness {
     pub(crate) store: Arc<MemoryStore>,
     pub(crate) chain: Arc<FakeChain>,
     pub(crate) issuer: Arc<FakeIssuer>,
-    pub(crate) catalog: Arc<FakeGiftCards>,
-    pub(crate) rails: Arc<FakePayouts>,
-    pub(crate) shreds: Arc<RecordingShredder>,
-    pub(crate) people: Arc<FakeIdentityProviders>,
+    pub(crate) gift_cards: Arc<FakeGiftCards>,
+    pub(crate) payouts: Arc<FakePayouts>,
+    pub(crate) shredder: Arc<RecordingShredder>,
+    pub(crate) identity: Arc<FakeIdentityProviders>,
     pub(crate) bridge: Arc<FakeBridge>,
-    pub(crate) program: Arc<FakeReloadableCards>,
+    pub(crate) reloadable_cards: Arc<FakeReloadableCards>,
     pub(crate) sellers: Arc<FakeSellers>,
     pub(crate) bank: Arc<FakeBank>,
     pub(crate) receivers: Arc<FakeReceivers>,
@@ -65,7 +65,7 @@ pub(crate) struct Harness {
     pub(crate) engine: Engine,
     settings: EngineSettings,
     restored: Option<RestoreWindow>,
-    lost: Option<Lost>,
+    lost_history: Option<LostHistory>,
     reconciling: Option<ReconcilerDeps>,
 }
 
@@ -81,8 +81,8 @@ impl Harness {
     }
 
     /// From now on a start is that of a restored store, which has lost this time.
-    pub(crate) const fn having_lost(mut self, lost: Lost) -> Self {
-        self.lost = Some(lost);
+    pub(crate) const fn with_lost_history(mut self, lost: LostHistory) -> Self {
+        self.lost_history = Some(lost);
         self
     }
 
@@ -94,7 +94,7 @@ impl Harness {
 
     pub(crate) async fn with(settings: EngineSettings) -> Self {
         let chain = Arc::new(FakeChain::new());
-        let sellers = Arc::new(FakeSellers::of(&chain));
+        let sellers = Arc::new(FakeSellers::on_chain(&chain));
         let surroundings = (
             chain,
             Arc::new(FakeIssuer::default()),
@@ -118,7 +118,7 @@ impl Harness {
         (settings, restored, lost, reconciling): (
             EngineSettings,
             Option<RestoreWindow>,
-            Option<Lost>,
+            Option<LostHistory>,
             Option<ReconcilerDeps>,
         ),
     ) -> Self {
@@ -128,26 +128,26 @@ impl Harness {
         let engine = Engine::start(EngineDeps {
             store: store.clone(),
             clock: clock.clone(),
-            entropy: Arc::new(Seeded::new(STARTS.fetch_add(1, Ordering::SeqCst))),
+            entropy: Arc::new(SeededEntropy::new(STARTS.fetch_add(1, Ordering::SeqCst))),
             ports: Ports {
                 settlement: chain.clone(),
                 issuer: issuer.clone(),
                 gift_cards: catalog.clone(),
                 shredder: shreds.clone(),
                 identity_check: people.clone(),
-                card_accounts: people.clone(),
-                rails: rails.clone(),
+                issuer_accounts: people.clone(),
+                payout_rails: rails.clone(),
                 bridge: bridge.clone(),
                 card_balances: bridge.clone(),
-                program: program.clone(),
-                custody: sellers.clone(),
-                calls: sellers.clone(),
+                reloadable_cards: program.clone(),
+                wallet_signer: sellers.clone(),
+                paid_http: sellers.clone(),
                 bank: bank.clone(),
                 webhooks: receivers.clone(),
             },
-            lost,
+            lost_history: lost,
             restored,
-            reconciling: reconciling.clone(),
+            reconciler: reconciling.clone(),
             settings,
         });
         Self {
@@ -155,19 +155,19 @@ impl Harness {
             store,
             chain,
             issuer,
-            catalog,
-            rails,
-            shreds,
-            people,
+            gift_cards: catalog,
+            payouts: rails,
+            shredder: shreds,
+            identity: people,
             bridge,
-            program,
+            reloadable_cards: program,
             sellers,
             bank,
             receivers,
             clock,
             settings,
             restored,
-            lost,
+            lost_history: lost,
             reconciling,
         }
     }
@@ -189,18 +189,18 @@ impl Harness {
         let outside = (
             self.chain,
             self.issuer,
-            self.catalog,
-            self.rails,
-            self.shreds,
-            self.people,
+            self.gift_cards,
+            self.payouts,
+            self.shredder,
+            self.identity,
             self.bridge,
-            self.program,
+            self.reloadable_cards,
             self.sellers,
             self.bank,
             self.receivers,
             self.clock,
         );
-        let how = (self.settings, self.restored, self.lost, self.reconciling);
+        let how = (self.settings, self.restored, self.lost_history, self.reconciling);
         Self::on(store, outside, how).await
     }
 
@@ -209,7 +209,7 @@ impl Harness {
     }
 
     /// Pays, as a client does: again as long as the engine cannot say.
-    pub(crate) async fn pay_until_told(&self, request: &PaymentRequest) -> PaymentResult {
+    pub(crate) async fn pay_until_known(&self, request: &PaymentRequest) -> PaymentResult {
         loop {
             match self.pay(request).await {
                 Err(ClaimError::OutcomeUnknown(_)) => tokio::time::sleep(std::time::Duration::from_millis(1)).await,
@@ -219,9 +219,9 @@ impl Harness {
     }
 
     /// Every effect is done.
-    pub(crate) async fn quiet(&self) {
+    pub(crate) async fn wait_until_idle(&self) {
         super::eventually("all effects are done", async || {
-            self.engine.open_effects(1).await.expect("readable").is_empty()
+            self.engine.open_jobs(1).await.expect("readable").is_empty()
         })
         .await;
     }
@@ -240,7 +240,7 @@ impl Harness {
     }
 
     /// The balance of every place, each transaction proved to be zero in sum.
-    pub(crate) fn books(&self) -> BTreeMap<LedgerAccount, i128> {
+    pub(crate) fn ledger_balances(&self) -> BTreeMap<LedgerAccount, i128> {
         let mut books = BTreeMap::new();
         for (_, row) in self.store.rows(&[table::LEDGER]) {
             let transaction: LedgerTransaction = codec::decode(&row.value).expect("a transaction");
@@ -264,7 +264,7 @@ impl Harness {
     }
 
     /// How often subscribers were told this.
-    pub(crate) fn announced(&self, kind: &str) -> usize {
+    pub(crate) fn event_count(&self, kind: &str) -> usize {
         let history = self.history();
         let told = history.iter().filter_map(|r| r.announcement.as_ref());
         told.filter(|a| a.kind == kind).count()
@@ -278,10 +278,10 @@ impl Harness {
         let cards = self.cards();
         assert_eq!(cards.len(), 1, "there is one card");
         assert!(cards[0].1.details().is_some(), "the card is usable: {:?}", cards[0].1);
-        assert_eq!(self.announced("payment.fulfilled"), 1);
-        assert_eq!(self.announced("card.ready"), 1);
+        assert_eq!(self.event_count("payment.fulfilled"), 1);
+        assert_eq!(self.event_count("card.ready"), 1);
         let treasury = LedgerAccount::Treasury(request.authorization.network());
-        let books: Vec<_> = self.books().into_iter().collect();
+        let books: Vec<_> = self.ledger_balances().into_iter().collect();
         assert_eq!(
             books,
             [
@@ -326,7 +326,7 @@ pub(crate) fn card_for(payer: Wallet, nonce: u8) -> PaymentRequest {
         quoted: None,
         request: [5; 32],
         session: session(),
-        once: None,
+        challenge: None,
         identifier: None,
     }
 }
@@ -357,7 +357,7 @@ pub(crate) fn session() -> SessionSeed {
 }
 
 /// The card that a call came to.
-pub(crate) fn bought(paid: &PaymentResult) -> CardId {
+pub(crate) fn bought_card(paid: &PaymentResult) -> CardId {
     match &paid.outcome {
         Outcome::Fulfilled {
             product: PurchasedProduct::Card(card) | PurchasedProduct::IntlOrder(card),

@@ -9,33 +9,33 @@ use purser_actors::port::{BoxFuture, ErrorKind, OutgoingTransfer, PortError, Tim
 
 use super::ports::error;
 
-pub(crate) struct Holdings {
+pub(crate) struct FakeHoldings {
     sent: Mutex<Vec<(Wallet, OutgoingTransfer)>>,
-    asked: AtomicU64,
+    sent_by_calls: AtomicU64,
     closed: AtomicBool,
     treasury: AtomicU64,
 }
 
-impl Default for Holdings {
+impl Default for FakeHoldings {
     fn default() -> Self {
         Self {
             sent: Mutex::default(),
-            asked: AtomicU64::new(0),
+            sent_by_calls: AtomicU64::new(0),
             closed: AtomicBool::new(false),
             treasury: AtomicU64::new(u64::MAX),
         }
     }
 }
 
-impl Holdings {
+impl FakeHoldings {
     /// Something left a wallet that this engine did not send.
     pub(crate) fn send(&self, from: Wallet, departure: OutgoingTransfer) {
         self.sent.lock().push((from, departure));
     }
 
     /// How often it was asked what a wallet sent.
-    pub(crate) fn asked(&self) -> u64 {
-        self.asked.load(Ordering::SeqCst)
+    pub(crate) fn sent_by_calls(&self) -> u64 {
+        self.sent_by_calls.load(Ordering::SeqCst)
     }
 
     /// No address has an account from now on, or each has.
@@ -63,7 +63,7 @@ impl Holdings {
         since: Timestamp,
         silent: bool,
     ) -> BoxFuture<'static, Result<Vec<OutgoingTransfer>, PortError>> {
-        self.asked.fetch_add(1, Ordering::SeqCst);
+        self.sent_by_calls.fetch_add(1, Ordering::SeqCst);
         if silent {
             return Box::pin(std::future::ready(Err(error(ErrorKind::Temporary, "sent by"))));
         }

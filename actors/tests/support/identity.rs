@@ -18,9 +18,9 @@ pub(crate) enum CallBehavior {
     /// Nothing happens, and nobody answers.
     Busy,
     /// It happens, and the answer is lost.
-    Lost,
+    ResponseLost,
     /// Refused for good.
-    No,
+    Declined,
     /// The process panics.
     Panics,
 }
@@ -36,7 +36,7 @@ fn error(kind: ErrorKind) -> PortError {
 /// Both providers.
 #[derive(Default)]
 pub(crate) struct FakeIdentityProviders {
-    turns: Mutex<VecDeque<CallBehavior>>,
+    behaviors: Mutex<VecDeque<CallBehavior>>,
     checks: Mutex<HashMap<JobId, IdentityCheckRequest>>,
     verdicts: Mutex<HashMap<String, Verdict>>,
     opened: Mutex<Vec<Wallet>>,
@@ -44,8 +44,8 @@ pub(crate) struct FakeIdentityProviders {
 
 impl FakeIdentityProviders {
     /// The next calls, in order. Without one a call works.
-    pub(crate) fn turns(&self, turns: &[CallBehavior]) {
-        self.turns.lock().extend(turns);
+    pub(crate) fn set_behaviors(&self, turns: &[CallBehavior]) {
+        self.behaviors.lock().extend(turns);
     }
 
     /// From now on the provider says this of a check.
@@ -63,8 +63,8 @@ impl FakeIdentityProviders {
         self.opened.lock().clone()
     }
 
-    fn turn(&self) -> CallBehavior {
-        self.turns.lock().pop_front().unwrap_or(CallBehavior::Works)
+    fn next_behavior(&self) -> CallBehavior {
+        self.behaviors.lock().pop_front().unwrap_or(CallBehavior::Works)
     }
 }
 
@@ -78,15 +78,15 @@ pub(crate) fn address_of(wallet: &Wallet) -> [u8; 20] {
 impl IdentityCheck for FakeIdentityProviders {
     fn start<'a>(&'a self, check: &'a IdentityCheckRequest) -> BoxFuture<'a, Result<StartedCheck, PortError>> {
         Box::pin(async move {
-            let turn = self.turn();
+            let turn = self.next_behavior();
             match turn {
                 CallBehavior::Busy => return Err(error(ErrorKind::Temporary)),
-                CallBehavior::No => return Err(error(ErrorKind::Permanent)),
+                CallBehavior::Declined => return Err(error(ErrorKind::Permanent)),
                 CallBehavior::Panics => panic!("{}", super::EXPECTED_PANIC),
-                CallBehavior::Works | CallBehavior::Lost => {}
+                CallBehavior::Works | CallBehavior::ResponseLost => {}
             }
             self.checks.lock().insert(check.key, check.clone());
-            if turn == CallBehavior::Lost {
+            if turn == CallBehavior::ResponseLost {
                 return Err(error(ErrorKind::Unknown));
             }
             Ok(StartedCheck {
@@ -98,11 +98,11 @@ impl IdentityCheck for FakeIdentityProviders {
 
     fn status<'a>(&'a self, reference: &'a str) -> BoxFuture<'a, Result<CheckStatus, PortError>> {
         Box::pin(async move {
-            match self.turn() {
+            match self.next_behavior() {
                 CallBehavior::Works => {}
                 CallBehavior::Panics => panic!("{}", super::EXPECTED_PANIC),
-                CallBehavior::No => return Err(error(ErrorKind::Permanent)),
-                CallBehavior::Busy | CallBehavior::Lost => return Err(error(ErrorKind::Unknown)),
+                CallBehavior::Declined => return Err(error(ErrorKind::Permanent)),
+                CallBehavior::Busy | CallBehavior::ResponseLost => return Err(error(ErrorKind::Unknown)),
             }
             let verdict = self.verdicts.lock().get(reference).cloned();
             Ok(match verdict {
@@ -116,21 +116,21 @@ impl IdentityCheck for FakeIdentityProviders {
 impl IssuerAccounts for FakeIdentityProviders {
     fn open<'a>(&'a self, holder: &'a Wallet) -> BoxFuture<'a, Result<IssuerAccountResult, PortError>> {
         Box::pin(async move {
-            let turn = self.turn();
+            let turn = self.next_behavior();
             match turn {
                 CallBehavior::Busy => return Err(error(ErrorKind::Temporary)),
-                CallBehavior::No => {
+                CallBehavior::Declined => {
                     let reason = "no account".into();
                     return Ok(IssuerAccountResult::Declined { reason });
                 }
                 CallBehavior::Panics => panic!("{}", super::EXPECTED_PANIC),
-                CallBehavior::Works | CallBehavior::Lost => {}
+                CallBehavior::Works | CallBehavior::ResponseLost => {}
             }
             let mut opened = self.opened.lock();
             if !opened.contains(holder) {
                 opened.push(*holder);
             }
-            if turn == CallBehavior::Lost {
+            if turn == CallBehavior::ResponseLost {
                 return Err(error(ErrorKind::Unknown));
             }
             let deposit_address = address_of(holder);

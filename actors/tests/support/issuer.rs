@@ -21,7 +21,7 @@ pub(crate) enum IssuerBehavior {
     NotYet,
     Declines,
     /// The card is made and the answer never comes.
-    Silent,
+    ResponseLost,
     Busy,
     Panics,
     /// It will never work and somebody must look.
@@ -30,26 +30,26 @@ pub(crate) enum IssuerBehavior {
 
 #[derive(Default)]
 pub(crate) struct FakeIssuer {
-    complaint_bytes: AtomicU64,
-    moods: Mutex<VecDeque<IssuerBehavior>>,
+    error_bytes: AtomicU64,
+    behaviors: Mutex<VecDeque<IssuerBehavior>>,
     cards: Mutex<HashMap<JobId, IssuedCard>>,
     calls: Mutex<Vec<JobId>>,
     /// How each stands, by the issuer's name of it, with our name.
-    stands: Mutex<HashMap<String, (CardId, CardSnapshot)>>,
-    steered: Mutex<HashSet<JobId>>,
-    words: Mutex<Vec<(CardId, CardSnapshot)>>,
+    snapshots: Mutex<HashMap<String, (CardId, CardSnapshot)>>,
+    applied_actions: Mutex<HashSet<JobId>>,
+    events: Mutex<Vec<(CardId, CardSnapshot)>>,
 }
 
 impl FakeIssuer {
     /// What changes of a card, which is told too.
     fn changed(&self, issuer_ref: &str, change: impl FnOnce(&mut CardSnapshot)) -> CardSnapshot {
-        let mut stands = self.stands.lock();
+        let mut stands = self.snapshots.lock();
         let (card, standing) = stands.get_mut(issuer_ref).expect("a card that was made");
         let before = standing.clone();
         change(standing);
         if *standing != before {
             standing.sequence += 1;
-            self.words.lock().push((*card, standing.clone()));
+            self.events.lock().push((*card, standing.clone()));
         }
         standing.clone()
     }
@@ -83,30 +83,30 @@ impl FakeIssuer {
     }
 
     /// Of what was left on a card that has ended, so much in total is given back.
-    pub(crate) fn gives_back(&self, card: CardId, cents: u64) {
+    pub(crate) fn set_released(&self, card: CardId, cents: u64) {
         let name = self.name_of(card);
         self.changed(&name, |standing| standing.released = Cents::new(cents));
     }
 
     fn name_of(&self, card: CardId) -> String {
-        let stands = self.stands.lock();
+        let stands = self.snapshots.lock();
         let found = stands.iter().find(|(_, (known, _))| *known == card);
         found.map(|(name, _)| name.clone()).expect("a card that was made")
     }
 
     /// The moods of the next calls, in order.
-    pub(crate) fn moods(&self, moods: &[IssuerBehavior]) {
-        self.moods.lock().extend(moods);
+    pub(crate) fn set_behaviors(&self, moods: &[IssuerBehavior]) {
+        self.behaviors.lock().extend(moods);
     }
 
     /// From now on a busy issuer complains at this length.
-    pub(crate) fn complaint_bytes(&self, bytes: u64) {
-        self.complaint_bytes.store(bytes, Ordering::SeqCst);
+    pub(crate) fn set_error_bytes(&self, bytes: u64) {
+        self.error_bytes.store(bytes, Ordering::SeqCst);
     }
 
     fn busy(&self) -> PortError {
         let mut busy = error(ErrorKind::Temporary, "issue");
-        let length = self.complaint_bytes.load(Ordering::SeqCst) as usize;
+        let length = self.error_bytes.load(Ordering::SeqCst) as usize;
         busy.message.push_str(&"é".repeat(length / 2));
         busy
     }
@@ -137,7 +137,7 @@ impl FakeIssuer {
             activity: CardActivity::loaded(order.amount),
             released: Cents::ZERO,
         };
-        let mut stands = self.stands.lock();
+        let mut stands = self.snapshots.lock();
         stands.entry(card.issuer_ref.clone()).or_insert((order.card, standing));
         card.clone()
     }
@@ -145,9 +145,9 @@ impl FakeIssuer {
 
 impl CardIssuer for FakeIssuer {
     /// How it stands by its wishes; once it was asked after, something was bought with it.
-    fn standing<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<CardSnapshot, PortError>> {
+    fn card_snapshot<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<CardSnapshot, PortError>> {
         Box::pin(async move {
-            match self.moods.lock().pop_front().unwrap_or(IssuerBehavior::Ready) {
+            match self.behaviors.lock().pop_front().unwrap_or(IssuerBehavior::Ready) {
                 IssuerBehavior::Busy => Err(self.busy()),
                 IssuerBehavior::Panics => panic!("{}", super::EXPECTED_PANIC),
                 _ => Ok(self.changed(issuer_ref, |standing| {
@@ -164,16 +164,16 @@ impl CardIssuer for FakeIssuer {
         })
     }
 
-    fn steer<'a>(&'a self, order: &'a CardActionRequest) -> BoxFuture<'a, Result<CardSnapshot, PortError>> {
+    fn apply_action<'a>(&'a self, order: &'a CardActionRequest) -> BoxFuture<'a, Result<CardSnapshot, PortError>> {
         Box::pin(async move {
-            let silent = match self.moods.lock().pop_front().unwrap_or(IssuerBehavior::Ready) {
+            let silent = match self.behaviors.lock().pop_front().unwrap_or(IssuerBehavior::Ready) {
                 IssuerBehavior::Busy => return Err(self.busy()),
                 IssuerBehavior::Panics => panic!("{}", super::EXPECTED_PANIC),
-                mood => mood == IssuerBehavior::Silent,
+                mood => mood == IssuerBehavior::ResponseLost,
             };
-            let is_new = self.steered.lock().insert(order.key);
+            let is_new = self.applied_actions.lock().insert(order.key);
             let standing = self.changed(&order.issuer_ref, |standing| {
-                let to = match (standing.state, order.wish) {
+                let to = match (standing.state, order.action) {
                     _ if !is_new => return,
                     (CardState::Closed, _) => return,
                     (_, CardAction::Pause) => CardState::Paused,
@@ -193,14 +193,14 @@ impl CardIssuer for FakeIssuer {
         })
     }
 
-    fn told(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<CardEvent>, PortError>> {
-        let words = self.words.lock();
+    fn events_after(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<CardEvent>, PortError>> {
+        let words = self.events.lock();
         let told = words.iter().enumerate().map(|(n, word)| (n as u64 + 1, word));
         let told = told.filter(|(number, _)| *number > after).take(limit);
         let told = told.map(|(number, (card, standing))| CardEvent {
-            number,
+            position: number,
             card: *card,
-            standing: standing.clone(),
+            snapshot: standing.clone(),
         });
         let told = told.collect();
         Box::pin(async move { Ok(told) })
@@ -209,14 +209,14 @@ impl CardIssuer for FakeIssuer {
     fn issue<'a>(&'a self, order: &'a IssueCardRequest) -> BoxFuture<'a, Result<IssueResult, PortError>> {
         Box::pin(async move {
             self.calls.lock().push(order.key);
-            let mood = self.moods.lock().pop_front().unwrap_or(IssuerBehavior::Ready);
+            let mood = self.behaviors.lock().pop_front().unwrap_or(IssuerBehavior::Ready);
             match mood {
                 IssuerBehavior::Ready => Ok(IssueResult::Ready(self.make(order))),
                 IssuerBehavior::NotYet => Ok(IssueResult::Pending { retry_after_ms: 2 }),
                 IssuerBehavior::Declines => Ok(IssueResult::Declined {
                     reason: "the issuer says no".into(),
                 }),
-                IssuerBehavior::Silent => {
+                IssuerBehavior::ResponseLost => {
                     self.make(order);
                     std::future::pending().await
                 }

@@ -71,12 +71,12 @@ impl Clock for TestClock {
 }
 
 /// The same numbers in the same order for the same seed.
-pub(crate) struct Seeded {
+pub(crate) struct SeededEntropy {
     seed: u64,
     taken: AtomicU64,
 }
 
-impl Seeded {
+impl SeededEntropy {
     pub(crate) const fn new(seed: u64) -> Self {
         Self {
             seed,
@@ -85,7 +85,7 @@ impl Seeded {
     }
 }
 
-impl Entropy for Seeded {
+impl Entropy for SeededEntropy {
     fn random(&self) -> u128 {
         let n = self.taken.fetch_add(1, Ordering::SeqCst);
         let hash = Sha256::digest([self.seed.to_be_bytes(), n.to_be_bytes()].concat());

@@ -19,22 +19,22 @@ use super::EXPECTED_PANIC;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReadFault {
     /// Nobody answers.
-    Silent,
+    NoResponse,
     /// The reader dies.
-    Deadly,
+    Panic,
 }
 
 #[derive(Default)]
 struct ListedItem {
     entries: BTreeMap<(ReconciliationSource, EntryKey), ProviderEntry>,
-    moved: BTreeMap<String, ChainMovement>,
-    trouble: Option<ReadFault>,
+    movements: BTreeMap<String, ChainMovement>,
+    fault: Option<ReadFault>,
     /// What the chains list is not final.
-    only_seen: bool,
+    unconfirmed: bool,
     /// How often it was asked whether it is.
-    asked_finality: u64,
+    finality_calls: u64,
     /// Whose list takes a question and never answers.
-    hung: Option<ReconciliationSource>,
+    hanging: Option<ReconciliationSource>,
     /// Questions that it has taken.
     unanswered: u64,
 }
@@ -44,10 +44,10 @@ pub(crate) fn entry(name: impl ToString, standing: EntryStatus, money: EntryAmou
     ProviderEntry {
         name: EntryKey::new(name.to_string()).unwrap(),
         product: "card".into(),
-        money,
-        returns: None,
+        amount: money,
+        returned_transfer: None,
         terms: None,
-        standing,
+        status: standing,
         at: Timestamp(0),
     }
 }
@@ -76,7 +76,7 @@ impl FakeLists {
                 treasury: Some(self.clone()),
                 providers: providers.map(|source| (source, list(source))).collect(),
             },
-            pace: ReconcilerSettings {
+            settings: ReconcilerSettings {
                 pause_ms: 1,
                 rest_ms: 1,
                 page: 2,
@@ -87,11 +87,11 @@ impl FakeLists {
     }
 
     /// An order of a card.
-    pub(crate) fn enter(&self, key: u128, standing: EntryStatus, cents: u64) {
+    pub(crate) fn add_order(&self, key: u128, standing: EntryStatus, cents: u64) {
         self.put(ReconciliationSource::Cards, entry(JobId(key), standing, dollars(cents)));
     }
 
-    pub(crate) fn strike(&self, key: u128) {
+    pub(crate) fn remove_order(&self, key: u128) {
         self.take(ReconciliationSource::Cards, JobId(key));
     }
 
@@ -104,7 +104,7 @@ impl FakeLists {
     /// Money that the bank gives back.
     pub(crate) fn put_returned(&self, of: BankTransferId, entry: ProviderEntry) {
         let returns = Some(of);
-        self.put(ReconciliationSource::BankDeposits, ProviderEntry { returns, ..entry });
+        self.put(ReconciliationSource::BankDeposits, ProviderEntry { returned_transfer: returns, ..entry });
     }
 
     pub(crate) fn take(&self, source: ReconciliationSource, name: impl ToString) {
@@ -113,30 +113,30 @@ impl FakeLists {
     }
 
     pub(crate) fn show(&self, moved: ChainMovement) {
-        self.0.lock().unwrap().moved.insert(moved.key(), moved);
+        self.0.lock().unwrap().movements.insert(moved.key(), moved);
     }
 
     pub(crate) fn hide(&self, transaction: &str) {
-        self.0.lock().unwrap().moved.remove(transaction);
+        self.0.lock().unwrap().movements.remove(transaction);
     }
 
     /// What the chains list is only seen, or is final again.
-    pub(crate) fn only_seen(&self, seen: bool) {
-        self.0.lock().unwrap().only_seen = seen;
+    pub(crate) fn set_unconfirmed(&self, seen: bool) {
+        self.0.lock().unwrap().unconfirmed = seen;
     }
 
     /// How often it was asked whether a transfer is final.
-    pub(crate) fn asked_finality(&self) -> u64 {
-        self.0.lock().unwrap().asked_finality
+    pub(crate) fn finality_calls(&self) -> u64 {
+        self.0.lock().unwrap().finality_calls
     }
 
-    pub(crate) fn trouble(&self, trouble: Option<ReadFault>) {
-        self.0.lock().unwrap().trouble = trouble;
+    pub(crate) fn set_fault(&self, trouble: Option<ReadFault>) {
+        self.0.lock().unwrap().fault = trouble;
     }
 
     /// This list takes questions from now on and answers none; or all answer.
-    pub(crate) fn hang(&self, source: Option<ReconciliationSource>) {
-        self.0.lock().unwrap().hung = source;
+    pub(crate) fn set_hanging(&self, source: Option<ReconciliationSource>) {
+        self.0.lock().unwrap().hanging = source;
     }
 
     /// Questions that were never answered.
@@ -145,10 +145,10 @@ impl FakeLists {
     }
 
     /// Where a list hangs, this is where its answer stays.
-    async fn answers(&self, source: ReconciliationSource) {
+    async fn wait_if_hanging(&self, source: ReconciliationSource) {
         let hangs = {
             let mut written = self.0.lock().unwrap();
-            let hangs = written.hung == Some(source);
+            let hangs = written.hanging == Some(source);
             written.unanswered += u64::from(hangs);
             hangs
         };
@@ -158,10 +158,10 @@ impl FakeLists {
     }
 
     fn read<T>(&self, look: impl FnOnce(&ListedItem) -> T) -> Result<T, PortError> {
-        let trouble = self.0.lock().unwrap().trouble;
+        let trouble = self.0.lock().unwrap().fault;
         match trouble {
-            Some(ReadFault::Deadly) => std::panic::panic_any(EXPECTED_PANIC.to_owned()),
-            Some(ReadFault::Silent) => Err(PortError {
+            Some(ReadFault::Panic) => std::panic::panic_any(EXPECTED_PANIC.to_owned()),
+            Some(ReadFault::NoResponse) => Err(PortError {
                 kind: ErrorKind::Temporary,
                 operation: "list",
                 message: "nobody answers".into(),
@@ -174,7 +174,7 @@ impl FakeLists {
 fn page<T: Clone>(all: &[T], after: Option<&ListCursor>, limit: usize) -> ListPage<T> {
     let from = after.map_or(0, |cursor| cursor.number().unwrap());
     let items: Vec<T> = all.iter().skip(from as usize).take(limit).cloned().collect();
-    let next = (!items.is_empty()).then(|| ListCursor::of_number(from + items.len() as u64));
+    let next = (!items.is_empty()).then(|| ListCursor::from_number(from + items.len() as u64));
     ListPage { items, next }
 }
 
@@ -189,7 +189,7 @@ impl ProviderList for FakeList {
             own.map(|(_, entry)| entry.clone()).collect::<Vec<_>>()
         });
         Box::pin(async move {
-            self.0.answers(self.1).await;
+            self.0.wait_if_hanging(self.1).await;
             Ok(page(&all?, after, limit))
         })
     }
@@ -199,7 +199,7 @@ impl ProviderList for FakeList {
             .0
             .read(|written| written.entries.get(&(self.1, name.clone())).cloned());
         Box::pin(async move {
-            self.0.answers(self.1).await;
+            self.0.wait_if_hanging(self.1).await;
             one
         })
     }
@@ -213,7 +213,7 @@ impl TreasuryList for FakeLists {
         limit: usize,
     ) -> BoxFuture<'a, Result<ListPage<ChainMovement>, PortError>> {
         let all = self.read(|written| {
-            let there = written.moved.values().filter(|moved| moved.other.network() == network);
+            let there = written.movements.values().filter(|moved| moved.counterparty.network() == network);
             there.cloned().collect::<Vec<_>>()
         });
         Box::pin(std::future::ready(all.map(|all| page(&all, after, limit))))
@@ -225,7 +225,7 @@ impl TreasuryList for FakeLists {
         transaction: &'a str,
     ) -> BoxFuture<'a, Result<Vec<ChainMovement>, PortError>> {
         let all = self.read(|written| {
-            let there = written.moved.values().filter(|moved| moved.other.network() == network);
+            let there = written.movements.values().filter(|moved| moved.counterparty.network() == network);
             let in_it = there.filter(|moved| moved.transaction == transaction);
             in_it.cloned().collect::<Vec<_>>()
         });
@@ -237,12 +237,12 @@ impl TreasuryList for FakeLists {
         _: Network,
         moved: &'a ChainMovement,
     ) -> BoxFuture<'a, Result<Finality, PortError>> {
-        self.0.lock().unwrap().asked_finality += 1;
+        self.0.lock().unwrap().finality_calls += 1;
         let finality = self.read(|written| {
-            let there = written.moved.values().any(|one| one == moved);
-            match there && !written.only_seen {
+            let there = written.movements.values().any(|one| one == moved);
+            match there && !written.unconfirmed {
                 true => Finality::Final,
-                false => Finality::Seen,
+                false => Finality::Confirmed,
             }
         });
         Box::pin(std::future::ready(finality))

@@ -14,14 +14,14 @@ use super::ports::{IssuerBehavior, error};
 /// Pays once under one key, and tells what the test wants told.
 #[derive(Default)]
 pub(crate) struct FakePayouts {
-    moods: Mutex<VecDeque<IssuerBehavior>>,
+    behaviors: Mutex<VecDeque<IssuerBehavior>>,
     calls: Mutex<Vec<PayoutRequest>>,
     paid: Mutex<HashMap<JobId, PayoutId>>,
-    words: Mutex<Vec<PayoutEvent>>,
+    events: Mutex<Vec<PayoutEvent>>,
     recalls: Mutex<VecDeque<Result<RecallResult, PortError>>>,
     recalled: Mutex<Vec<PayoutId>>,
     known: Mutex<HashMap<JobId, PayoutStatusUpdate>>,
-    silences: Mutex<VecDeque<ErrorKind>>,
+    find_errors: Mutex<VecDeque<ErrorKind>>,
 }
 
 pub(crate) fn in_process() -> PayoutRailStatus {
@@ -38,7 +38,7 @@ pub(crate) fn failed() -> PayoutRailStatus {
     PayoutRailStatus::Failed { reason: "no".into() }
 }
 
-pub(crate) fn came_back() -> PayoutRailStatus {
+pub(crate) fn returned_status() -> PayoutRailStatus {
     PayoutRailStatus::Returned {
         reason: "account_closed".into(),
     }
@@ -46,18 +46,18 @@ pub(crate) fn came_back() -> PayoutRailStatus {
 
 impl FakePayouts {
     /// The moods of the next orders, in order; without one they stay in process.
-    pub(crate) fn moods(&self, moods: &[IssuerBehavior]) {
-        self.moods.lock().extend(moods);
+    pub(crate) fn set_behaviors(&self, moods: &[IssuerBehavior]) {
+        self.behaviors.lock().extend(moods);
     }
 
     /// Tells of a payout what nobody asked for.
-    pub(crate) fn tell(&self, payout: PayoutId, sequence: u64, state: PayoutRailStatus) {
-        let mut words = self.words.lock();
+    pub(crate) fn add_event(&self, payout: PayoutId, sequence: u64, state: PayoutRailStatus) {
+        let mut words = self.events.lock();
         let number = words.len() as u64 + 1;
         words.push(PayoutEvent {
-            number,
+            position: number,
             payout,
-            report: PayoutStatusUpdate { sequence, state },
+            update: PayoutStatusUpdate { sequence, status: state },
         });
     }
 
@@ -67,13 +67,13 @@ impl FakePayouts {
     }
 
     /// An order that this engine did not send, as a restored backup finds it.
-    pub(crate) fn knows(&self, key: JobId, sequence: u64, state: PayoutRailStatus) {
-        self.known.lock().insert(key, PayoutStatusUpdate { sequence, state });
+    pub(crate) fn add_known_order(&self, key: JobId, sequence: u64, state: PayoutRailStatus) {
+        self.known.lock().insert(key, PayoutStatusUpdate { sequence, status: state });
     }
 
     /// What the next questions after an order come to, instead of an answer.
-    pub(crate) fn silences(&self, kinds: &[ErrorKind]) {
-        self.silences.lock().extend(kinds);
+    pub(crate) fn set_find_errors(&self, kinds: &[ErrorKind]) {
+        self.find_errors.lock().extend(kinds);
     }
 
     /// Payouts made.
@@ -96,8 +96,8 @@ impl PayoutRails for FakePayouts {
     fn send<'a>(&'a self, order: &'a PayoutRequest) -> BoxFuture<'a, Result<PayoutStatusUpdate, PortError>> {
         Box::pin(async move {
             self.calls.lock().push(order.clone());
-            let mood = self.moods.lock().pop_front().unwrap_or(IssuerBehavior::NotYet);
-            let report = |sequence, state| Ok(PayoutStatusUpdate { sequence, state });
+            let mood = self.behaviors.lock().pop_front().unwrap_or(IssuerBehavior::NotYet);
+            let report = |sequence, state| Ok(PayoutStatusUpdate { sequence, status: state });
             match mood {
                 IssuerBehavior::Ready => {
                     self.paid.lock().insert(order.key, order.payout);
@@ -117,7 +117,7 @@ impl PayoutRails for FakePayouts {
 
     fn find(&self, key: JobId) -> BoxFuture<'_, Result<Option<PayoutStatusUpdate>, PortError>> {
         Box::pin(async move {
-            match self.silences.lock().pop_front() {
+            match self.find_errors.lock().pop_front() {
                 Some(kind) => Err(error(kind, "ask after")),
                 None => Ok(self.known.lock().get(&key).cloned()),
             }
@@ -133,8 +133,8 @@ impl PayoutRails for FakePayouts {
 
     fn events_after(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<PayoutEvent>, PortError>> {
         Box::pin(async move {
-            let words = self.words.lock();
-            let after = words.iter().filter(|word| word.number > after);
+            let words = self.events.lock();
+            let after = words.iter().filter(|word| word.position > after);
             Ok(after.take(limit).cloned().collect())
         })
     }

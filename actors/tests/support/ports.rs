@@ -8,13 +8,13 @@ use parking_lot::Mutex;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, BoxFuture, ChainStanding, ChainStatus, Decline, ErrorKind, EvmAuthorization, Finality, KeyShredder,
+    Authorization, BoxFuture, ChainTransactionStatus, ChainStatus, Decline, ErrorKind, EvmAuthorization, Finality, KeyShredder,
     OutgoingTransfer, OutgoingTransferRequest, PortError, Preparation, PreparedTransaction, Settlement, SubmitResult,
     Timestamp,
 };
 use tokio::sync::Semaphore;
 
-use super::holdings::Holdings;
+use super::holdings::FakeHoldings;
 pub(crate) use super::issuer::{FakeIssuer, IssuerBehavior};
 
 type Key = [u8; 32];
@@ -25,9 +25,9 @@ pub(crate) enum PaymentBehavior {
     /// It lands and the answer comes.
     Settles,
     /// It lands and the answer is lost.
-    AnswerLost,
+    ResponseLost,
     /// It does not land now and the answer is lost.
-    Vanishes,
+    NotExecuted,
     /// It is refused.
     Declined,
     /// So many tries to prepare it fail before one does not.
@@ -39,25 +39,25 @@ pub(crate) enum PaymentBehavior {
 }
 
 pub(crate) struct FakeChain {
-    fates: Mutex<HashMap<Key, PaymentBehavior>>,
-    landed: Mutex<HashMap<Key, String>>,
+    behaviors: Mutex<HashMap<Key, PaymentBehavior>>,
+    settled: Mutex<HashMap<Key, String>>,
     impossible: Mutex<Vec<Key>>,
     submissions: AtomicU64,
     lookups: AtomicU64,
     waiting: AtomicU64,
-    left: Mutex<Vec<OutgoingTransfer>>,
-    silent: AtomicBool,
+    outgoing: Mutex<Vec<OutgoingTransfer>>,
+    unresponsive: AtomicBool,
     listings: AtomicU64,
     /// What wallets hold and sent.
-    pub(crate) holdings: Holdings,
+    pub(crate) holdings: FakeHoldings,
     gate: Semaphore,
     empty: Mutex<Vec<Wallet>>,
-    broke: Mutex<Vec<Wallet>>,
+    empty_at_precheck: Mutex<Vec<Wallet>>,
     prechecks: AtomicU64,
     /// What has landed may still be taken back.
-    shallow: AtomicBool,
+    unconfirmed: AtomicBool,
     /// The same of what has left the treasury.
-    left_shallow: AtomicBool,
+    outgoing_unconfirmed: AtomicBool,
 }
 
 pub(crate) fn error(kind: ErrorKind, operation: &'static str) -> PortError {
@@ -71,51 +71,51 @@ pub(crate) fn error(kind: ErrorKind, operation: &'static str) -> PortError {
 impl FakeChain {
     pub(crate) fn new() -> Self {
         Self {
-            fates: Mutex::default(),
-            landed: Mutex::default(),
+            behaviors: Mutex::default(),
+            settled: Mutex::default(),
             impossible: Mutex::default(),
             submissions: AtomicU64::new(0),
             lookups: AtomicU64::new(0),
             waiting: AtomicU64::new(0),
-            left: Mutex::default(),
-            silent: AtomicBool::new(false),
+            outgoing: Mutex::default(),
+            unresponsive: AtomicBool::new(false),
             listings: AtomicU64::new(0),
-            holdings: Holdings::default(),
+            holdings: FakeHoldings::default(),
             gate: Semaphore::new(0),
             empty: Mutex::default(),
-            broke: Mutex::default(),
+            empty_at_precheck: Mutex::default(),
             prechecks: AtomicU64::new(0),
-            shallow: AtomicBool::new(false),
-            left_shallow: AtomicBool::new(false),
+            unconfirmed: AtomicBool::new(false),
+            outgoing_unconfirmed: AtomicBool::new(false),
         }
     }
 
     /// What is on chain is only seen, or is final again.
-    pub(crate) fn only_seen(&self, seen: bool) {
-        self.shallow.store(seen, Ordering::SeqCst);
+    pub(crate) fn set_unconfirmed(&self, seen: bool) {
+        self.unconfirmed.store(seen, Ordering::SeqCst);
     }
 
     /// The same of transfers out of the treasury alone.
-    pub(crate) fn only_seen_to_leave(&self, seen: bool) {
-        self.left_shallow.store(seen, Ordering::SeqCst);
+    pub(crate) fn set_outgoing_unconfirmed(&self, seen: bool) {
+        self.outgoing_unconfirmed.store(seen, Ordering::SeqCst);
     }
 
     fn finality(&self, authorization: &Authorization) -> Finality {
         let left = authorization.payer() == Wallet::Evm(TREASURY);
-        match self.shallow.load(Ordering::SeqCst) || left && self.left_shallow.load(Ordering::SeqCst) {
-            true => Finality::Seen,
+        match self.unconfirmed.load(Ordering::SeqCst) || left && self.outgoing_unconfirmed.load(Ordering::SeqCst) {
+            true => Finality::Confirmed,
             false => Finality::Final,
         }
     }
 
-    pub(crate) fn fate(&self, authorization: &Authorization, fate: PaymentBehavior) {
-        self.fates.lock().insert(authorization.claim_key(), fate);
+    pub(crate) fn set_behavior(&self, authorization: &Authorization, fate: PaymentBehavior) {
+        self.behaviors.lock().insert(authorization.claim_key(), fate);
     }
 
     /// The transfer reaches the chain, through whomever.
-    pub(crate) fn land(&self, authorization: &Authorization) -> String {
+    pub(crate) fn settle(&self, authorization: &Authorization) -> String {
         let key = authorization.claim_key();
-        let mut landed = self.landed.lock();
+        let mut landed = self.settled.lock();
         landed
             .entry(key)
             .or_insert_with(|| format!("0x{}", hex::encode(&key[..8])))
@@ -123,24 +123,24 @@ impl FakeChain {
     }
 
     /// The transfer reaches the chain beside others, in this transaction.
-    pub(crate) fn land_in(&self, authorization: &Authorization, transaction: &str) {
+    pub(crate) fn settle_in(&self, authorization: &Authorization, transaction: &str) {
         let landed = transaction.to_owned();
-        self.landed.lock().insert(authorization.claim_key(), landed);
+        self.settled.lock().insert(authorization.claim_key(), landed);
     }
 
     /// A reorganisation takes the transfer back; it may land again.
-    pub(crate) fn take_back(&self, authorization: &Authorization) {
-        self.landed.lock().remove(&authorization.claim_key());
+    pub(crate) fn reorg(&self, authorization: &Authorization) {
+        self.settled.lock().remove(&authorization.claim_key());
     }
 
     /// Something left the treasury that this engine did not send.
-    pub(crate) fn leave(&self, departure: OutgoingTransfer) {
-        self.left.lock().push(departure);
+    pub(crate) fn add_outgoing(&self, departure: OutgoingTransfer) {
+        self.outgoing.lock().push(departure);
     }
 
     /// What left is not listed, or is again.
-    pub(crate) fn silence(&self, silent: bool) {
-        self.silent.store(silent, Ordering::SeqCst);
+    pub(crate) fn set_unresponsive(&self, silent: bool) {
+        self.unresponsive.store(silent, Ordering::SeqCst);
     }
 
     /// How often it was asked what left.
@@ -154,14 +154,14 @@ impl FakeChain {
     }
 
     /// Checks before a claim decline payments of this wallet from now on.
-    pub(crate) fn know_empty(&self, wallet: Wallet) {
-        self.broke.lock().push(wallet);
+    pub(crate) fn set_empty_at_precheck(&self, wallet: Wallet) {
+        self.empty_at_precheck.lock().push(wallet);
     }
 
     /// No wallet is empty any more.
     pub(crate) fn fill(&self) {
         self.empty.lock().clear();
-        self.broke.lock().clear();
+        self.empty_at_precheck.lock().clear();
     }
 
     /// Number of checks before a claim.
@@ -181,12 +181,12 @@ impl FakeChain {
 
     /// Whether this very transfer is on chain.
     pub(crate) fn has(&self, authorization: &Authorization) -> bool {
-        self.landed.lock().contains_key(&authorization.claim_key())
+        self.settled.lock().contains_key(&authorization.claim_key())
     }
 
     /// Transfers on chain: each moved money exactly once.
     pub(crate) fn transfers(&self) -> usize {
-        self.landed.lock().len()
+        self.settled.lock().len()
     }
 
     pub(crate) fn submissions(&self) -> u64 {
@@ -202,8 +202,8 @@ impl FakeChain {
         self.waiting.load(Ordering::SeqCst)
     }
 
-    fn fate_of(&self, key: &Key) -> PaymentBehavior {
-        let mut fates = self.fates.lock();
+    fn behavior_of(&self, key: &Key) -> PaymentBehavior {
+        let mut fates = self.behaviors.lock();
         let Some(fate) = fates.get_mut(key) else {
             return PaymentBehavior::Settles;
         };
@@ -250,13 +250,13 @@ impl Settlement for FakeChain {
 
     fn precheck<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Option<Decline>> {
         self.prechecks.fetch_add(1, Ordering::SeqCst);
-        let broke = self.broke.lock().contains(&authorization.payer());
+        let broke = self.empty_at_precheck.lock().contains(&authorization.payer());
         Box::pin(std::future::ready(broke.then(empty)))
     }
 
     fn prepare<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Result<Preparation, PortError>> {
         let key = authorization.claim_key();
-        let answer = match self.fates.lock().get_mut(&key) {
+        let answer = match self.behaviors.lock().get_mut(&key) {
             Some(PaymentBehavior::Unreachable(left @ 1..)) => {
                 *left -= 1;
                 Err(error(ErrorKind::Temporary, "prepare"))
@@ -283,12 +283,12 @@ impl Settlement for FakeChain {
                 let finality = self.finality(authorization);
                 Ok(SubmitResult::Settled { transaction, finality })
             };
-            match self.fate_of(&key) {
-                PaymentBehavior::AnswerLost => {
-                    self.land(authorization);
+            match self.behavior_of(&key) {
+                PaymentBehavior::ResponseLost => {
+                    self.settle(authorization);
                     Err(error(ErrorKind::Unknown, "submit"))
                 }
-                PaymentBehavior::Vanishes => Err(error(ErrorKind::Unknown, "submit")),
+                PaymentBehavior::NotExecuted => Err(error(ErrorKind::Unknown, "submit")),
                 PaymentBehavior::Declined => Ok(SubmitResult::Declined(empty())),
                 PaymentBehavior::Panics(1..) => panic!("{}", super::EXPECTED_PANIC),
                 PaymentBehavior::Waits => {
@@ -296,10 +296,10 @@ impl Settlement for FakeChain {
                     if let Ok(permit) = self.gate.acquire().await {
                         permit.forget();
                     }
-                    settled(self.land(authorization))
+                    settled(self.settle(authorization))
                 }
                 PaymentBehavior::Settles | PaymentBehavior::Unreachable(_) | PaymentBehavior::Panics(0) => {
-                    settled(self.land(authorization))
+                    settled(self.settle(authorization))
                 }
             }
         })
@@ -315,8 +315,8 @@ impl Settlement for FakeChain {
         if let Some(prepared) = prepared {
             assert_eq!(prepared.bytes, key, "what was prepared is what is looked up");
         }
-        let seen = match self.landed.lock().get(&key) {
-            Some(transaction) => ChainStatus::Landed {
+        let seen = match self.settled.lock().get(&key) {
+            Some(transaction) => ChainStatus::Confirmed {
                 transaction: transaction.clone(),
                 finality: self.finality(authorization),
             },
@@ -326,16 +326,16 @@ impl Settlement for FakeChain {
         Box::pin(std::future::ready(Ok(seen)))
     }
 
-    fn standing<'a>(
+    fn transaction_status<'a>(
         &'a self,
         authorization: &'a Authorization,
         _: Option<&'a PreparedTransaction>,
         transaction: &'a str,
-    ) -> BoxFuture<'a, Result<ChainStanding, PortError>> {
-        let landed = self.landed.lock();
+    ) -> BoxFuture<'a, Result<ChainTransactionStatus, PortError>> {
+        let landed = self.settled.lock();
         let standing = match landed.get(&authorization.claim_key()) {
             Some(known) if known == transaction => self.finality(authorization).into(),
-            _ => ChainStanding::Gone,
+            _ => ChainTransactionStatus::NotFound,
         };
         Box::pin(std::future::ready(Ok(standing)))
     }
@@ -344,7 +344,7 @@ impl Settlement for FakeChain {
         self.holdings.can_receive()
     }
 
-    fn treasury_holds(&self, _: Network) -> BoxFuture<'_, Result<Usdc, PortError>> {
+    fn final_treasury_balance(&self, _: Network) -> BoxFuture<'_, Result<Usdc, PortError>> {
         self.holdings.treasury_holds()
     }
 
@@ -353,19 +353,19 @@ impl Settlement for FakeChain {
         from: &'a Wallet,
         since: Timestamp,
     ) -> BoxFuture<'a, Result<Vec<OutgoingTransfer>, PortError>> {
-        self.holdings.sent_by(from, since, self.silent.load(Ordering::SeqCst))
+        self.holdings.sent_by(from, since, self.unresponsive.load(Ordering::SeqCst))
     }
 
-    fn departures(
+    fn outgoing_transfers(
         &self,
         since: Timestamp,
         until: Timestamp,
     ) -> BoxFuture<'_, Result<Vec<OutgoingTransfer>, PortError>> {
         self.listings.fetch_add(1, Ordering::SeqCst);
-        if self.silent.load(Ordering::SeqCst) {
+        if self.unresponsive.load(Ordering::SeqCst) {
             return Box::pin(std::future::ready(Err(error(ErrorKind::Temporary, "departures"))));
         }
-        let left = self.left.lock().clone().into_iter();
+        let left = self.outgoing.lock().clone().into_iter();
         let left = left
             .filter(|departure| (since..=until).contains(&departure.at))
             .collect();

@@ -15,7 +15,7 @@ pub(crate) enum Reply {
     /// 429, and it wants to be left alone for so many milliseconds.
     Later(u64),
     /// It cannot be reached.
-    Dead,
+    Unreachable,
     /// It never answers.
     Hangs,
     /// It has it, and whoever posts it dies before it is written down.
@@ -94,7 +94,7 @@ impl WebhookSender for FakeReceivers {
             match reply.unwrap_or(Reply::Status(200)) {
                 Reply::Status(status) => Ok(posted(status, None)),
                 Reply::Later(ms) => Ok(posted(429, Some(ms))),
-                Reply::Dead => Err(WebhookPostError::Failed("it cannot be reached")),
+                Reply::Unreachable => Err(WebhookPostError::Failed("it cannot be reached")),
                 Reply::Hangs => {
                     drop(self.never.acquire().await);
                     Err(WebhookPostError::Failed("the test is over"))

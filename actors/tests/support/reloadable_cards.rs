@@ -19,22 +19,22 @@ struct Card {
     key: JobId,
     account: [u8; 20],
     reusable: bool,
-    standing: CardSnapshot,
+    snapshot: CardSnapshot,
 }
 
 #[derive(Default)]
 struct IssuerState {
-    turns: VecDeque<CallBehavior>,
+    behaviors: VecDeque<CallBehavior>,
     /// Cents left on each account.
     balances: BTreeMap<[u8; 20], u64>,
     cards: BTreeMap<CardId, Card>,
-    steered: BTreeMap<JobId, CardId>,
+    applied_actions: BTreeMap<JobId, CardId>,
     /// What is set aside, and whether it ended as paid.
-    reserved: BTreeMap<JobId, (HoldRequest, Option<bool>)>,
-    refused: BTreeMap<JobId, Option<String>>,
-    words: Vec<CardEvent>,
+    holds: BTreeMap<JobId, (HoldRequest, Option<bool>)>,
+    declined: BTreeMap<JobId, Option<String>>,
+    events: Vec<CardEvent>,
     /// The next so many questions after a reservation get no answer.
-    silent: u32,
+    unanswered_hold_queries: u32,
 }
 
 #[derive(Default)]
@@ -51,9 +51,9 @@ fn error(kind: ErrorKind) -> PortError {
 /// What happens after a call was carried out.
 fn after(turn: CallBehavior) -> Result<(), PortError> {
     match turn {
-        CallBehavior::Lost => Err(error(ErrorKind::Unknown)),
+        CallBehavior::ResponseLost => Err(error(ErrorKind::Unknown)),
         CallBehavior::Panics => panic!("{}", super::EXPECTED_PANIC),
-        CallBehavior::Works | CallBehavior::Busy | CallBehavior::No => Ok(()),
+        CallBehavior::Works | CallBehavior::Busy | CallBehavior::Declined => Ok(()),
     }
 }
 
@@ -68,8 +68,8 @@ fn issued(key: JobId) -> IssuedCard {
 }
 
 impl IssuerState {
-    fn turn(&mut self) -> Result<CallBehavior, PortError> {
-        match self.turns.pop_front().unwrap_or(CallBehavior::Works) {
+    fn next_behavior(&mut self) -> Result<CallBehavior, PortError> {
+        match self.behaviors.pop_front().unwrap_or(CallBehavior::Works) {
             CallBehavior::Busy => Err(error(ErrorKind::Temporary)),
             turn => Ok(turn),
         }
@@ -86,20 +86,20 @@ impl IssuerState {
 
     fn changed(&mut self, id: CardId, change: impl FnOnce(&mut CardSnapshot)) {
         let card = self.cards.get_mut(&id).expect("a card");
-        change(&mut card.standing);
-        card.standing.sequence += 1;
-        let standing = card.standing.clone();
-        let number = self.words.len() as u64 + 1;
-        self.words.push(CardEvent {
-            number,
+        change(&mut card.snapshot);
+        card.snapshot.sequence += 1;
+        let standing = card.snapshot.clone();
+        let number = self.events.len() as u64 + 1;
+        self.events.push(CardEvent {
+            position: number,
             card: id,
-            standing,
+            snapshot: standing,
         });
     }
 
     fn close(&mut self, id: CardId) {
         let card = &self.cards[&id];
-        let (account, left) = (card.account, card.standing.activity.available);
+        let (account, left) = (card.account, card.snapshot.activity.available);
         *self.balances.entry(account).or_default() += left.get();
         self.changed(id, |standing| {
             standing.state = CardState::Closed;
@@ -112,12 +112,12 @@ impl IssuerState {
             assert_eq!(known.key, order.key, "a card is ordered under one key");
             return OpenCardResult::Open(issued(order.key));
         }
-        if turn == CallBehavior::No {
-            self.refused.insert(order.key, Some("no".into()));
-        } else if !self.refused.contains_key(&order.key) && !self.take(order.account, order.amount) {
-            self.refused.insert(order.key, None);
+        if turn == CallBehavior::Declined {
+            self.declined.insert(order.key, Some("no".into()));
+        } else if !self.declined.contains_key(&order.key) && !self.take(order.account, order.amount) {
+            self.declined.insert(order.key, None);
         }
-        match self.refused.get(&order.key) {
+        match self.declined.get(&order.key) {
             Some(None) => OpenCardResult::InsufficientBalance,
             Some(Some(reason)) => OpenCardResult::Declined {
                 reason: reason.as_str().into(),
@@ -136,7 +136,7 @@ impl IssuerState {
                     key: order.key,
                     account: order.account,
                     reusable: order.reusable,
-                    standing,
+                    snapshot: standing,
                 };
                 self.cards.insert(order.card, card);
                 OpenCardResult::Open(issued(order.key))
@@ -147,8 +147,8 @@ impl IssuerState {
 
 impl FakeReloadableCards {
     /// The next calls, in order. Without one a call works.
-    pub(crate) fn turns(&self, turns: &[CallBehavior]) {
-        self.0.lock().turns.extend(turns);
+    pub(crate) fn set_behaviors(&self, turns: &[CallBehavior]) {
+        self.0.lock().behaviors.extend(turns);
     }
 
     /// Loads an account.
@@ -164,30 +164,30 @@ impl FakeReloadableCards {
     /// Cents that are on cards.
     pub(crate) fn on_cards(&self) -> u64 {
         let truth = self.0.lock();
-        truth.cards.values().map(|c| c.standing.activity.available.get()).sum()
+        truth.cards.values().map(|c| c.snapshot.activity.available.get()).sum()
     }
 
     /// The next so many questions after a reservation get no answer.
-    pub(crate) fn be_silent(&self, times: u32) {
-        self.0.lock().silent = times;
+    pub(crate) fn set_unanswered_hold_queries(&self, times: u32) {
+        self.0.lock().unanswered_hold_queries = times;
     }
 
     /// Forgets what was set aside, as no issuer should.
-    pub(crate) fn forget_reservations(&self) {
-        self.0.lock().reserved.clear();
+    pub(crate) fn clear_holds(&self) {
+        self.0.lock().holds.clear();
     }
 
     /// How each reservation ended.
-    pub(crate) fn reservations(&self) -> Vec<Option<bool>> {
-        self.0.lock().reserved.values().map(|(_, ended)| *ended).collect()
+    pub(crate) fn hold_results(&self) -> Vec<Option<bool>> {
+        self.0.lock().holds.values().map(|(_, ended)| *ended).collect()
     }
 
     /// A merchant charges a card; whether the issuer took it.
     pub(crate) fn charge(&self, id: CardId, cents: u64) -> bool {
         let mut truth = self.0.lock();
         let card = truth.cards[&id].clone();
-        let left = card.standing.activity.available.get();
-        if card.standing.state != CardState::Open || cents > left {
+        let left = card.snapshot.activity.available.get();
+        if card.snapshot.state != CardState::Open || cents > left {
             return false;
         }
         let one = CardTransaction {
@@ -214,7 +214,7 @@ impl ReloadableCardProvider for FakeReloadableCards {
         Box::pin(async move {
             let (turn, opening) = {
                 let mut truth = self.0.lock();
-                let turn = truth.turn()?;
+                let turn = truth.next_behavior()?;
                 (turn, truth.open(order, turn))
             };
             after(turn).map(|()| opening)
@@ -225,15 +225,15 @@ impl ReloadableCardProvider for FakeReloadableCards {
         Box::pin(async move {
             let (turn, standing) = {
                 let mut truth = self.0.lock();
-                let turn = truth.turn()?;
+                let turn = truth.next_behavior()?;
                 let state = truth
                     .cards
                     .get(&order.card)
                     .ok_or_else(|| error(ErrorKind::Permanent))?
-                    .standing
+                    .snapshot
                     .state;
-                if truth.steered.insert(order.key, order.card).is_none() && turn != CallBehavior::No {
-                    match (state, order.wish) {
+                if truth.applied_actions.insert(order.key, order.card).is_none() && turn != CallBehavior::Declined {
+                    match (state, order.action) {
                         (CardState::Open, CardAction::Pause) => {
                             truth.changed(order.card, |standing| standing.state = CardState::Paused);
                         }
@@ -244,7 +244,7 @@ impl ReloadableCardProvider for FakeReloadableCards {
                         _ => {}
                     }
                 }
-                (turn, truth.cards[&order.card].standing.clone())
+                (turn, truth.cards[&order.card].snapshot.clone())
             };
             after(turn).map(|()| standing)
         })
@@ -252,7 +252,7 @@ impl ReloadableCardProvider for FakeReloadableCards {
 
     fn events_after(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<CardEvent>, PortError>> {
         let truth = self.0.lock();
-        let words = truth.words.iter().filter(|word| word.number > after).take(limit);
+        let words = truth.events.iter().filter(|word| word.position > after).take(limit);
         let words = words.cloned().collect();
         Box::pin(std::future::ready(Ok(words)))
     }
@@ -261,19 +261,19 @@ impl ReloadableCardProvider for FakeReloadableCards {
         Box::pin(async move {
             let (turn, reservation) = {
                 let mut truth = self.0.lock();
-                let turn = truth.turn()?;
+                let turn = truth.next_behavior()?;
                 let key = order.key;
-                let known = truth.reserved.get(&key).map(|(_, ended)| *ended);
+                let known = truth.holds.get(&key).map(|(_, ended)| *ended);
                 let reservation = if let Some(ended) = known {
                     ended.map_or(HoldResult::Held, |paid| HoldResult::AlreadySettled { paid })
-                } else if turn == CallBehavior::No {
-                    truth.refused.insert(key, Some("no".into()));
+                } else if turn == CallBehavior::Declined {
+                    truth.declined.insert(key, Some("no".into()));
                     HoldResult::Declined { reason: "no".into() }
-                } else if truth.refused.contains_key(&key) || !truth.take(order.account, order.amount) {
-                    truth.refused.insert(key, None);
+                } else if truth.declined.contains_key(&key) || !truth.take(order.account, order.amount) {
+                    truth.declined.insert(key, None);
                     HoldResult::InsufficientBalance
                 } else {
-                    truth.reserved.insert(key, (order.clone(), None));
+                    truth.holds.insert(key, (order.clone(), None));
                     HoldResult::Held
                 };
                 (turn, reservation)
@@ -285,11 +285,11 @@ impl ReloadableCardProvider for FakeReloadableCards {
     fn hold_status(&self, key: JobId) -> BoxFuture<'_, Result<HoldStatus, PortError>> {
         Box::pin(async move {
             let mut truth = self.0.lock();
-            if truth.silent > 0 {
-                truth.silent -= 1;
+            if truth.unanswered_hold_queries > 0 {
+                truth.unanswered_hold_queries -= 1;
                 return Err(error(ErrorKind::Unknown));
             }
-            let known = truth.reserved.get(&key).map(|(_, ended)| *ended);
+            let known = truth.holds.get(&key).map(|(_, ended)| *ended);
             Ok(known.map_or(HoldStatus::NotFound, |ended| {
                 ended.map_or(HoldStatus::Held, |paid| HoldStatus::Settled { paid })
             }))
@@ -300,9 +300,9 @@ impl ReloadableCardProvider for FakeReloadableCards {
         Box::pin(async move {
             let turn = {
                 let mut truth = self.0.lock();
-                let turn = truth.turn()?;
+                let turn = truth.next_behavior()?;
                 let (order, ended) = truth
-                    .reserved
+                    .holds
                     .get_mut(&key)
                     .ok_or_else(|| error(ErrorKind::Permanent))?;
                 let (account, amount) = (order.account, order.amount.get());

@@ -19,13 +19,13 @@ use super::ports::{FakeChain, error};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SellerBehavior {
     /// Takes the payment and answers.
-    Well,
+    Success,
     /// Takes the payment, and its answer is lost.
-    AnswerLost,
+    ResponseLost,
     /// Takes the payment, and answers with an error.
-    WithAnError,
+    ErrorResponse,
     /// Answers 402 and takes nothing.
-    Refused,
+    Declined,
     /// Cannot be reached.
     Unreachable,
 }
@@ -34,23 +34,23 @@ pub(crate) enum SellerBehavior {
 pub(crate) struct FakeSellers {
     chain: Arc<FakeChain>,
     signed: Mutex<Vec<Authorization>>,
-    served: Mutex<VecDeque<SellerBehavior>>,
+    behaviors: Mutex<VecDeque<SellerBehavior>>,
     calls: AtomicU64,
 }
 
 impl FakeSellers {
-    pub(crate) fn of(chain: &Arc<FakeChain>) -> Self {
+    pub(crate) fn on_chain(chain: &Arc<FakeChain>) -> Self {
         Self {
             chain: chain.clone(),
             signed: Mutex::default(),
-            served: Mutex::default(),
+            behaviors: Mutex::default(),
             calls: AtomicU64::new(0),
         }
     }
 
     /// What becomes of the next calls; of later ones what becomes of the last.
-    pub(crate) fn serve(&self, served: &[SellerBehavior]) {
-        *self.served.lock() = served.iter().copied().collect();
+    pub(crate) fn set_behaviors(&self, served: &[SellerBehavior]) {
+        *self.behaviors.lock() = served.iter().copied().collect();
     }
 
     /// Paid calls that reached a server.
@@ -108,7 +108,7 @@ impl WalletSigner for FakeSellers {
         Box::pin(async move {
             let place = self.signed.lock().len();
             let value = purser_actors::money::Usdc::from_atomic(1_000_000);
-            let authorization = self.sign(call.spend.0, [5; 20], value);
+            let authorization = self.sign(call.payment.0, [5; 20], value);
             Ok((authorization, place.to_be_bytes().to_vec()))
         })
     }
@@ -123,11 +123,11 @@ impl PaidHttpClient for FakeSellers {
         assert_eq!(call.sealed, b"call");
         let place = payment.try_into().map(usize::from_be_bytes);
         let authorization = self.signed.lock()[place.expect("a payment of ours")].clone();
-        let mut served = self.served.lock();
+        let mut served = self.behaviors.lock();
         let now = match served.len() {
-            0 => SellerBehavior::Well,
+            0 => SellerBehavior::Success,
             1 => served[0],
-            _ => served.pop_front().unwrap_or(SellerBehavior::Well),
+            _ => served.pop_front().unwrap_or(SellerBehavior::Success),
         };
         let told = |http_status, failure| {
             let answer = ServerResponse {
@@ -142,15 +142,15 @@ impl PaidHttpClient for FakeSellers {
         }
         if matches!(
             now,
-            SellerBehavior::Well | SellerBehavior::AnswerLost | SellerBehavior::WithAnError
+            SellerBehavior::Success | SellerBehavior::ResponseLost | SellerBehavior::ErrorResponse
         ) {
-            self.chain.land(&authorization);
+            self.chain.settle(&authorization);
         }
         let answer = match now {
-            SellerBehavior::Well => told(200, None),
-            SellerBehavior::AnswerLost => Err(error(ErrorKind::Unknown, "paid call")),
-            SellerBehavior::WithAnError => told(500, Some(CallFailure::HttpError)),
-            SellerBehavior::Refused => told(402, Some(CallFailure::Unsettled)),
+            SellerBehavior::Success => told(200, None),
+            SellerBehavior::ResponseLost => Err(error(ErrorKind::Unknown, "paid call")),
+            SellerBehavior::ErrorResponse => told(500, Some(CallFailure::HttpError)),
+            SellerBehavior::Declined => told(402, Some(CallFailure::Unsettled)),
             SellerBehavior::Unreachable => Err(error(ErrorKind::Temporary, "paid call")),
         };
         Box::pin(std::future::ready(answer))

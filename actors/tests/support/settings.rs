@@ -1,7 +1,7 @@
 //! How the engine of a test is set.
 
-use purser_actors::approval::Limits;
-use purser_actors::breaker::Rules;
+use purser_actors::approval::ApprovalLimits;
+use purser_actors::breaker::BreakerSettings;
 use purser_actors::engine::webhooks::WebhookSettings;
 use purser_actors::engine::{EngineSettings, PayoutSettings};
 use purser_actors::kernel::outbox::RetryPolicy;
@@ -27,12 +27,12 @@ pub(crate) const fn fast() -> EngineSettings {
             max_backoff_ms: 4,
             max_attempts: 8,
         },
-        in_flight_max: 256,
-        in_flight_per_payer_max: 128,
+        max_in_flight: 256,
+        max_in_flight_per_payer: 128,
         caps: cards_a_day(200, 2_000_000),
         intl_prices: PriceRange {
-            least: Cents::new(10_000),
-            most: Cents::new(100_000),
+            min: Cents::new(10_000),
+            max: Cents::new(100_000),
             step: Cents::new(100),
             fees: [
                 Some(FeeRule {
@@ -49,19 +49,19 @@ pub(crate) const fn fast() -> EngineSettings {
         issuer_timeout_ms: 120_000,
         payouts: payouts(),
         webhooks: WebhookSettings::STANDARD,
-        giving: Limits {
-            each_max: Usdc::ZERO,
-            day_max: Usdc::ZERO,
-            open_ms: 1_000_000_000,
+        approvals: ApprovalLimits {
+            max_per_action: Usdc::ZERO,
+            max_per_day: Usdc::ZERO,
+            validity_ms: 1_000_000_000,
         },
-        lines: Rules {
-            failures_max: 0,
-            try_every_ms: 4,
-            silence_ms: 3_600_000,
+        breaker: BreakerSettings {
+            max_failures: 0,
+            probe_interval_ms: 4,
+            stale_after_ms: 3_600_000,
         },
         not_offered: [false; purser_actors::product::ProductLine::ALL.len()],
         late_after_ms: 0,
-        card_credit_patience_ms: 120_000,
+        card_credit_timeout_ms: 120_000,
         sweep_every_ms: 3_600_000,
         timers_every_ms: 20,
     }
@@ -79,7 +79,7 @@ const fn payouts() -> PayoutSettings {
         bank_payment: terms,
         app_payment: terms,
         timeout_ms: 120_000,
-        told_every_ms: 2,
+        poll_interval_ms: 2,
     }
 }
 

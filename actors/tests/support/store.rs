@@ -21,7 +21,7 @@ pub(crate) struct MemoryStore(Arc<Shared>);
 #[derive(Default)]
 struct Shared {
     state: Mutex<State>,
-    bell: Condvar,
+    condvar: Condvar,
 }
 
 #[derive(Default, Clone)]
@@ -38,14 +38,14 @@ struct State {
     /// Batches that may still be committed, barriers not counted; `None` is any number.
     allowance: Option<u64>,
     /// Whether the answer to the last allowed batch is lost.
-    swallow: bool,
+    response_lost: bool,
     /// Batches until one is refused for no fault of its own, that one included.
-    refuse_in: Option<u64>,
+    reject_in: Option<u64>,
     sinks: Vec<Arc<dyn EventSink>>,
     lag_bytes: u64,
     committed: u64,
     /// The row that the disk does not give out.
-    unreadable: Option<RowKey>,
+    unreadable_row: Option<RowKey>,
     dead: bool,
 }
 
@@ -66,7 +66,7 @@ impl MemoryStore {
         let shared = Arc::new(Shared::default());
         shared.state.lock().durable = durable;
         let committer = shared.clone();
-        std::thread::spawn(move || committer.work());
+        std::thread::spawn(move || committer.run());
         Arc::new(Self(shared))
     }
 
@@ -86,7 +86,7 @@ impl MemoryStore {
         let lost = std::mem::take(&mut state.queue);
         let durable = state.durable.clone();
         drop(state);
-        self.0.bell.notify_all();
+        self.0.condvar.notify_all();
         drop(lost);
         Self::of(durable)
     }
@@ -99,17 +99,17 @@ impl MemoryStore {
     /// After so many more batches, nothing more is committed; the last of them is answered or not.
     pub(crate) fn hold_after(&self, batches: u64, last_is_answered: bool) {
         let mut state = self.state();
-        (state.allowance, state.swallow) = (Some(batches), !last_is_answered);
+        (state.allowance, state.response_lost) = (Some(batches), !last_is_answered);
     }
 
     pub(crate) fn release(&self) {
         self.state().allowance = None;
-        self.0.bell.notify_all();
+        self.0.condvar.notify_all();
     }
 
     /// Refuses the batch that many batches from now (1 is the next) and breaks its lane.
-    pub(crate) fn refuse(&self, nth: u64) {
-        self.state().refuse_in = Some(nth);
+    pub(crate) fn reject_nth(&self, nth: u64) {
+        self.state().reject_in = Some(nth);
     }
 
     /// Batches waiting, barriers included.
@@ -133,7 +133,7 @@ impl MemoryStore {
     }
 
     /// Writes behind everybody's back, as bad hardware would.
-    pub(crate) fn scribble(&self, key: RowKey, value: &[u8]) {
+    pub(crate) fn overwrite(&self, key: RowKey, value: &[u8]) {
         let row = Row {
             revision: 1,
             value: value.into(),
@@ -142,8 +142,8 @@ impl MemoryStore {
     }
 
     /// This row cannot be read, or with `None` every one can.
-    pub(crate) fn refuse_to_read(&self, key: Option<RowKey>) {
-        self.state().unreadable = key;
+    pub(crate) fn set_unreadable(&self, key: Option<RowKey>) {
+        self.state().unreadable_row = key;
     }
 
     pub(crate) fn rows(&self, prefix: &[u8]) -> Vec<(RowKey, Row)> {
@@ -163,7 +163,7 @@ impl MemoryStore {
 impl Drop for MemoryStore {
     fn drop(&mut self) {
         self.state().dead = true;
-        self.0.bell.notify_all();
+        self.0.condvar.notify_all();
     }
 }
 
@@ -172,7 +172,7 @@ const fn is_barrier(batch: &Batch) -> bool {
 }
 
 impl Shared {
-    fn work(&self) {
+    fn run(&self) {
         loop {
             let mut state = self.state.lock();
             let told = loop {
@@ -181,7 +181,7 @@ impl Shared {
                 }
                 match state.step() {
                     Some(told) => break told,
-                    None => self.bell.wait(&mut state),
+                    None => self.condvar.wait(&mut state),
                 }
             };
             drop(state);
@@ -206,14 +206,14 @@ impl State {
         let before = self.durable.events.len();
         let outcome = self.admit(&batch, barrier).map(|()| self.write(&batch, barrier));
         if outcome.is_err()
-            && let Some(lane) = &batch.lane
+            && let Some(lane) = &batch.session
         {
             lane.fail();
         }
         let mut done = Some(done);
         if !barrier && let Some(left) = &mut self.allowance {
             *left -= 1;
-            if *left == 0 && self.swallow {
+            if *left == 0 && self.response_lost {
                 done = None;
             }
         }
@@ -226,13 +226,13 @@ impl State {
     }
 
     fn admit(&mut self, batch: &Batch, barrier: bool) -> Result<(), CommitError> {
-        if batch.lane.as_ref().is_some_and(|lane| lane.has_failed()) {
+        if batch.session.as_ref().is_some_and(|lane| lane.has_failed()) {
             return Err(CommitError::SessionFailed);
         }
-        if !barrier && let Some(left) = &mut self.refuse_in {
+        if !barrier && let Some(left) = &mut self.reject_in {
             *left -= 1;
             if *left == 0 {
-                self.refuse_in = None;
+                self.reject_in = None;
                 return Err(CommitError::TooLarge("the test wants it so"));
             }
         }
@@ -296,14 +296,14 @@ impl Store for MemoryStore {
         }
         state.queue.push_back((batch, done));
         drop(state);
-        self.0.bell.notify_all();
+        self.0.condvar.notify_all();
     }
 
     fn read<'a>(&'a self, key: &'a [u8]) -> BoxFuture<'a, Result<Option<Row>, StoreError>> {
         let state = self.state();
         let row = if state.dead {
             Err(dead())
-        } else if state.unreadable.as_deref() == Some(key) {
+        } else if state.unreadable_row.as_deref() == Some(key) {
             Err(StoreError::Io("the disk does not answer".into()))
         } else {
             Ok(state.durable.rows.get(key).cloned())

@@ -53,7 +53,7 @@ impl FeeRate {
     }
 
     /// The fee on an amount, rounded up.
-    pub fn of(self, amount: u64) -> u64 {
+    pub fn fee_on(self, amount: u64) -> u64 {
         let fee = (u128::from(amount) * u128::from(self.0)).div_ceil(u128::from(Self::WHOLE));
         // The rate is below 1, so the fee is at most the amount.
         u64::try_from(fee).unwrap_or(u64::MAX)
@@ -91,7 +91,7 @@ pub struct SentBurn {
 impl SentBurn {
     /// The burn of a message to Base. `None` unless exactly one instruction is a `deposit_for_burn` as
     /// [`BurnOrder::instruction`] makes it.
-    pub fn of(message: &Message<'_>) -> Option<Self> {
+    pub fn from_message(message: &Message<'_>) -> Option<Self> {
         let mut burns = message
             .instructions
             .iter()
@@ -276,7 +276,7 @@ mod tests {
             event_account: key(4).address(),
             rent_payer: key(1).address(),
         };
-        assert_eq!(SentBurn::of(&message), Some(sent));
+        assert_eq!(SentBurn::from_message(&message), Some(sent));
         let good = order().instruction(&key(1).address(), &key(4).address()).unwrap();
         let read = |instructions: Vec<Instruction>| {
             let draft = Draft {
@@ -286,7 +286,7 @@ mod tests {
                 version: Version::V0,
             };
             let message = draft.compile().unwrap().message;
-            SentBurn::of(&Message::parse(&message).unwrap())
+            SentBurn::from_message(&Message::parse(&message).unwrap())
         };
         assert_eq!(read(vec![good.clone()]), Some(sent));
         assert_eq!(read(vec![set_compute_unit_limit(1)]), None);
@@ -354,10 +354,10 @@ mod tests {
                 let Some(burn) = BurnAmounts::for_arrival(arrives, rate) else {
                     panic!("{arrives} at {bps}")
                 };
-                assert!(rate.of(burn.amount) <= burn.max_fee && burn.max_fee < burn.amount);
+                assert!(rate.fee_on(burn.amount) <= burn.max_fee && burn.max_fee < burn.amount);
                 assert_eq!(burn.amount - burn.max_fee, arrives);
                 assert!(
-                    burn.amount - 1 - rate.of(burn.amount - 1) < arrives,
+                    burn.amount - 1 - rate.fee_on(burn.amount - 1) < arrives,
                     "{arrives} at {bps}"
                 );
             }

@@ -203,7 +203,7 @@ impl Iris {
 ///
 /// # Errors
 /// [`MessageError`] if a message is listed but none is the order's: nothing may be minted, and an operator must look.
-pub fn attestation_of(
+pub fn attestation_for(
     messages: Vec<IrisMessage>,
     order: &BurnOrder,
     deployment: &Deployment,

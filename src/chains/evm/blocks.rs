@@ -197,8 +197,8 @@ impl<R> Follower<R> {
     /// ignored.
     pub fn observe(&mut self, safe: Option<Header>, finalized: Option<Header>) {
         let newer = |old: Option<Header>, new: Option<Header>| match (old, new) {
-            (Some(old), Some(new)) if new.number > old.number && self.is_of_ours(&new) => Some(new),
-            (None, Some(new)) if self.is_of_ours(&new) => Some(new),
+            (Some(old), Some(new)) if new.number > old.number && self.is_consistent(&new) => Some(new),
+            (None, Some(new)) if self.is_consistent(&new) => Some(new),
             _ => old,
         };
         (self.safe, self.finalized) = (newer(self.safe, safe), newer(self.finalized, finalized));
@@ -352,7 +352,7 @@ impl<R> Follower<R> {
     }
 
     /// Whether a level of the chain may be this one's: its block is that of this height, or too old to be held against one.
-    pub fn is_of_ours(&self, header: &Header) -> bool {
+    pub fn is_consistent(&self, header: &Header) -> bool {
         let tip = self.tip().map_or(0, |tip| tip.number);
         match self.at(header.number) {
             Some(own) => own.hash == header.hash,

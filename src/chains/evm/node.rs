@@ -22,7 +22,7 @@ use crate::rpc::{Call, RpcError, RpcPool};
 
 pub use agreement::Disagreement;
 pub use fees::{FeePolicy, FeeQuote};
-pub use payers::{Held, PayerState};
+pub use payers::{BalanceAt, PayerState};
 pub use replies::send_reply;
 
 /// Why a call has no typed result.
@@ -175,7 +175,7 @@ impl Node {
     /// Each endpoint's newest header, in the order of the settings. Their heights are recorded for the pool's choice.
     pub async fn heads(&self) -> Vec<Result<Header, NodeError>> {
         let method = "eth_getBlockByNumber";
-        let answers = self.pool.ask_each(method, json!(["latest", false])).await;
+        let answers = self.pool.call_each(method, json!(["latest", false])).await;
         let header = |answer: crate::rpc::EndpointAnswer| {
             let header = parse::header(&answer.result?).ok_or(NodeError::Malformed { method })?;
             self.pool.observe_height(answer.endpoint, header.number);
@@ -303,7 +303,7 @@ impl Node {
     pub async fn receipts_of_each(&self, hash: B256) -> Vec<Result<Option<Receipt>, NodeError>> {
         let answers = self
             .pool
-            .ask_each("eth_getTransactionReceipt", json!([parse::text(hash)]))
+            .call_each("eth_getTransactionReceipt", json!([parse::text(hash)]))
             .await;
         answers
             .into_iter()

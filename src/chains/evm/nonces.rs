@@ -32,7 +32,7 @@ pub struct NonceSettings {
     /// have not used is filled after it. Default 10,000.
     pub gap_ms: u64,
     /// A final count is taken back once the newest block has had fewer transactions for so long, in milliseconds. Default 30,000.
-    pub doubt_ms: u64,
+    pub conflict_ms: u64,
     /// Highest `max_fee`, in wei per gas.
     pub max_fee: u128,
 }
@@ -45,7 +45,7 @@ impl NonceSettings {
             resend_ms: 4_000,
             replace_ms: 12_000,
             gap_ms: 10_000,
-            doubt_ms: 30_000,
+            conflict_ms: 30_000,
             max_fee,
         }
     }
@@ -164,14 +164,14 @@ pub enum Alarm {
     /// The newest block has fewer transactions than were final: nothing is handed out until that ends, or the count is taken back.
     Contradicted {
         /// Transactions that were final.
-        believed: u64,
+        expected: u64,
         /// Transactions in the newest block.
-        shown: u64,
+        reported: u64,
     },
     /// A final count was wrong: nonces are handed out from the chain's count on again.
-    TakenBack {
+    CountReverted {
         /// Transactions that were final.
-        believed: u64,
+        expected: u64,
         /// Transactions in the newest block.
         latest: u64,
     },
@@ -220,7 +220,7 @@ pub enum NonceError {
     Full,
     /// The chain contradicts the count that was final; see [`NonceManager::is_in_doubt`].
     #[error("how many transactions the key has is not known")]
-    Doubtful,
+    CountConflict,
     /// One of the payments is in a row already.
     #[error("a payment is already in a transaction")]
     Duplicate,

@@ -13,7 +13,7 @@ const TOKEN: i64 = 1_000;
 const STANDSTILL_MS: u64 = 30_000;
 
 /// A height that was shown longer ago says nothing of how far the endpoint is now.
-const SHOWN_MS: u64 = 30_000;
+const HEIGHT_TTL_MS: u64 = 30_000;
 
 /// What the endpoints of a pool have shown.
 #[derive(Clone, Copy, Debug)]
@@ -105,7 +105,7 @@ pub(crate) struct EndpointState {
     last_error: Option<String>,
     height: Option<u64>,
     /// When it has last shown a height.
-    shown_ms: u64,
+    height_at_ms: u64,
     /// When its height has last grown.
     grown_ms: u64,
     /// Two others have shown another chain than it has: it is used last until then.
@@ -124,7 +124,7 @@ impl EndpointState {
             last_response_ms: None,
             last_error: None,
             height: None,
-            shown_ms: now_ms,
+            height_at_ms: now_ms,
             grown_ms: now_ms,
             outvoted_until_ms: 0,
         }
@@ -183,7 +183,7 @@ impl EndpointState {
 
     pub(crate) fn record(&mut self, error: Option<&RpcError>, now_ms: u64) {
         match error {
-            Some(error) if error.is_of_endpoint() => self.record_failure(error, now_ms),
+            Some(error) if error.is_endpoint_fault() => self.record_failure(error, now_ms),
             _ => {
                 self.failures = 0;
                 self.paused_until_ms = 0;
@@ -213,7 +213,7 @@ impl EndpointState {
         if self.height.is_none_or(|old| height > old) {
             self.grown_ms = now_ms;
         }
-        (self.height, self.shown_ms) = (Some(height), now_ms);
+        (self.height, self.height_at_ms) = (Some(height), now_ms);
     }
 
     pub(crate) const fn height(&self) -> Option<u64> {
@@ -225,7 +225,7 @@ impl EndpointState {
     }
 
     pub(crate) fn status(&self, settings: &EndpointSettings, best: Option<u64>, now_ms: u64) -> EndpointStatus {
-        let is_current = self.failures == 0 && now_ms <= self.shown_ms.saturating_add(SHOWN_MS);
+        let is_current = self.failures == 0 && now_ms <= self.height_at_ms.saturating_add(HEIGHT_TTL_MS);
         EndpointStatus {
             host: settings.url.host(),
             consecutive_failures: self.failures,

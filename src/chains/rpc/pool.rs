@@ -137,7 +137,7 @@ impl RpcPool {
         self.in_turn(request, |results| results.iter().flatten().all(&accept))
             .await?
             .pop()
-            .unwrap_or_else(|| Err(RpcError::Garbage("no result".to_owned())))
+            .unwrap_or_else(|| Err(RpcError::MalformedResponse("no result".to_owned())))
     }
 
     /// One endpoint, by its position in the settings. Waits at most 2 s for its rate limit.
@@ -152,7 +152,7 @@ impl RpcPool {
         self.exchange(endpoint, Request::Call(method, &params))
             .await?
             .pop()
-            .unwrap_or_else(|| Err(RpcError::Garbage("no result".to_owned())))
+            .unwrap_or_else(|| Err(RpcError::MalformedResponse("no result".to_owned())))
     }
 
     /// Several calls, at most 100, in one request to one endpoint, by its position in the settings. Waits at most 2 s for its
@@ -199,12 +199,12 @@ impl RpcPool {
     /// Asks every endpoint at the same time and gives each one's own answer, in the order of the settings. For raw
     /// transactions: accepted is what one endpoint accepted.
     pub async fn send_to_all(&self, method: &str, params: Value) -> Vec<EndpointAnswer> {
-        self.ask_each(method, params).await
+        self.call_each(method, params).await
     }
 
     /// Asks every endpoint at the same time and gives each one's own answer, in the order of the settings. For proofs that
     /// need two.
-    pub async fn ask_each(&self, method: &str, params: Value) -> Vec<EndpointAnswer> {
+    pub async fn call_each(&self, method: &str, params: Value) -> Vec<EndpointAnswer> {
         join_all((0..self.endpoints.len()).map(|endpoint| {
             let params = params.clone();
             async move {
@@ -278,7 +278,7 @@ impl RpcPool {
             match results {
                 Ok(results) if accept(&results) => return Ok(results),
                 Ok(results) => drop(fallback.get_or_insert(results)),
-                Err(error) if error.is_of_endpoint() => failure = Some(error),
+                Err(error) if error.is_endpoint_fault() => failure = Some(error),
                 Err(error) => return Err(error),
             }
         }
@@ -343,7 +343,7 @@ impl RpcPool {
     }
 
     fn record(&self, endpoint: &Endpoint, method: &str, error: Option<&RpcError>) {
-        let failed = error.filter(|error| error.is_of_endpoint());
+        let failed = error.filter(|error| error.is_endpoint_fault());
         let was_failing = {
             let mut state = endpoint.state.lock();
             let was_failing = state.is_failing();

@@ -80,7 +80,7 @@ async fn responses_become_typed_results() {
             body: body.as_bytes().to_vec(),
         })
     };
-    let garbage = |text: &str| Err(RpcError::Garbage(text.to_owned()));
+    let garbage = |text: &str| Err(RpcError::MalformedResponse(text.to_owned()));
     let reverted = json!({"error": {"code": 3, "message": "execution\nreverted", "data": "0x08c379a0"}});
     let revert = Err(RpcError::Rpc {
         code: 3,
@@ -166,7 +166,7 @@ async fn calls_are_counted_for_each_endpoint() {
         params: json!([]),
     };
     h.pool.batch(&[call.clone(), call.clone(), call]).await.unwrap();
-    h.pool.ask_each("m", json!([])).await;
+    h.pool.call_each("m", json!([])).await;
     let calls: Vec<u64> = h.pool.status().iter().map(|endpoint| endpoint.calls).collect();
     assert_eq!(calls, [2, 5]);
 }
@@ -324,7 +324,7 @@ async fn batch_results_are_in_order() {
     for (n, result) in results.iter().enumerate() {
         match n {
             7 => assert!(matches!(result, Err(RpcError::Rpc { code: 3, .. }))),
-            9 => assert!(matches!(result, Err(RpcError::Garbage(_)))),
+            9 => assert!(matches!(result, Err(RpcError::MalformedResponse(_)))),
             _ => assert_eq!(result.as_ref().unwrap(), &json!(n)),
         }
     }
@@ -345,5 +345,5 @@ fn futures_of_a_pool_are_send() {
     send(h.pool.call("m", json!([])));
     send(h.pool.call_where("m", json!([]), Value::is_null));
     send(h.pool.batch(&[]));
-    send(h.pool.ask_each("m", json!([])));
+    send(h.pool.call_each("m", json!([])));
 }

@@ -31,7 +31,7 @@ pub(crate) fn batch(
         // An endpoint that rejects a batch as a whole answers with one error object.
         other => {
             result(other, first)?;
-            return Err(garbage("one response to a batch"));
+            return Err(malformed_response("one response to a batch"));
         }
     };
     let mut results = vec![None; count];
@@ -40,15 +40,15 @@ pub(crate) fn batch(
         let slot = index
             .and_then(|index| usize::try_from(index).ok())
             .and_then(|index| results.get_mut(index))
-            .ok_or_else(|| garbage("response to another call"))?;
+            .ok_or_else(|| malformed_response("response to another call"))?;
         let id = document["id"].as_u64().unwrap_or_default();
         if slot.replace(result(document, id)).is_some() {
-            return Err(garbage("two responses to one call"));
+            return Err(malformed_response("two responses to one call"));
         }
     }
     Ok(results
         .into_iter()
-        .map(|slot| slot.unwrap_or_else(|| Err(garbage("no response to a call of the batch"))))
+        .map(|slot| slot.unwrap_or_else(|| Err(malformed_response("no response to a call of the batch"))))
         .collect())
 }
 
@@ -56,7 +56,7 @@ fn document(response: Result<Response, TransportError>) -> Result<Value, RpcErro
     let response = response.map_err(|error| match error {
         TransportError::Unreachable(text) => RpcError::Unreachable(bounded(&text)),
         TransportError::Timeout => RpcError::Timeout,
-        TransportError::TooLarge => garbage("larger than the limit"),
+        TransportError::TooLarge => malformed_response("larger than the limit"),
     })?;
     if response.status == 429 {
         let retry_after = response.retry_after.unwrap_or(DEFAULT_RETRY_AFTER);
@@ -73,7 +73,7 @@ fn document(response: Result<Response, TransportError>) -> Result<Value, RpcErro
             Ok(document)
         }
         _ if response.status >= 300 => Err(RpcError::Unreachable(format!("HTTP status {}", response.status))),
-        _ => Err(garbage("not a JSON-RPC response")),
+        _ => Err(malformed_response("not a JSON-RPC response")),
     }
 }
 
@@ -81,11 +81,11 @@ fn result(mut document: Value, id: u64) -> Result<Value, RpcError> {
     if document.get("error").is_some_and(|error| !error.is_null()) {
         // An endpoint that could not read the request cannot repeat its id.
         if !matches!(&document["id"], Value::Null) && document["id"].as_u64() != Some(id) {
-            return Err(garbage("response to another call"));
+            return Err(malformed_response("response to another call"));
         }
         let error = document["error"].take();
         let Some(code) = error["code"].as_i64() else {
-            return Err(garbage("error without a code"));
+            return Err(malformed_response("error without a code"));
         };
         return Err(RpcError::Rpc {
             code,
@@ -94,14 +94,14 @@ fn result(mut document: Value, id: u64) -> Result<Value, RpcError> {
         });
     }
     if document["id"].as_u64() != Some(id) {
-        return Err(garbage("response to another call"));
+        return Err(malformed_response("response to another call"));
     }
     match document.get_mut("result") {
         Some(result) => Ok(result.take()),
-        None => Err(garbage("neither result nor error")),
+        None => Err(malformed_response("neither result nor error")),
     }
 }
 
-fn garbage(text: &str) -> RpcError {
-    RpcError::Garbage(text.to_owned())
+fn malformed_response(text: &str) -> RpcError {
+    RpcError::MalformedResponse(text.to_owned())
 }

@@ -49,7 +49,7 @@ impl Agreement {
     }
 
     /// What the two listings show alike that agree furthest; nothing with fewer than two.
-    pub fn of(follower: &Follower, listings: &[Listing]) -> Self {
+    pub fn from_listings(follower: &Follower, listings: &[Listing]) -> Self {
         let (mut best, mut disputed) = (Self::default(), BTreeMap::new());
         for (one, first) in listings.iter().enumerate() {
             for (other, second) in listings.iter().enumerate().skip(one + 1) {

@@ -44,7 +44,7 @@ impl Fees {
 pub enum FeeError {
     /// Unit limit or price is set twice.
     #[error("the transaction sets its compute budget twice")]
-    Twice,
+    Duplicate,
     /// An instruction of the compute budget program that is malformed, or that Purser does not accept.
     #[error("the transaction has an unknown compute budget instruction")]
     Unknown,
@@ -60,7 +60,7 @@ pub fn priority_fee(units: u32, micro_lamports: u64) -> u64 {
 ///
 /// # Errors
 /// See [`FeeError`].
-pub fn fees_of(message: &Message<'_>) -> Result<Fees, FeeError> {
+pub fn fees_for(message: &Message<'_>) -> Result<Fees, FeeError> {
     let (mut units, mut price, mut others) = (None, None, 0u32);
     for instruction in &message.instructions {
         let Some(program) = message.program(instruction) else {
@@ -76,7 +76,7 @@ pub fn fees_of(message: &Message<'_>) -> Result<Fees, FeeError> {
             _ => return Err(FeeError::Unknown),
         };
         if twice {
-            return Err(FeeError::Twice);
+            return Err(FeeError::Duplicate);
         }
     }
     let units = units.unwrap_or_else(|| others.saturating_mul(DEFAULT_UNITS_PER_INSTRUCTION));
@@ -130,8 +130,8 @@ mod tests {
             (vec![limit.clone(), price.clone(), memo("x")], fees(20_000)),
             (vec![limit.clone(), memo("x")], fees(0)),
             (vec![price.clone(), memo("x"), memo("y")], fees(400_000)),
-            (vec![limit.clone(), limit.clone()], Err(FeeError::Twice)),
-            (vec![price.clone(), limit, price], Err(FeeError::Twice)),
+            (vec![limit.clone(), limit.clone()], Err(FeeError::Duplicate)),
+            (vec![price.clone(), limit, price], Err(FeeError::Duplicate)),
             (vec![unknown], Err(FeeError::Unknown)),
         ];
         for (instructions, expected) in cases {
@@ -142,7 +142,7 @@ mod tests {
                 version: Version::V0,
             };
             let compiled = draft.compile().unwrap();
-            assert_eq!(fees_of(&Message::parse(&compiled.message).unwrap()), expected);
+            assert_eq!(fees_for(&Message::parse(&compiled.message).unwrap()), expected);
         }
     }
 }

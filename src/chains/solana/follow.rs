@@ -22,7 +22,7 @@ pub const PAGE_LIMIT: usize = 1000;
 pub const OVERLAP_SLOTS: u64 = 150;
 
 /// Most signatures of one walk; their memory is about 120 bytes each.
-pub const MAX_WALK: usize = 1_000_000;
+pub const MAX_SCAN_SIGNATURES: usize = 1_000_000;
 
 /// A signature in a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,9 +65,9 @@ pub enum Change {
     /// A fork removed this transaction before it was final.
     Reorged(Row),
     /// A transaction that was not known.
-    Seen(Row),
+    New(Row),
     /// A known transaction is in another slot, or its effects differ: it must be read again.
-    Moved {
+    Updated {
         /// Before.
         from: Row,
         /// Now.
@@ -129,7 +129,7 @@ pub enum FollowError {
     TooMany,
     /// A page without a walk.
     #[error("no walk is in progress")]
-    NotWalking,
+    NoScan,
 }
 
 /// How far an endpoint's history reaches. Read from it before the walk.
@@ -153,11 +153,11 @@ pub struct Cursor {
 }
 
 #[derive(Clone, Debug)]
-struct Walk {
+struct Scan {
     history: History,
     until: Option<Signature>,
     /// Whether the pages came as far as the oldest known row.
-    met: bool,
+    reached_known: bool,
     /// Newest first.
     entries: Vec<Entry>,
 }
@@ -170,7 +170,7 @@ pub struct Follower {
     covered_slot: u64,
     finalized: VecDeque<Row>,
     pending: Vec<Row>,
-    walk: Option<Walk>,
+    scan: Option<Scan>,
 }
 
 impl Follower {
@@ -186,7 +186,7 @@ impl Follower {
             covered_slot: cursor.covered_slot,
             finalized: cursor.finalized.into(),
             pending: cursor.pending,
-            walk: None,
+            scan: None,
         }
     }
 
@@ -208,17 +208,17 @@ impl Follower {
     ///
     /// # Errors
     /// [`FollowError::Gap`] if the endpoint has pruned slots that are not covered yet.
-    pub fn begin(&mut self, history: History) -> Result<PageRequest, FollowError> {
-        self.walk = None;
+    pub fn start(&mut self, history: History) -> Result<PageRequest, FollowError> {
+        self.scan = None;
         if history.first_available_slot > self.covered_slot.max(self.from_slot) {
             return Err(FollowError::Gap);
         }
         // The oldest row of the overlap only bounds the pages. The next one proves that they reach far enough.
         let until = (self.finalized.len() >= 2).then(|| self.finalized[0].id);
-        self.walk = Some(Walk {
+        self.scan = Some(Scan {
             history,
             until,
-            met: false,
+            reached_known: false,
             entries: Vec::new(),
         });
         Ok(PageRequest {
@@ -247,7 +247,7 @@ impl Follower {
     /// # Errors
     /// See [`FollowError`]. The walk is discarded then.
     pub fn read(&mut self, page: &[Entry]) -> Result<Reading, FollowError> {
-        let mut walk = self.walk.take().ok_or(FollowError::NotWalking)?;
+        let mut walk = self.scan.take().ok_or(FollowError::NoScan)?;
         let oldest_known = self.finalized.front();
         let mut reached = false;
         for entry in page {
@@ -261,12 +261,12 @@ impl Follower {
             let known = oldest_known.is_some_and(|row| row.slot > entry.slot || row.id == entry.id);
             if known || entry.slot < self.from_slot {
                 reached = true;
-                walk.met = oldest_known.is_some_and(|row| row.id == entry.id);
+                walk.reached_known = oldest_known.is_some_and(|row| row.id == entry.id);
                 break;
             }
             walk.entries.push(*entry);
         }
-        if walk.entries.len() > MAX_WALK {
+        if walk.entries.len() > MAX_SCAN_SIGNATURES {
             return Err(FollowError::TooMany);
         }
         // A page that is short but not empty may have more behind it: nodes join several stores of history.
@@ -276,13 +276,13 @@ impl Follower {
                 until: walk.until,
                 limit: PAGE_LIMIT,
             };
-            self.walk = Some(walk);
+            self.scan = Some(walk);
             return Ok(Reading::More(request));
         }
         self.finish(walk).map(Reading::Done)
     }
 
-    fn finish(&self, walk: Walk) -> Result<Listing, FollowError> {
+    fn finish(&self, walk: Scan) -> Result<Listing, FollowError> {
         let listed: HashMap<Signature, &Entry> = walk.entries.iter().map(|entry| (entry.id, entry)).collect();
         if listed.len() != walk.entries.len() {
             return Err(FollowError::Inconsistent);
@@ -293,7 +293,7 @@ impl Follower {
             Some(entry) => entry.slot != row.slot,
             None => row.slot <= walk.history.finalized_slot && row.slot >= walk.history.first_available_slot,
         };
-        let skipped = usize::from(walk.met || walk.until.is_some());
+        let skipped = usize::from(walk.reached_known || walk.until.is_some());
         if self.finalized.iter().skip(skipped).any(missing) {
             return Err(FollowError::Gap);
         }
@@ -317,8 +317,8 @@ impl Follower {
         let mut newly_final = Vec::new();
         for row in visible.into_iter().filter(|row| !finals.contains(&row.id)) {
             match known.remove(&row.id) {
-                None => changes.push(Change::Seen(row)),
-                Some(from) if from != row => changes.push(Change::Moved { from, to: row }),
+                None => changes.push(Change::New(row)),
+                Some(from) if from != row => changes.push(Change::Updated { from, to: row }),
                 Some(_) => {}
             }
             if becomes_final.contains(&row.id) {

@@ -30,7 +30,7 @@ impl Default for LossLimits {
 
 #[derive(Clone, Copy, Debug)]
 struct Losses {
-    began_ms: u64,
+    started_ms: u64,
     lamports: u64,
     declined_until_ms: u64,
 }
@@ -58,12 +58,12 @@ impl LostFees {
             self.forget(now_ms);
         }
         let fresh = Losses {
-            began_ms: now_ms,
+            started_ms: now_ms,
             lamports: 0,
             declined_until_ms: 0,
         };
         let losses = self.wallets.entry(wallet).or_insert(fresh);
-        if now_ms.saturating_sub(losses.began_ms) >= limits.window_ms && losses.declined_until_ms <= now_ms {
+        if now_ms.saturating_sub(losses.started_ms) >= limits.window_ms && losses.declined_until_ms <= now_ms {
             *losses = fresh;
         }
         losses.lamports = losses.lamports.saturating_add(lamports);
@@ -82,12 +82,12 @@ impl LostFees {
     fn forget(&mut self, now_ms: u64) {
         let window = self.limits.window_ms;
         self.wallets
-            .retain(|_, losses| losses.declined_until_ms > now_ms || now_ms.saturating_sub(losses.began_ms) < window);
+            .retain(|_, losses| losses.declined_until_ms > now_ms || now_ms.saturating_sub(losses.started_ms) < window);
         if self.wallets.len() >= self.limits.wallets {
             let oldest = self
                 .wallets
                 .iter()
-                .min_by_key(|(wallet, losses)| (losses.began_ms, **wallet));
+                .min_by_key(|(wallet, losses)| (losses.started_ms, **wallet));
             if let Some(oldest) = oldest.map(|(wallet, _)| *wallet) {
                 self.wallets.remove(&oldest);
             }

@@ -21,7 +21,7 @@ use self::results::send_outcome;
 pub use self::results::{Account, Blockhash, ChainPosition, NodeError, SendOutcome, Simulation};
 use super::address::{Pubkey, base58};
 use super::follow::{Entry, History, PageRequest};
-use super::life::{Absence, Evidence};
+use super::lifecycle::{Absence, Evidence};
 use super::status::{Commitment, SignatureStatus};
 use super::token::TokenAccount;
 use super::transaction::Signature;
@@ -59,7 +59,7 @@ impl Node {
 
     /// Genesis hash of every endpoint, by position: they must agree, and name the configured network.
     pub async fn genesis_hash_each(&self) -> Vec<Result<[u8; 32], NodeError>> {
-        let answers = self.pool.ask_each("getGenesisHash", json!([])).await;
+        let answers = self.pool.call_each("getGenesisHash", json!([])).await;
         let decoded = |result: Result<Value, RpcError>| decode::hash("getGenesisHash", &result?);
         answers.into_iter().map(|answer| decoded(answer.result)).collect()
     }
@@ -70,7 +70,7 @@ impl Node {
     /// See [`NodeError`].
     pub async fn latest_blockhash(&self, commitment: Commitment) -> Result<Blockhash, NodeError> {
         let method = "getLatestBlockhash";
-        decode::blockhash(method, &self.pool.call(method, json!([at(commitment)])).await?)
+        decode::blockhash(method, &self.pool.call(method, json!([commitment_config(commitment)])).await?)
     }
 
     /// The same of one endpoint.
@@ -79,7 +79,7 @@ impl Node {
     /// See [`NodeError`].
     pub async fn latest_blockhash_on(&self, endpoint: usize, commitment: Commitment) -> Result<Blockhash, NodeError> {
         let method = "getLatestBlockhash";
-        let result = self.pool.call_on(endpoint, method, json!([at(commitment)])).await?;
+        let result = self.pool.call_on(endpoint, method, json!([commitment_config(commitment)])).await?;
         decode::blockhash(method, &result)
     }
 
@@ -90,7 +90,7 @@ impl Node {
     pub async fn is_blockhash_valid(&self, hash: &[u8; 32], commitment: Commitment) -> Result<(bool, u64), NodeError> {
         let method = "isBlockhashValid";
         let accept = |result: &Value| result["value"] == json!(true);
-        let params = json!([base58(hash), at(commitment)]);
+        let params = json!([base58(hash), commitment_config(commitment)]);
         decode::valid(method, &self.pool.call_where(method, params, accept).await?)
     }
 
@@ -100,12 +100,12 @@ impl Node {
     /// See [`NodeError`].
     pub async fn position(&self, commitment: Commitment) -> Result<ChainPosition, NodeError> {
         let method = "getEpochInfo";
-        decode::position(method, &self.pool.call(method, json!([at(commitment)])).await?)
+        decode::position(method, &self.pool.call(method, json!([commitment_config(commitment)])).await?)
     }
 
     /// Asks each endpoint for its newest slot, which is recorded for the pool's choice. One that does not answer keeps what it had.
     pub async fn observe_slots(&self) {
-        for answer in self.pool.ask_each("getSlot", json!([at(Commitment::Confirmed)])).await {
+        for answer in self.pool.call_each("getSlot", json!([commitment_config(Commitment::Confirmed)])).await {
             if let Some(slot) = answer.result.ok().as_ref().and_then(Value::as_u64) {
                 self.pool.observe_height(answer.endpoint, slot);
             }
@@ -120,7 +120,7 @@ impl Node {
         let method = "getEpochInfo";
         decode::position(
             method,
-            &self.pool.call_on(endpoint, method, json!([at(commitment)])).await?,
+            &self.pool.call_on(endpoint, method, json!([commitment_config(commitment)])).await?,
         )
     }
 
@@ -230,9 +230,9 @@ impl Node {
     ) -> Result<Option<ChainTransaction>, NodeError> {
         let found = |result: &Value| !result.is_null();
         // A version that is newer than this code moves tokens all the same; the form of the JSON does not depend on it.
-        let result = match self.pool.call_where(TRANSACTION, of(id, 0, commitment), found).await {
+        let result = match self.pool.call_where(TRANSACTION, transaction_params(id, 0, commitment), found).await {
             Err(error) if is_unsupported(&error) => {
-                let params = of(id, u8::MAX, commitment);
+                let params = transaction_params(id, u8::MAX, commitment);
                 self.pool.call_where(TRANSACTION, params, found).await?
             }
             other => other?,
@@ -251,7 +251,7 @@ impl Node {
         (token_account, mint): (&Pubkey, &Pubkey),
         commitment: Commitment,
     ) -> Result<Option<ChainTransaction>, NodeError> {
-        let asked = |version| self.pool.call_on(endpoint, TRANSACTION, of(id, version, commitment));
+        let asked = |version| self.pool.call_on(endpoint, TRANSACTION, transaction_params(id, version, commitment));
         let result = match asked(0).await {
             Err(error) if is_unsupported(&error) => asked(u8::MAX).await?,
             other => other?,
@@ -331,7 +331,7 @@ impl Node {
 }
 
 /// Parameters of `getTransaction`.
-fn of(id: &Signature, version: u8, commitment: Commitment) -> Value {
+fn transaction_params(id: &Signature, version: u8, commitment: Commitment) -> Value {
     json!([base58(id), {
         "encoding": "json",
         "commitment": commitment.max(Commitment::Confirmed).name(),
@@ -355,7 +355,7 @@ fn movements(
     }
 }
 
-fn at(commitment: Commitment) -> Value {
+fn commitment_config(commitment: Commitment) -> Value {
     json!({"commitment": commitment.name()})
 }
 

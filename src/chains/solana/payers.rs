@@ -157,7 +157,7 @@ impl Payers {
     ///
     /// # Errors
     /// See [`PayerError`]. Nothing is reserved then.
-    pub fn begin(&mut self, address: &Pubkey, fees: Fees) -> Result<FeeReservation, PayerError> {
+    pub fn reserve(&mut self, address: &Pubkey, fees: Fees) -> Result<FeeReservation, PayerError> {
         let limits = self.limits;
         let payer = self.payer(address).ok_or(PayerError::Unknown)?;
         if fees.priority > limits.priority_fee_cap {
@@ -184,7 +184,7 @@ impl Payers {
     }
 
     /// Ends a reservation. The known balance falls by what may have been charged, until it is read again.
-    pub fn end(&mut self, reservation: FeeReservation, outcome: FeeOutcome) {
+    pub fn settle(&mut self, reservation: FeeReservation, outcome: FeeOutcome) {
         let FeeReservation { payer, fees } = reservation;
         let Some(payer) = self.payer(&payer) else {
             return;
@@ -260,12 +260,12 @@ mod tests {
         let mut payers = payers(&[1_000_000; 3]);
         let turns: Vec<_> = (0..4).map(|_| payers.choose().unwrap()[0]).collect();
         assert_eq!(turns, [1, 2, 3, 1]);
-        let second = payers.begin(&key(2), FEES).unwrap();
-        let third = payers.begin(&key(3), FEES).unwrap();
+        let second = payers.reserve(&key(2), FEES).unwrap();
+        let third = payers.reserve(&key(3), FEES).unwrap();
         assert_eq!([payers.choose(), payers.choose()], [Some(key(1)); 2]);
-        payers.end(third, FeeOutcome::Spent);
+        payers.settle(third, FeeOutcome::Spent);
         assert_eq!([payers.choose(), payers.choose()], [Some(key(3)), Some(key(1))]);
-        payers.end(second, FeeOutcome::Unused);
+        payers.settle(second, FeeOutcome::Unused);
         let status = payers.status();
         assert_eq!(status[1].lamports, Some(1_000_000));
         assert_eq!(
@@ -279,13 +279,13 @@ mod tests {
     fn a_payer_below_its_floor_is_not_used() {
         let mut payers = payers(&[999, 11_001]);
         assert_eq!([payers.choose(), payers.choose()], [Some(key(2)); 2]);
-        assert_eq!(payers.begin(&key(1), FEES), Err(PayerError::Balance));
-        let reserved = payers.begin(&key(2), FEES).unwrap();
+        assert_eq!(payers.reserve(&key(1), FEES), Err(PayerError::Balance));
+        let reserved = payers.reserve(&key(2), FEES).unwrap();
         // What is in flight may be charged, so it cannot be promised twice.
-        assert_eq!(payers.begin(&key(2), FEES), Err(PayerError::Balance));
-        payers.end(reserved, FeeOutcome::Lost);
+        assert_eq!(payers.reserve(&key(2), FEES), Err(PayerError::Balance));
+        payers.settle(reserved, FeeOutcome::Lost);
         assert_eq!(payers.status()[1].lost, 10_001);
-        assert_eq!(payers.begin(&key(2), FEES), Err(PayerError::Balance));
+        assert_eq!(payers.reserve(&key(2), FEES), Err(PayerError::Balance));
         payers.set_balance(&key(2), 0);
         assert_eq!(payers.choose(), None);
         assert_eq!(payers.below_floor(), [base58(&key(1)), base58(&key(2))]);
@@ -301,19 +301,19 @@ mod tests {
     fn rent_is_reserved_and_charged_only_on_success() {
         let fees = Fees { rent: 500, ..FEES };
         let mut payers = payers(&[1_000 + 10_501]);
-        let reservation = payers.begin(&key(1), fees).unwrap();
+        let reservation = payers.reserve(&key(1), fees).unwrap();
         assert_eq!(payers.status()[0].reserved, 10_501);
-        payers.end(reservation, FeeOutcome::Lost);
+        payers.settle(reservation, FeeOutcome::Lost);
         let status = payers.status()[0];
         assert_eq!(
             (status.lamports, status.spent, status.lost),
             (Some(1_500), 10_001, 10_001)
         );
         payers.set_balance(&key(1), 11_500);
-        assert_eq!(payers.begin(&key(1), fees), Err(PayerError::Balance));
+        assert_eq!(payers.reserve(&key(1), fees), Err(PayerError::Balance));
         payers.set_balance(&key(1), 20_000);
-        let reservation = payers.begin(&key(1), fees).unwrap();
-        payers.end(reservation, FeeOutcome::Spent);
+        let reservation = payers.reserve(&key(1), fees).unwrap();
+        payers.settle(reservation, FeeOutcome::Spent);
         let status = payers.status()[0];
         assert_eq!(
             (status.lamports, status.spent, status.lost),
@@ -331,7 +331,7 @@ mod tests {
         let reservation = payers.resume(&key(1), above).unwrap();
         let status = payers.status()[0];
         assert_eq!((status.in_flight, status.reserved, status.usable), (1, 40_000, false));
-        payers.end(reservation, FeeOutcome::Unused);
+        payers.settle(reservation, FeeOutcome::Unused);
         assert!(payers.status()[0].usable);
         assert_eq!(payers.resume(&key(9), above), Err(PayerError::Unknown));
     }
@@ -340,17 +340,17 @@ mod tests {
     fn fees_are_capped() {
         let mut payers = payers(&[10_000_000]);
         let fees = |priority| Fees { priority, ..FEES };
-        assert!(payers.begin(&key(1), fees(20_000)).is_ok());
+        assert!(payers.reserve(&key(1), fees(20_000)).is_ok());
         let above = PayerError::PriorityFee {
             lamports: 20_001,
             cap: 20_000,
         };
-        assert_eq!(payers.begin(&key(1), fees(20_001)), Err(above));
-        assert_eq!(payers.begin(&key(2), fees(1)), Err(PayerError::Unknown));
+        assert_eq!(payers.reserve(&key(1), fees(20_001)), Err(above));
+        assert_eq!(payers.reserve(&key(2), fees(1)), Err(PayerError::Unknown));
         let endless = PayerError::PriorityFee {
             lamports: u64::MAX,
             cap: 20_000,
         };
-        assert_eq!(payers.begin(&key(1), fees(u64::MAX)), Err(endless));
+        assert_eq!(payers.reserve(&key(1), fees(u64::MAX)), Err(endless));
     }
 }

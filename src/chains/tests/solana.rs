@@ -11,9 +11,9 @@ mod runtime;
 
 use purser_chains::solana::address::{USDC_MAINNET, associated_token_account};
 use purser_chains::solana::draft::{Draft, Instruction};
-use purser_chains::solana::fees::{Fees, fees_of};
+use purser_chains::solana::fees::{Fees, fees_for};
 use purser_chains::solana::keypair::Keypair;
-use purser_chains::solana::life::{Evidence, Life, Pacing, Prepared, Stage, StatusAnswer};
+use purser_chains::solana::lifecycle::{Evidence, Lifecycle, Pacing, Prepared, Stage, StatusAnswer};
 use purser_chains::solana::message::Version;
 use purser_chains::solana::node::movements::{ChainTransaction, Direction};
 use purser_chains::solana::node::{Blockhash, Node, SendOutcome};
@@ -28,15 +28,15 @@ use purser_chains::solana::{Pubkey, Signature};
 use runtime::{Chain, SLOT_MS};
 
 /// Keys of one test: fee payer, client and treasury.
-struct Cast {
+struct TestKeys {
     fee: Keypair,
     client: Keypair,
     treasury: Keypair,
 }
 
-impl Cast {
+impl TestKeys {
     /// Funds fresh wallets: 1 SOL for the fee payer, 100 USDC for the client, an empty token account for the treasury.
-    async fn on(chain: &Chain, test: u8) -> Self {
+    async fn fund_on(chain: &Chain, test: u8) -> Self {
         let key = |role: u8| {
             let mut seed = [test; 32];
             seed[0] = role;
@@ -83,7 +83,7 @@ fn draft(fee: &Keypair, blockhash: &Blockhash, instructions: Vec<Instruction>) -
 }
 
 fn fees(bytes: &[u8]) -> Fees {
-    fees_of(&Transaction::parse(bytes).unwrap().message).unwrap()
+    fees_for(&Transaction::parse(bytes).unwrap().message).unwrap()
 }
 
 async fn blockhash(node: &Node) -> Blockhash {
@@ -101,7 +101,7 @@ async fn usdc(node: &Node, owner: &Pubkey) -> Option<u64> {
     state.map(|state| state.amount)
 }
 
-fn life(node: &Node, signed: &Signed, blockhash: &Blockhash) -> Life {
+fn lifecycle(node: &Node, signed: &Signed, blockhash: &Blockhash) -> Lifecycle {
     let prepared = Prepared {
         id: signed.id,
         last_valid_block_height: blockhash.last_valid_block_height,
@@ -113,11 +113,11 @@ fn life(node: &Node, signed: &Signed, blockhash: &Blockhash) -> Life {
         final_ms: 5 * SLOT_MS,
         proof_ms: 5 * SLOT_MS,
     };
-    Life::new(prepared, node.endpoints(), pacing)
+    Lifecycle::new(prepared, node.endpoints(), pacing)
 }
 
 /// Does what is due until `end` holds; gives every stage on the way.
-async fn pursue(node: &Node, life: &mut Life, bytes: &[u8], end: impl Fn(&Stage) -> bool) -> Vec<Stage> {
+async fn drive(node: &Node, life: &mut Lifecycle, bytes: &[u8], end: impl Fn(&Stage) -> bool) -> Vec<Stage> {
     let began = std::time::Instant::now();
     let mut stages = Vec::new();
     while !end(life.stage()) {
@@ -161,16 +161,16 @@ async fn transaction(node: &Node, id: &Signature, account: &Pubkey) -> ChainTran
     }
 }
 
-fn seen_at(stages: &[Stage], commitment: Commitment) -> bool {
+fn succeeded_at(stages: &[Stage], commitment: Commitment) -> bool {
     stages
         .iter()
-        .any(|stage| matches!(stage, Stage::Seen { level, .. } if *level == commitment))
+        .any(|stage| matches!(stage, Stage::Succeeded { level, .. } if *level == commitment))
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_payment_is_co_signed_simulated_sent_confirmed_and_final() {
     let Some(chain) = Chain::ready() else { return };
-    let (node, cast) = (chain.node(), Cast::on(&chain, 10).await);
+    let (node, cast) = (chain.node(), TestKeys::fund_on(&chain, 10).await);
     let mut payers = Payers::new(&[cast.fee.address()], PayerLimits::default());
     let before = lamports(&node, &cast.fee.address()).await;
     payers.set_balance(&cast.fee.address(), before);
@@ -186,20 +186,20 @@ async fn a_payment_is_co_signed_simulated_sent_confirmed_and_final() {
     let wire = cast.payment(&hash, vec![cast.transfer(1_500_000)], "payment");
     let fees = fees(&wire);
     assert_eq!((fees.base, fees.priority), (10_000, 3_000));
-    let reservation = payers.begin(&cast.fee.address(), fees).unwrap();
+    let reservation = payers.reserve(&cast.fee.address(), fees).unwrap();
     let signed = co_sign(&wire, &cast.fee).unwrap();
     let simulation = node.simulate(&signed.bytes, Commitment::Processed).await.unwrap();
     assert_eq!(simulation.error, None, "{:?}", simulation.logs);
     assert!(simulation.units.unwrap() > 0 && usdc(&node, &cast.treasury.address()).await == Some(0));
 
-    let mut life = life(&node, &signed, &hash);
-    let stages = pursue(&node, &mut life, &signed.bytes, Stage::is_final).await;
+    let mut life = lifecycle(&node, &signed, &hash);
+    let stages = drive(&node, &mut life, &signed.bytes, Stage::is_final).await;
     assert_eq!(stages[0], Stage::Sent);
     assert!(
-        seen_at(&stages, Commitment::Confirmed) && seen_at(&stages, Commitment::Finalized),
+        succeeded_at(&stages, Commitment::Confirmed) && succeeded_at(&stages, Commitment::Finalized),
         "{stages:?}"
     );
-    payers.end(reservation, FeeOutcome::Spent);
+    payers.settle(reservation, FeeOutcome::Spent);
     assert_eq!(
         Some(lamports(&node, &cast.fee.address()).await),
         payers.status()[0].lamports
@@ -223,13 +223,13 @@ async fn a_payment_is_co_signed_simulated_sent_confirmed_and_final() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_duplicate_moves_nothing() {
     let Some(chain) = Chain::ready() else { return };
-    let (node, cast) = (chain.node(), Cast::on(&chain, 11).await);
+    let (node, cast) = (chain.node(), TestKeys::fund_on(&chain, 11).await);
     let hash = blockhash(&node).await;
     let signed = co_sign(&cast.payment(&hash, vec![cast.transfer(7)], "once"), &cast.fee).unwrap();
-    let mut life = life(&node, &signed, &hash);
-    let confirmed = |stage: &Stage| matches!(stage, Stage::Seen { level, .. } if *level >= Commitment::Confirmed);
-    pursue(&node, &mut life, &signed.bytes, confirmed).await;
-    let Stage::Seen { slot, .. } = life.stage().clone() else {
+    let mut life = lifecycle(&node, &signed, &hash);
+    let confirmed = |stage: &Stage| matches!(stage, Stage::Succeeded { level, .. } if *level >= Commitment::Confirmed);
+    drive(&node, &mut life, &signed.bytes, confirmed).await;
+    let Stage::Succeeded { slot, .. } = life.stage().clone() else {
         panic!("{:?}", life.stage())
     };
     let spent = lamports(&node, &cast.fee.address()).await;
@@ -255,7 +255,7 @@ async fn a_duplicate_moves_nothing() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_dead_blockhash_leads_to_the_expiry_proof() {
     let Some(chain) = Chain::ready() else { return };
-    let (node, cast) = (chain.node(), Cast::on(&chain, 12).await);
+    let (node, cast) = (chain.node(), TestKeys::fund_on(&chain, 12).await);
     let hash = blockhash(&node).await;
     let signed = co_sign(&cast.payment(&hash, vec![cast.transfer(7)], "too late"), &cast.fee).unwrap();
     while node.position(Commitment::Finalized).await.unwrap().block_height <= hash.last_valid_block_height {
@@ -270,21 +270,21 @@ async fn a_dead_blockhash_leads_to_the_expiry_proof() {
     );
     let error = node.simulate(&signed.bytes, Commitment::Processed).await.unwrap().error;
     assert!(error.is_some_and(|error| error.is_blockhash_not_found()));
-    let mut life = life(&node, &signed, &hash);
-    let stages = pursue(&node, &mut life, &signed.bytes, Stage::is_final).await;
+    let mut life = lifecycle(&node, &signed, &hash);
+    let stages = drive(&node, &mut life, &signed.bytes, Stage::is_final).await;
     assert_eq!(stages, [Stage::Sent, Stage::Expired]);
     assert_eq!(usdc(&node, &cast.treasury.address()).await, Some(0));
 
     // One endpoint alone never proves it.
     let alone = chain.node_with(1);
-    let mut unknown = self::life(&alone, &signed, &hash);
+    let mut unknown = self::lifecycle(&alone, &signed, &hash);
     unknown.sent();
     for _ in 0..3 {
         let Ok(Evidence::Absent(absence)) = alone.evidence_on(0, &signed.id).await else {
             panic!("absent")
         };
         assert!(absence.proves_expiry_of(unknown.prepared()));
-        unknown.absent(0, absence);
+        unknown.record_absence(0, absence);
     }
     assert!(unknown.stage() == &Stage::Sent && unknown.awaits_proof());
 }
@@ -292,7 +292,7 @@ async fn a_dead_blockhash_leads_to_the_expiry_proof() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_frozen_payer_costs_a_fee_only_if_it_is_sent() {
     let Some(chain) = Chain::ready() else { return };
-    let (node, cast) = (chain.node(), Cast::on(&chain, 13).await);
+    let (node, cast) = (chain.node(), TestKeys::fund_on(&chain, 13).await);
     chain.set_usdc(&cast.client.address(), 50, true).await;
     let account = associated_token_account(&cast.client.address(), &USDC_MAINNET).unwrap();
     assert!(
@@ -313,8 +313,8 @@ async fn a_frozen_payer_costs_a_fee_only_if_it_is_sent() {
     assert_eq!((error.instruction, error.custom), (Some(2), Some(TOKEN_ACCOUNT_FROZEN)));
 
     let before = lamports(&node, &cast.fee.address()).await;
-    let mut life = life(&node, &signed, &hash);
-    let stages = pursue(&node, &mut life, &signed.bytes, Stage::is_final).await;
+    let mut life = lifecycle(&node, &signed, &hash);
+    let stages = drive(&node, &mut life, &signed.bytes, Stage::is_final).await;
     let Some(Stage::Failed { error, .. }) = stages.last() else {
         panic!("{stages:?}")
     };
@@ -330,7 +330,7 @@ async fn a_frozen_payer_costs_a_fee_only_if_it_is_sent() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_withdrawal_creates_the_token_account_and_pays_its_rent() {
     let Some(chain) = Chain::ready() else { return };
-    let (node, cast) = (chain.node(), Cast::on(&chain, 14).await);
+    let (node, cast) = (chain.node(), TestKeys::fund_on(&chain, 14).await);
     chain.set_usdc(&cast.treasury.address(), 1_000, false).await;
     let owner = Keypair::from_seed(&[200; 32]).address();
     assert_eq!(usdc(&node, &owner).await, None);
@@ -350,9 +350,9 @@ async fn a_withdrawal_creates_the_token_account_and_pays_its_rent() {
             ],
         );
         let signed = sign(&withdrawal, &[&cast.fee, &cast.treasury]).unwrap();
-        let mut life = life(&node, &signed, &hash);
-        let seen = |stage: &Stage| matches!(stage, Stage::Seen { level, .. } if *level >= Commitment::Confirmed);
-        pursue(&node, &mut life, &signed.bytes, seen).await;
+        let mut life = lifecycle(&node, &signed, &hash);
+        let seen = |stage: &Stage| matches!(stage, Stage::Succeeded { level, .. } if *level >= Commitment::Confirmed);
+        drive(&node, &mut life, &signed.bytes, seen).await;
         let spent = before - lamports(&node, &cast.fee.address()).await;
         assert_eq!(spent, fees(&signed.bytes).charged() + rent, "rent is paid once");
         let found = transaction(&node, &signed.id, &cast.treasury_account()).await;

@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use purser_chains::solana::address::{USDC_MAINNET, base58, parse};
 use purser_chains::solana::draft::Draft;
-use purser_chains::solana::fees::{Fees, fees_of};
+use purser_chains::solana::fees::{Fees, fees_for};
 use purser_chains::solana::keypair::Keypair;
 use purser_chains::solana::message::Version;
 use purser_chains::solana::token::{
@@ -34,7 +34,7 @@ fn the_stock_clients_payment_is_reproduced_and_co_signed() {
         priority: 1,
         rent: 0,
     };
-    assert_eq!(fees_of(message), Ok(fees));
+    assert_eq!(fees_for(message), Ok(fees));
     // The client makes up the memo.
     let PaymentInstruction::Memo(nonce) = PaymentInstruction::decode(
         message.program(&message.instructions[3]).unwrap(),

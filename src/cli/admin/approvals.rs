@@ -8,7 +8,7 @@ use super::AdminClient;
 
 /// What is done about them.
 #[derive(Clone, Debug, clap::Subcommand)]
-pub enum Approvals {
+pub enum ApprovalCommand {
     /// Those that wait, the oldest first; refunds have a list of their own
     List {
         /// `next_after` of the page before
@@ -33,14 +33,14 @@ pub enum Approvals {
     },
 }
 
-pub(super) async fn ask(desk: &AdminClient, act: Approvals) -> Result<HttpResponse, CliError> {
+pub(super) async fn run(desk: &AdminClient, act: ApprovalCommand) -> Result<HttpResponse, CliError> {
     match act {
-        Approvals::List { after } => desk.page("/admin/approvals", after).await,
-        Approvals::Approve { approval_id, amount } => {
+        ApprovalCommand::List { after } => desk.page("/admin/approvals", after).await,
+        ApprovalCommand::Approve { approval_id, amount } => {
             let body = json!({"approval_id": approval_id, "amount": amount});
             desk.post("/admin/approvals/approve", body).await
         }
-        Approvals::Reject { approval_id, reason } => {
+        ApprovalCommand::Reject { approval_id, reason } => {
             let body = json!({"approval_id": approval_id, "reason": reason});
             desk.post("/admin/approvals/reject", body).await
         }

@@ -8,7 +8,7 @@ use super::AdminClient;
 
 /// What is done about chains.
 #[derive(Clone, Debug, clap::Subcommand)]
-pub enum Chains {
+pub enum ChainCommand {
     /// Take the chain that two endpoints show where it has replaced blocks that were final: those are read again
     Accept {
         /// As /readyz names it: base
@@ -19,8 +19,8 @@ pub enum Chains {
     },
 }
 
-pub(super) async fn ask(desk: &AdminClient, act: Chains) -> Result<HttpResponse, CliError> {
-    let Chains::Accept { network, evidence } = act;
+pub(super) async fn run(desk: &AdminClient, act: ChainCommand) -> Result<HttpResponse, CliError> {
+    let ChainCommand::Accept { network, evidence } = act;
     let body = json!({"network": network, "evidence": evidence});
     desk.post("/admin/chains/accept", body).await
 }

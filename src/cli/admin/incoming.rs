@@ -8,7 +8,7 @@ use super::AdminClient;
 
 /// What is done about transfers that no payment claims.
 #[derive(Clone, Debug, clap::Subcommand)]
-pub enum Incoming {
+pub enum IncomingTransferCommand {
     /// Those that wait for a decision or are being looked into, the oldest first
     List {
         /// `next_after` of the page before
@@ -50,10 +50,10 @@ pub enum Incoming {
     },
 }
 
-pub(super) async fn ask(desk: &AdminClient, act: Incoming) -> Result<HttpResponse, CliError> {
+pub(super) async fn run(desk: &AdminClient, act: IncomingTransferCommand) -> Result<HttpResponse, CliError> {
     let (path, body) = match act {
-        Incoming::List { after } => return desk.page("/admin/incoming-transfers", after).await,
-        Incoming::Credit {
+        IncomingTransferCommand::List { after } => return desk.page("/admin/incoming-transfers", after).await,
+        IncomingTransferCommand::Credit {
             deposit_id,
             account,
             holder_keeps_product,
@@ -65,11 +65,11 @@ pub(super) async fn ask(desk: &AdminClient, act: Incoming) -> Result<HttpRespons
             });
             ("/admin/incoming-transfers/credit", body)
         }
-        Incoming::OperatorFunds { deposit_id, evidence } => {
+        IncomingTransferCommand::OperatorFunds { deposit_id, evidence } => {
             let body = json!({"deposit_id": deposit_id, "evidence": evidence});
             ("/admin/incoming-transfers/operator-funds", body)
         }
-        Incoming::Return {
+        IncomingTransferCommand::Return {
             deposit_id,
             holder_keeps_product,
             evidence,

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::AdminClient;
 use crate::cli::CliError;
 use crate::cli::http_client::HttpResponse;
-use crate::cli::terminal::Typing;
+use crate::cli::terminal::HiddenInput;
 
 /// What is done with international orders.
 #[derive(Clone, Debug, clap::Subcommand)]
@@ -123,7 +123,7 @@ pub(super) async fn run(desk: &AdminClient, act: IntlOrderCommand) -> Result<Htt
 
 /// Never from the command line, which every process of the machine can read, nor shown as it is typed.
 fn card(card_id: &str, lease: u64) -> Result<Value, CliError> {
-    let typing = Typing::hidden()?;
+    let typing = HiddenInput::hidden()?;
     let number = typing.line("card number")?;
     let expiry = typing.line("expiry, MM/YYYY")?;
     let cvv = typing.line("CVV")?;

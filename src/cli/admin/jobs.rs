@@ -11,13 +11,13 @@ use super::AdminClient;
 #[command(group = clap::ArgGroup::new("outcome").required(true))]
 pub struct ResolveArgs {
     /// As `purser admin stuck` names it
-    pub effect_id: String,
+    pub job_id: String,
     /// It was done
     #[arg(long, group = "outcome")]
-    pub done: bool,
+    pub completed: bool,
     /// It was not done, and will not be
     #[arg(long, group = "outcome")]
-    pub not_done: bool,
+    pub not_completed: bool,
     /// The provider's or the chain's name of what happened, or of the answer that it did not
     #[arg(long, value_name = "TEXT")]
     pub reference: String,
@@ -30,20 +30,20 @@ pub struct ResolveArgs {
 #[derive(Clone, Debug, clap::Args)]
 pub struct CreditArgs {
     /// As `purser admin stuck` names it
-    pub effect_id: String,
+    pub job_id: String,
     /// How you know that it was not done, for the audit log
     #[arg(long, value_name = "TEXT")]
     pub evidence: String,
     /// State that the money has not left, where the provider does not prove it
     #[arg(long)]
-    pub money_has_not_left: bool,
+    pub funds_not_sent: bool,
 }
 
 /// What is not given, and why.
 #[derive(Clone, Debug, clap::Args)]
-pub struct Keep {
+pub struct WithholdCreditArgs {
     /// As `purser admin stuck` names it
-    pub effect_id: String,
+    pub job_id: String,
     /// Why its holder does not get it, for the audit log
     #[arg(long, value_name = "TEXT")]
     pub evidence: String,
@@ -55,22 +55,22 @@ pub(super) async fn list(desk: &AdminClient, effect_id: Option<String>) -> Resul
 }
 
 pub(super) async fn resolve(desk: &AdminClient, resolve: ResolveArgs) -> Result<HttpResponse, CliError> {
-    let outcome = if resolve.done { "done" } else { "not_done" };
+    let outcome = if resolve.completed { "done" } else { "not_done" };
     let body = json!({
-        "effect_id": resolve.effect_id, "outcome": outcome, "reference": resolve.reference,
+        "effect_id": resolve.job_id, "outcome": outcome, "reference": resolve.reference,
         "evidence": resolve.evidence,
     });
     desk.post("/admin/stuck/resolve", body).await
 }
 
-pub(super) async fn credit_back(desk: &AdminClient, credit: CreditArgs) -> Result<HttpResponse, CliError> {
+pub(super) async fn credit_job(desk: &AdminClient, credit: CreditArgs) -> Result<HttpResponse, CliError> {
     let body = json!({
-        "effect_id": credit.effect_id, "evidence": credit.evidence, "money_has_not_left": credit.money_has_not_left,
+        "effect_id": credit.job_id, "evidence": credit.evidence, "money_has_not_left": credit.funds_not_sent,
     });
     desk.post("/admin/stuck/credit", body).await
 }
 
-pub(super) async fn keep(desk: &AdminClient, keep: Keep) -> Result<HttpResponse, CliError> {
-    let body = json!({"effect_id": keep.effect_id, "evidence": keep.evidence});
+pub(super) async fn withhold_credit(desk: &AdminClient, keep: WithholdCreditArgs) -> Result<HttpResponse, CliError> {
+    let body = json!({"effect_id": keep.job_id, "evidence": keep.evidence});
     desk.post("/admin/stuck/keep", body).await
 }

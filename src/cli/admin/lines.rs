@@ -8,7 +8,7 @@ use super::AdminClient;
 
 /// What is done about lines of products.
 #[derive(Clone, Debug, clap::Subcommand)]
-pub enum Lines {
+pub enum ProductLineCommand {
     /// How each stands: open, failing (its provider is down), or closed by an operator
     List,
     /// Sell nothing of a line until somebody opens it; what was sold is delivered
@@ -29,14 +29,14 @@ pub enum Lines {
     },
 }
 
-pub(super) async fn ask(desk: &AdminClient, act: Lines) -> Result<HttpResponse, CliError> {
+pub(super) async fn run(desk: &AdminClient, act: ProductLineCommand) -> Result<HttpResponse, CliError> {
     match act {
-        Lines::List => desk.get("/admin/lines").await,
-        Lines::Close { line, reason } => {
+        ProductLineCommand::List => desk.get("/admin/lines").await,
+        ProductLineCommand::Close { line, reason } => {
             let body = json!({"line": line, "reason": reason});
             desk.post("/admin/lines/close", body).await
         }
-        Lines::Open { line, reason } => {
+        ProductLineCommand::Open { line, reason } => {
             let body = json!({"line": line, "reason": reason});
             desk.post("/admin/lines/open", body).await
         }

@@ -56,7 +56,7 @@ pub enum RefundCommand {
 }
 
 /// What came of a request, in words.
-fn came_of(refund: &Value) -> &'static str {
+fn outcome_message(refund: &Value) -> &'static str {
     match refund["status"].as_str() {
         Some("requested") => "nothing is given yet: another operator has to approve it (refunds approve)",
         _ if refund["decided_by"] == refund["requested_by"] => "the money is given, at once: it needed nobody else",
@@ -85,7 +85,7 @@ pub(super) async fn run(desk: &AdminClient, act: RefundCommand) -> Result<HttpRe
             });
             let answer = desk.post("/admin/refunds", body).await?;
             if answer.is_success() {
-                terminal::progress(came_of(&answer.body));
+                terminal::progress(outcome_message(&answer.body));
             }
             return Ok(answer);
         }
@@ -115,7 +115,7 @@ mod tests {
             ("credited", json!("ben"), "another operator has approved it"),
         ] {
             let refund = json!({"status": status, "requested_by": "ana", "decided_by": decided_by});
-            assert!(came_of(&refund).contains(words), "{refund}");
+            assert!(outcome_message(&refund).contains(words), "{refund}");
         }
     }
 }

@@ -13,11 +13,11 @@ use crate::service::DataDir;
 pub enum SandboxCommand {
     /// What it looks like
     #[command(flatten)]
-    Look(SandboxQuery),
+    Query(SandboxQuery),
     /// Move the time forward, as in `30d` or `2h 30m`; it never goes back, and a restart keeps it
-    Advance {
+    AdvanceClock {
         /// By how much
-        by: humantime::Duration,
+        duration: humantime::Duration,
     },
     /// Make somebody misbehave: unreachable, slow, decline, timeout, …, and clear
     Fault(FaultArgs),
@@ -26,13 +26,13 @@ pub enum SandboxCommand {
         /// Of which
         payout_id: String,
         /// What
-        word: String,
+        status: String,
         /// Its place among the words about it; the next if absent
         #[arg(long)]
         sequence: Option<u64>,
     },
     /// Have a transfer to a bank account come back
-    Return {
+    BankReturn {
         /// The off-ramp
         account_id: String,
         /// The complete transfer
@@ -42,7 +42,7 @@ pub enum SandboxCommand {
         amount: String,
     },
     /// Have somebody outside pay into an on-ramp
-    Deposit {
+    BankDeposit {
         /// The on-ramp
         account_id: String,
         /// How much, in dollars
@@ -101,7 +101,7 @@ pub enum SandboxCommand {
         off: bool,
     },
     /// Change a rate: dollars for one unit of a currency
-    Rate {
+    ExchangeRate {
         /// Three letters
         currency: String,
         /// Decimal text
@@ -128,12 +128,12 @@ pub enum SandboxQuery {
     State {
         /// chains, payouts or catalogs
         #[arg(default_value = "chains", value_parser = ["chains", "payouts", "catalogs"])]
-        of: String,
+        area: String,
     },
     /// The amounts that force an outcome
-    Magic,
+    MagicValues,
     /// What time it is there
-    Time,
+    Clock,
     /// What a wallet has on its chain
     Balance {
         /// The exact address
@@ -157,7 +157,7 @@ pub struct FaultArgs {
     #[arg(value_parser = [
         "chain", "issuer", "card-program", "payouts", "bank", "bridge", "identity", "accounts", "gift-cards", "merchants",
     ])]
-    pub who: String,
+    pub provider: String,
     /// How; `clear` makes them well again
     pub fault: String,
     /// How often; 0 until cleared. Once if absent
@@ -165,7 +165,7 @@ pub struct FaultArgs {
     pub times: Option<u32>,
     /// For delays, in milliseconds
     #[arg(long)]
-    pub ms: Option<u64>,
+    pub delay_ms: Option<u64>,
     /// Of a chain: which
     #[arg(long)]
     pub network: Option<String>,
@@ -208,8 +208,8 @@ pub(super) async fn run(
     };
     let remote = HttpClient::new(tls, &url)?;
     match act {
-        SandboxCommand::Look(look) => {
-            let (path, pairs) = look.asked();
+        SandboxCommand::Query(look) => {
+            let (path, pairs) = look.route_and_query();
             let mut url = at(&url, path)?;
             for (name, value) in pairs {
                 url.query_pairs_mut().append_pair(name, &value);
@@ -218,25 +218,25 @@ pub(super) async fn run(
         }
         steered => {
             let (path, body) = request_body(steered);
-            remote.post(&at(&url, path)?, &given(body)).await
+            remote.post(&at(&url, path)?, &without_nulls(body)).await
         }
     }
 }
 
 impl SandboxQuery {
     /// The route, and its parameters.
-    fn asked(&self) -> (&'static str, Vec<(&'static str, String)>) {
+    fn route_and_query(&self) -> (&'static str, Vec<(&'static str, String)>) {
         let pairs = match self {
-            Self::State { .. } | Self::Magic | Self::Time => Vec::new(),
+            Self::State { .. } | Self::MagicValues | Self::Clock => Vec::new(),
             Self::Balance { wallet } => vec![("wallet", wallet.clone())],
             Self::Transfers { network, after } => vec![("network", network.clone()), ("after", after.to_string())],
         };
         let path = match self {
-            Self::State { of } if of == "payouts" => "/sandbox/payouts",
-            Self::State { of } if of == "catalogs" => "/sandbox/catalogs",
+            Self::State { area: of } if of == "payouts" => "/sandbox/payouts",
+            Self::State { area: of } if of == "catalogs" => "/sandbox/catalogs",
             Self::State { .. } => "/sandbox",
-            Self::Magic => "/sandbox/magic",
-            Self::Time => "/sandbox/time",
+            Self::MagicValues => "/sandbox/magic",
+            Self::Clock => "/sandbox/time",
             Self::Balance { .. } => "/sandbox/balances",
             Self::Transfers { .. } => "/sandbox/transfers",
         };
@@ -248,18 +248,18 @@ impl SandboxQuery {
 fn request_body(act: &SandboxCommand) -> (&'static str, Value) {
     match act {
         // Shown, not steered.
-        SandboxCommand::Look(look) => (look.asked().0, Value::Null),
-        SandboxCommand::Advance { by } => ("/sandbox/time", json!({"advance_seconds": by.as_secs()})),
-        SandboxCommand::Fault(fault) => fault.asked(),
+        SandboxCommand::Query(look) => (look.route_and_query().0, Value::Null),
+        SandboxCommand::AdvanceClock { duration: by } => ("/sandbox/time", json!({"advance_seconds": by.as_secs()})),
+        SandboxCommand::Fault(fault) => fault.route_and_body(),
         SandboxCommand::PayoutEvent {
             payout_id,
-            word,
+            status: word,
             sequence,
         } => {
             let body = json!({"payout_id": payout_id, "say": word, "sequence": sequence});
             ("/sandbox/payouts", body)
         }
-        SandboxCommand::Return {
+        SandboxCommand::BankReturn {
             account_id,
             transfer_id,
             amount,
@@ -267,7 +267,7 @@ fn request_body(act: &SandboxCommand) -> (&'static str, Value) {
             let body = json!({"account_id": account_id, "amount": amount, "returns": transfer_id});
             ("/sandbox/bank-deposits", body)
         }
-        SandboxCommand::Deposit {
+        SandboxCommand::BankDeposit {
             account_id,
             amount,
             sender,
@@ -298,7 +298,7 @@ fn request_body(act: &SandboxCommand) -> (&'static str, Value) {
             ("/sandbox/charge-outcome", body)
         }
         SandboxCommand::HoldCredits { off } => ("/sandbox/card-balances", json!({"hold_credits": !off})),
-        SandboxCommand::Rate { currency, usd_per_unit } => {
+        SandboxCommand::ExchangeRate { currency, usd_per_unit } => {
             let body = json!({"change": "set", "currency": currency, "usd_per_unit": usd_per_unit});
             ("/sandbox/rates", body)
         }
@@ -310,8 +310,8 @@ fn request_body(act: &SandboxCommand) -> (&'static str, Value) {
 }
 
 impl FaultArgs {
-    fn asked(&self) -> (&'static str, Value) {
-        let path = match self.who.as_str() {
+    fn route_and_body(&self) -> (&'static str, Value) {
+        let path = match self.provider.as_str() {
             "issuer" => "/sandbox/issuer",
             "card-program" => "/sandbox/card-program",
             "payouts" => "/sandbox/payouts",
@@ -324,7 +324,7 @@ impl FaultArgs {
             _ => "/sandbox/chain",
         };
         let body = json!({
-            "fault": self.fault, "times": self.times, "ms": self.ms, "network": self.network, "wallet": self.wallet,
+            "fault": self.fault, "times": self.times, "ms": self.delay_ms, "network": self.network, "wallet": self.wallet,
             "reason": self.reason, "call": self.call, "leg": self.leg, "product_id": self.product_id,
             "stock": self.stock,
         });
@@ -333,7 +333,7 @@ impl FaultArgs {
 }
 
 /// Without the members that were not given: a route knows its own, and refuses others.
-fn given(body: Value) -> Value {
+fn without_nulls(body: Value) -> Value {
     let Value::Object(members) = body else { return body };
     Value::Object(members.into_iter().filter(|(_, value)| !value.is_null()).collect())
 }

@@ -10,7 +10,7 @@ use crate::system::SystemEntropy;
 
 /// What is done with tokens.
 #[derive(Clone, Debug, clap::Subcommand)]
-pub enum Token {
+pub enum TokenCommand {
     /// Make a token; it is shown once
     Create {
         /// Whose
@@ -36,7 +36,7 @@ pub enum Token {
     },
 }
 
-pub(super) fn generate(name: &str, role: &str) -> Result<(), CliError> {
+pub(super) fn generate_token(name: &str, role: &str) -> Result<(), CliError> {
     let role: purser_actors::operator::Role = role
         .parse()
         .map_err(|e: purser_actors::operator::ParseRoleError| CliError::Usage(e.to_string()))?;
@@ -53,10 +53,10 @@ pub(super) fn generate(name: &str, role: &str) -> Result<(), CliError> {
 }
 
 /// What needs the service; a token is generated without it.
-pub(super) async fn ask(desk: &AdminClient, act: Token) -> Result<HttpResponse, CliError> {
+pub(super) async fn run(desk: &AdminClient, act: TokenCommand) -> Result<HttpResponse, CliError> {
     match act {
-        Token::Create { name, role } => desk.post("/admin/tokens", json!({"name": name, "role": role})).await,
-        Token::Revoke { name } => desk.post("/admin/tokens/revoke", json!({"name": name})).await,
-        Token::List | Token::Generate { .. } => desk.get("/admin/tokens").await,
+        TokenCommand::Create { name, role } => desk.post("/admin/tokens", json!({"name": name, "role": role})).await,
+        TokenCommand::Revoke { name } => desk.post("/admin/tokens/revoke", json!({"name": name})).await,
+        TokenCommand::List | TokenCommand::Generate { .. } => desk.get("/admin/tokens").await,
     }
 }

@@ -18,15 +18,15 @@ pub enum WebhookCommand {
     /// What was posted to an endpoint, or for an account, the newest first
     Deliveries {
         /// A webhook_id, or the account's exact address
-        of: String,
+        webhook_id: String,
         /// pending, delivered, failed or dropped only
         #[arg(long)]
-        state: Option<String>,
+        status: Option<String>,
     },
     /// Post one delivery again, or everything since a moment that an endpoint has not received
     Redeliver {
         /// A delivery_id, or with --since a webhook_id
-        id: String,
+        delivery_id: String,
         /// RFC 3339, UTC: 2026-11-20T21:40:00Z
         #[arg(long)]
         since: Option<String>,
@@ -38,7 +38,7 @@ pub(super) async fn run(desk: &AdminClient, act: WebhookCommand) -> Result<HttpR
     match act {
         WebhookCommand::List { wallet: None } => desk.get("/admin/webhooks").await,
         WebhookCommand::List { wallet: Some(wallet) } => desk.get(&format!("/admin/webhooks?wallet={wallet}")).await,
-        WebhookCommand::Deliveries { of, state } => {
+        WebhookCommand::Deliveries { webhook_id: of, status: state } => {
             let by = match of.starts_with("wh_") {
                 true => "webhook_id",
                 false => "wallet",
@@ -46,7 +46,7 @@ pub(super) async fn run(desk: &AdminClient, act: WebhookCommand) -> Result<HttpR
             let state = state.map_or_else(String::new, |state| format!("&state={state}"));
             desk.get(&format!("/admin/webhooks/deliveries?{by}={of}{state}")).await
         }
-        WebhookCommand::Redeliver { id, since } => {
+        WebhookCommand::Redeliver { delivery_id: id, since } => {
             let body = match since {
                 Some(since) => json!({"webhook_id": id, "since": since}),
                 None => json!({"delivery_id": id}),

@@ -14,7 +14,7 @@ use crate::identity::secret::SecretText;
 use crate::webhooks::{SigningSecret, headers};
 
 /// As long as a webhook may take.
-const PATIENCE: Duration = Duration::from_secs(15);
+const FORWARD_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Posts events.
 pub(super) struct Forwarder {
@@ -57,7 +57,7 @@ impl Forwarder {
                 secret
             }
         };
-        let client = client(tls, &target)?.timeout(PATIENCE).build();
+        let client = client(tls, &target)?.timeout(FORWARD_TIMEOUT).build();
         let client = client.map_err(|error| CliError::Connection(format!("cannot make a client: {error}")))?;
         Ok(Self { target, secret, client })
     }

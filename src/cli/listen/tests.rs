@@ -21,13 +21,13 @@ fn case_64_a_reconnect_resumes_after_the_last_event() {
         json!({"type": "subscribe", "types": ["card.ready"]})
     );
     for (seq, after) in [(5, 5), (7, 7), (7, 7), (6, 7), (9, 9)] {
-        assert_eq!(cursor.take(&event(seq)).unwrap(), None);
+        assert_eq!(cursor.handle_message(&event(seq)).unwrap(), None);
         assert_eq!(cursor.subscribe()["after"], after);
     }
-    assert_eq!(cursor.take(r#"{"type":"ping"}"#).unwrap(), None);
-    assert_eq!(cursor.take(r#"{"type":"later"}"#).unwrap(), None);
-    assert!(cursor.take(r#"{"type":"error","code":"types_invalid"}"#).is_err());
-    assert!(matches!(cursor.take("x").unwrap(), Some(ConnectionEnd::Failed(_))));
+    assert_eq!(cursor.handle_message(r#"{"type":"ping"}"#).unwrap(), None);
+    assert_eq!(cursor.handle_message(r#"{"type":"later"}"#).unwrap(), None);
+    assert!(cursor.handle_message(r#"{"type":"error","code":"types_invalid"}"#).is_err());
+    assert!(matches!(cursor.handle_message("x").unwrap(), Some(ConnectionEnd::Failed(_))));
     assert_eq!(cursor.after, Some(9));
 }
 
@@ -46,7 +46,7 @@ fn a_ping_tells_where_to_resume() {
         (r#"{"type":"ping","cursor":5}"#, 9),
         (r#"{"type":"ping"}"#, 9),
     ] {
-        assert_eq!(cursor.take(ping).unwrap(), None);
+        assert_eq!(cursor.handle_message(ping).unwrap(), None);
         assert_eq!(cursor.after, Some(after));
     }
 }

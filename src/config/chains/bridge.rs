@@ -4,11 +4,11 @@ use purser_chains::cctp::burn::FeeRate;
 use serde::Deserialize;
 
 use super::super::Config;
-use super::super::validate::{Found, outsiders_url};
+use super::super::validate::{ConfigErrors, check_provider_url};
 use super::{BaseNetwork, Chains, SolanaNetwork};
 
 /// Highest fee limit in basis points: a burn is recognised as a top-up's after a restore while it is at most 1 % larger.
-const MOST_BPS: &str = "99";
+const MAX_FEE_BPS: &str = "99";
 
 /// When Iris attests a burn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -34,7 +34,7 @@ pub struct Bridge {
 impl Bridge {
     /// The fee limit; `None` if it is no number of basis points or above 99.
     pub fn max_fee(&self) -> Option<FeeRate> {
-        let most = FeeRate::parse_basis_points(MOST_BPS);
+        let most = FeeRate::parse_basis_points(MAX_FEE_BPS);
         FeeRate::parse_basis_points(&self.max_fee_bps).filter(|rate| most.is_some_and(|most| *rate <= most))
     }
 }
@@ -44,7 +44,7 @@ pub fn is_used(config: &Config) -> bool {
     config.products.card_balance.available && config.providers.bridge.url.is_empty()
 }
 
-pub(super) fn check(config: &Config, found: &mut Found) {
+pub(super) fn check(config: &Config, found: &mut ConfigErrors) {
     let bridge = &config.chains.bridge;
     found.require(
         bridge.max_fee().is_some(),
@@ -81,7 +81,7 @@ pub(super) fn check(config: &Config, found: &mut Found) {
     }
     if !bridge.iris_url.is_empty() {
         match reqwest::Url::parse(&bridge.iris_url) {
-            Ok(url) => outsiders_url(&url, "chains.bridge.iris_url", found),
+            Ok(url) => check_provider_url(&url, "chains.bridge.iris_url", found),
             Err(error) => found.require(false, "chains.bridge.iris_url", &error.to_string()),
         }
     }

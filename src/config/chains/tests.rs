@@ -4,11 +4,11 @@ use super::*;
 use crate::config::ConfigSources;
 
 /// Production with chains, all as it should be.
-const GOOD: &str = include_str!("tests/production.toml");
+const PRODUCTION_CONFIG: &str = include_str!("tests/production.toml");
 
 /// Nothing is sold, so that no provider is needed.
-fn nothing_sold() -> String {
-    format!("{GOOD}{}", include_str!("tests/nothing_sold.toml"))
+fn config_without_products() -> String {
+    format!("{PRODUCTION_CONFIG}{}", include_str!("tests/nothing_sold.toml"))
 }
 
 fn load(text: &str) -> Result<Config, Vec<String>> {
@@ -29,7 +29,7 @@ fn load(text: &str) -> Result<Config, Vec<String>> {
 #[test]
 fn the_chains_are_read_as_what_they_are() {
     // Aim: units, defaults of an endpoint, where a secret is, and steps of finality.
-    let config = load(&nothing_sold()).unwrap();
+    let config = load(&config_without_products()).unwrap();
     let Chains { base, solana, bridge } = config.chains;
     assert_eq!(bridge.finality, BridgeFinality::Standard);
     assert_eq!(
@@ -55,9 +55,9 @@ fn the_chains_are_read_as_what_they_are() {
 #[test]
 fn a_secret_is_not_printed() {
     // Aim: debug output and errors contain neither a URL with a key in it nor a key written into the settings by mistake.
-    let config = load(&nothing_sold()).unwrap();
+    let config = load(&config_without_products()).unwrap();
     assert!(!format!("{config:?}").contains("one.example"), "a URL may carry a key");
-    let text = nothing_sold().replace("file:/etc/base", "4c0883a69102937d6231471b5dbb6204");
+    let text = config_without_products().replace("file:/etc/base", "4c0883a69102937d6231471b5dbb6204");
     let sources = ConfigSources {
         file: Some(("my.toml".into(), text)),
         ..ConfigSources::default()
@@ -86,13 +86,13 @@ fn what_is_wrong_with_the_chains_is_said_at_once() {
         ),
         ("\"file:/etc/two\"]", "\"abc\"]", "chains.solana.fee_payers[1]"),
     ];
-    let mut all = nothing_sold();
+    let mut all = config_without_products();
     for (old, new, key) in slips {
         let change = |text: &str| match key {
             "chains.solana.finality" => text.replace("[chains.solana]\n", &format!("[chains.solana]\n{new}")),
             _ => text.replace(old, new),
         };
-        assert_eq!(load(&change(&nothing_sold())).unwrap_err(), [key], "{new}");
+        assert_eq!(load(&change(&config_without_products())).unwrap_err(), [key], "{new}");
         all = change(&all);
     }
     let mut found = load(&all).unwrap_err();
@@ -106,7 +106,7 @@ fn what_is_wrong_with_the_chains_is_said_at_once() {
 fn finality_rises_and_covers_everything() {
     // Aim: whatever an amount is, exactly one step holds for it, and a step that cannot be read is named.
     let with =
-        |steps: &str| load(&nothing_sold().replace("[chains.base]\n", &format!("[chains.base]\nfinality = {steps}\n")));
+        |steps: &str| load(&config_without_products().replace("[chains.base]\n", &format!("[chains.base]\nfinality = {steps}\n")));
     for good in [
         "[{ depth = \"confirmed\" }]",
         "[{ up_to_usd = \"5\", depth = \"64\" }, { depth = \"finalized\" }]",
@@ -130,7 +130,7 @@ fn finality_rises_and_covers_everything() {
 fn a_facilitator_takes_the_place_of_keys_that_pay() {
     // Aim: with a facilitator no gas key is needed. Its secret is a reference, and fits its kind of authentication.
     let with = |facilitator: &str| {
-        let text = nothing_sold().replace("gas_keys = [\"env:GAS\"]", &format!("facilitators = [{facilitator}]"));
+        let text = config_without_products().replace("gas_keys = [\"env:GAS\"]", &format!("facilitators = [{facilitator}]"));
         load(&text)
     };
     for good in [
@@ -163,7 +163,7 @@ fn a_facilitator_takes_the_place_of_keys_that_pay() {
 fn what_is_not_sold_needs_no_provider() {
     // Aim: each product requires exactly the providers that it cannot be sold without.
     let needs = |product: &str| {
-        let text = nothing_sold().replace(&format!("[products.{product}]\navailable = false\n"), "");
+        let text = config_without_products().replace(&format!("[products.{product}]\navailable = false\n"), "");
         load(&text).map_or_else(|wrong| wrong, |_| Vec::new())
     };
     let urls = |names: &[&str]| {
@@ -186,7 +186,7 @@ fn what_is_not_sold_needs_no_provider() {
 #[test]
 fn the_bridge_is_refused_by_the_names_of_its_settings() {
     // Checks: fee limits that are no basis points or larger than a restore recognises, URLs that are not https, no time at all.
-    let with = |line: &str| load(&format!("{}[chains.bridge]\n{line}\n", nothing_sold()));
+    let with = |line: &str| load(&format!("{}[chains.bridge]\n{line}\n", config_without_products()));
     for line in [
         "finality = \"fast\"",
         "max_fee_bps = \"0\"",

@@ -13,9 +13,9 @@ use utoipa::ToSchema;
 use super::super::account::BearerClaims;
 use super::super::callable::{self, reply, require_sign_in, require_spend_rights};
 use super::super::error::ApiError;
-use super::super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, memo};
+use super::super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder};
 use super::super::schemas;
-use super::{EmptyRequest, Shared, address, payment_error, text};
+use super::{EmptyRequest, SharedState, address, payment_error, text};
 
 /// The address book
 #[utoipa::path(post, path = "/listAddressBook", tag = "Managed wallet", security(("bearer" = [])), request_body = inline(EmptyRequest),
@@ -23,14 +23,14 @@ use super::{EmptyRequest, Shared, address, payment_error, text};
         (status = 400, description = "A member that it does not take."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, or frozen."), (status = 404, description = "No wallet.")))]
 pub(super) async fn list_address_book(
-    State(room): Shared,
+    State(room): SharedState,
     BearerClaims(claims): BearerClaims,
     body: Body,
 ) -> Result<Response, ApiError> {
     let call = room.callables.read::<EmptyRequest>(body).await?;
     room.callables.admit(&claims, &call).await?;
-    let wallet = room.own(&claims.wallet).await?;
-    let entries = wallet.book.iter().map(SavedAddress::view);
+    let wallet = room.load_owned(&claims.wallet).await?;
+    let entries = wallet.address_book.iter().map(SavedAddress::view);
     Ok(callable::result(&JsonObject::new().list("entries", entries)))
 }
 
@@ -67,7 +67,7 @@ struct SaveAddressParams {
         (status = 404, description = "No wallet, or no such entry."), (status = 409, description = "100 addresses are kept."),
         (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
 pub(super) async fn save_address_book_entry(
-    State(room): Shared,
+    State(room): SharedState,
     BearerClaims(claims): BearerClaims,
     key: IdempotencyKey,
     body: Body,
@@ -76,7 +76,7 @@ pub(super) async fn save_address_book_entry(
     let wanted = &call.data;
     let name = text("name", &wanted.name, 100)?;
     let to = address("address", &wanted.address)?;
-    room.receives(&to, wanted.network.as_deref(), "address")?;
+    room.check_can_receive(&to, wanted.network.as_deref(), "address")?;
     room.callables.admit(&claims, &call).await?;
     match wanted.entry_id {
         // What somebody else has saved there, they send to by its name.
@@ -95,7 +95,7 @@ pub(super) async fn save_address_book_entry(
         "/saveAddressBookEntry",
         &understood,
         move |place| async move {
-            let wallet = running.own(&owner).await?;
+            let wallet = running.load_owned(&owner).await?;
             let id = match &call.data.entry_id {
                 Some(text) => record(&wallet, text)?.id,
                 None => AddressId(running.entropy.random()),
@@ -103,10 +103,10 @@ pub(super) async fn save_address_book_entry(
             let saved = SavedAddress { id, name, address: to };
             let engine = &running.callables.engine;
             let told = saved.clone();
-            let memo = place.map(|place| memo::<AgentWallet>(place, move |said| answer(&told, said.map(drop))));
+            let memo = place.map(|place| recorder::<AgentWallet>(place, move |said| saved_address_response(&told, said.map(drop))));
             match engine.save_address(owner, saved.clone(), memo).await {
-                Ok(()) => answer(&saved, Ok(())),
-                Err(OperationError::Rejected(why)) => answer(&saved, Err(&why)),
+                Ok(()) => saved_address_response(&saved, Ok(())),
+                Err(OperationError::Rejected(why)) => saved_address_response(&saved, Err(&why)),
                 Err(denied) => Err(in_progress_response(&denied)),
             }
         },
@@ -114,7 +114,7 @@ pub(super) async fn save_address_book_entry(
     .await
 }
 
-fn answer(saved: &SavedAddress, told: Result<(), &Rejection>) -> Result<RecordedReply, ApiError> {
+fn saved_address_response(saved: &SavedAddress, told: Result<(), &Rejection>) -> Result<RecordedReply, ApiError> {
     told.map_err(payment_error)?;
     Ok(reply(&JsonObject::new().object("entry", &saved.view())))
 }
@@ -137,7 +137,7 @@ pub(super) struct DeleteAddressRequest {
         (status = 409, description = "The first call with this key is still running."),
         (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
 pub(super) async fn delete_address_book_entry(
-    State(room): Shared,
+    State(room): SharedState,
     BearerClaims(claims): BearerClaims,
     key: IdempotencyKey,
     body: Body,
@@ -152,9 +152,9 @@ pub(super) async fn delete_address_book_entry(
         "/deleteAddressBookEntry",
         &call.data,
         move |place| async move {
-            let id = record(&running.own(&owner).await?, &wanted)?.id;
+            let id = record(&running.load_owned(&owner).await?, &wanted)?.id;
             let engine = &running.callables.engine;
-            let memo = place.map(|place| memo::<AgentWallet>(place, move |said| deleted(id, said.map(drop))));
+            let memo = place.map(|place| recorder::<AgentWallet>(place, move |said| deleted(id, said.map(drop))));
             match engine.delete_address(owner, id, memo).await {
                 Ok(()) => deleted(id, Ok(())),
                 Err(OperationError::Rejected(why)) => deleted(id, Err(&why)),
@@ -173,6 +173,6 @@ fn deleted(id: AddressId, told: Result<(), &Rejection>) -> Result<RecordedReply,
 /// The entry of this name; what cannot be a name is unknown.
 pub(super) fn record<'a>(wallet: &'a AgentWallet, text: &str) -> Result<&'a SavedAddress, ApiError> {
     let id = text.parse().ok();
-    id.and_then(|id| wallet.saved(id))
+    id.and_then(|id| wallet.saved_address(id))
         .ok_or_else(|| payment_error(&Rejection::AddressNotFound))
 }

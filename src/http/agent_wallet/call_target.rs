@@ -8,7 +8,7 @@ use super::AgentWalletState;
 use crate::agent_wallet::CallTarget;
 
 /// Bytes of a target, with its query.
-const LONGEST: usize = 2_048;
+const MAX_TARGET_LEN: usize = 2_048;
 
 impl AgentWalletState {
     /// `route` or `url`, with `params` as its query. A URL of our own origin is a route.
@@ -38,7 +38,7 @@ impl AgentWalletState {
             CallTarget::Route(route) => ("route", route),
             CallTarget::Url(url) => ("url", url),
         };
-        if text.len() > LONGEST || !text.bytes().all(|b| b.is_ascii_graphic()) {
+        if text.len() > MAX_TARGET_LEN || !text.bytes().all(|b| b.is_ascii_graphic()) {
             return Err(invalid(name, "It must be at most 2,048 printable ASCII characters."));
         }
         if let CallTarget::Route(route) = &target
@@ -123,7 +123,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    fn asked(params: &str) -> Result<String, ApiError> {
+    fn query_text(params: &str) -> Result<String, ApiError> {
         query(serde_json::from_str(params).unwrap())
     }
 
@@ -132,12 +132,12 @@ mod tests {
     fn parameters_become_a_query() {
         let params = r#"{"amount": 5.10, "name": "a&b=c d/é", "flag": true, "none": null}"#;
         assert_eq!(
-            asked(params).unwrap(),
+            query_text(params).unwrap(),
             "amount=5.10&name=a%26b%3Dc%20d%2F%C3%A9&flag=true"
         );
-        assert_eq!(asked("{}").unwrap(), "");
+        assert_eq!(query_text("{}").unwrap(), "");
         for bad in [r#"{"a": []}"#, r#"{"a": {}}"#, "[]", "5"] {
-            assert_eq!(asked(bad).unwrap_err().code, "parameter_invalid", "{bad}");
+            assert_eq!(query_text(bad).unwrap_err().code, "parameter_invalid", "{bad}");
         }
         assert_eq!(joined("/x?a=1#f", "b=2"), "/x?a=1&b=2");
         assert_eq!(joined("https://shop.example.com/", ""), "https://shop.example.com/");

@@ -23,7 +23,7 @@ use super::super::idempotency::{IdempotencyKey, RecordedReply, keyed_fingerprint
 use super::super::schemas;
 use super::payments::{PaymentRunner, response_body};
 use super::transfer::amount;
-use super::{AgentWalletState, Shared, address, network, note, policy_filtered, refusal};
+use super::{AgentWalletState, SharedState, address, network, note, policy_filtered, seller_error};
 use crate::agent_wallet::offer_selection::{OfferRejection, OwnAddresses, PaymentPins, SelectedOffer};
 use crate::agent_wallet::{CallTarget, PaidHttpRequest};
 use crate::outbound::client::{OutboundError, OutboundResponse};
@@ -94,17 +94,17 @@ struct PayParams {
         (status = 502, description = "`fetch_failed`: no whole answer. `http_error`: an answer that is an error, with what was said."),
         (status = 503, description = "Not now.")))]
 pub(super) async fn agent_x402_pay(
-    State(room): Shared,
+    State(room): SharedState,
     BearerClaims(claims): BearerClaims,
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
     let call = room.callables.read::<PayRequest>(body).await?;
-    let understood = room.understand(&call.data)?;
+    let understood = room.parse_pay_request(&call.data)?;
     let pins = pins(&call.data)?;
     room.callables.admit(&claims, &call).await?;
     require_spend_rights(&claims)?;
-    let (spender, again) = (room.spender(claims.wallet), room.spender(claims.wallet));
+    let (spender, again) = (room.payment_runner(claims.wallet), room.payment_runner(claims.wallet));
     // What is said to others is sealed wherever it is kept.
     let print = keyed_fingerprint(&room.vault, &understood)?;
     let (running, caller) = (room.clone(), claims.clone());
@@ -131,7 +131,7 @@ fn pins(wanted: &PayRequest) -> Result<PaymentPins, ApiError> {
 }
 
 impl AgentWalletState {
-    fn understand(&self, wanted: &PayRequest) -> Result<PayParams, ApiError> {
+    fn parse_pay_request(&self, wanted: &PayRequest) -> Result<PayParams, ApiError> {
         let invalid = |name: &'static str, error: &'static str| ApiError::parameter("parameter_invalid", name, error);
         let target = self.target(wanted.route.as_deref(), wanted.url.as_deref(), wanted.params.as_deref())?;
         let method = wanted.method.as_deref().unwrap_or("GET");
@@ -168,10 +168,10 @@ impl AgentWalletState {
         place: Option<IdempotencySlot>,
     ) -> Result<RecordedReply, ApiError> {
         self.count(claims.wallet)?;
-        let wallet = self.own(&claims.wallet).await?;
+        let wallet = self.load_owned(&claims.wallet).await?;
         let host = match &asked.target {
             CallTarget::Route(_) => PaymentMethod::OWN.to_owned(),
-            CallTarget::Url(url) => self.calling.host(url).map_err(|e| not_sent(&e))?,
+            CallTarget::Url(url) => self.paid_http_client.host(url).map_err(|e| not_sent(&e))?,
         };
         let mut request = PaidHttpRequest {
             caller: PaidHttpRequest::from_purchase(&claims.wallet),
@@ -181,7 +181,7 @@ impl AgentWalletState {
             terms: None,
         };
         let answered = self
-            .calling
+            .paid_http_client
             .request_price(&request, None)
             .await
             .map_err(|e| not_sent(&e))?;
@@ -189,9 +189,9 @@ impl AgentWalletState {
         if answered.status != 402 {
             return not_paid(&answered, own);
         }
-        let (header, required) = terms(&answered)?;
-        let offers = self.acceptable(own, &pins, &required, &wallet)?;
-        let (offer, holds) = self.affordable(&wallet, offers).await?;
+        let (header, required) = payment_terms(&answered)?;
+        let offers = self.select_offers(own, &pins, &required, &wallet)?;
+        let (offer, holds) = self.select_affordable(&wallet, offers).await?;
         request.terms = Some((header, offer.index));
         let id = WalletPaymentId(self.entropy.random());
         let sealed = request.seal(&self.vault, id).map_err(|_| ApiError::internal())?;
@@ -199,14 +199,14 @@ impl AgentWalletState {
             to: offer.to,
             amount: offer.amount,
             note: asked.note,
-            way: PaymentMethod::PaidCall { host },
+            method: PaymentMethod::PaidCall { host },
         };
-        spender.spend(id, (order, sealed), holds, place).await
+        spender.start_payment(id, (order, sealed), holds, place).await
     }
 
     /// The offers that may be taken. What another server sells for us it would be told: our own terms are taken of our own
     /// routes alone, under whatever name the service was called.
-    fn acceptable(
+    fn select_offers(
         &self,
         own: bool,
         pins: &PaymentPins,
@@ -230,7 +230,7 @@ impl AgentWalletState {
     }
 
     /// The first offer that the wallet can pay, or else the first, with what the wallet holds there.
-    async fn affordable(
+    async fn select_affordable(
         &self,
         wallet: &AgentWallet,
         offers: Vec<SelectedOffer>,
@@ -238,7 +238,7 @@ impl AgentWalletState {
         let mut first = None;
         for offer in offers {
             let network = offer.to.network();
-            let holds = self.holds(&wallet.addresses.on(network)).await?;
+            let holds = self.wallet_balance(&wallet.addresses.on(network)).await?;
             let available = holds.checked_sub(wallet.held(network)).unwrap_or(Usdc::ZERO);
             if offer.amount <= available {
                 return Ok((offer, holds));
@@ -250,7 +250,7 @@ impl AgentWalletState {
 }
 
 /// The server's terms: the value of its header, and what it says.
-fn terms(answered: &OutboundResponse) -> Result<(String, PaymentRequired), ApiError> {
+fn payment_terms(answered: &OutboundResponse) -> Result<(String, PaymentRequired), ApiError> {
     let value = answered.headers.get("payment-required").map(HeaderValue::as_bytes);
     let read = value.and_then(|value| {
         let required = PaymentRequired::from_header(value).ok()?;
@@ -264,7 +264,7 @@ fn not_paid(answered: &OutboundResponse, own: bool) -> Result<RecordedReply, Api
     if !(200..300).contains(&answered.status) {
         let error = format!("The server answered {} and asks for no payment.", answered.status);
         let error = ApiError::new(StatusCode::BAD_GATEWAY, "http_error", error).hint("Nothing was signed.");
-        return Err(refusal::said(error, own, answered.status, &answered.body));
+        return Err(seller_error::with_seller_response(error, own, answered.status, &answered.body));
     }
     let kind = answered.headers.get(header::CONTENT_TYPE);
     response_body(

@@ -14,9 +14,9 @@ use serde_json::value::to_raw_value;
 
 use super::super::callable::{reply_verbatim, to_camel_case};
 use super::super::error::ApiError;
-use super::super::held::with_held;
+use super::super::outgoing_holds::with_hold_reason;
 use super::super::idempotency::{RecordedReply, entity_recorder, in_progress_response};
-use super::{AgentWalletState, payment_error, refusal};
+use super::{AgentWalletState, payment_error, seller_error};
 use crate::agent_wallet::open_response;
 use crate::agent_wallet::paid_http_client::AgentWalletClient;
 use crate::vault::Vault;
@@ -26,25 +26,25 @@ pub(super) struct PaymentRunner {
     pub(super) owner: Wallet,
     pub(super) engine: Engine,
     pub(super) vault: std::sync::Arc<Vault>,
-    pub(super) calling: std::sync::Arc<AgentWalletClient>,
-    pub(super) patience: std::time::Duration,
+    pub(super) paid_http_client: std::sync::Arc<AgentWalletClient>,
+    pub(super) response_timeout: std::time::Duration,
 }
 
 impl AgentWalletState {
-    pub(super) fn spender(&self, owner: Wallet) -> PaymentRunner {
+    pub(super) fn payment_runner(&self, owner: Wallet) -> PaymentRunner {
         PaymentRunner {
             owner,
             engine: self.callables.engine.clone(),
             vault: self.vault.clone(),
-            calling: self.calling.clone(),
-            patience: self.patience,
+            paid_http_client: self.paid_http_client.clone(),
+            response_timeout: self.response_timeout,
         }
     }
 }
 
 impl PaymentRunner {
     /// Reserves, and waits for what becomes of it.
-    pub(super) async fn spend(
+    pub(super) async fn start_payment(
         &self,
         id: WalletPaymentId,
         (order, call): (WalletPaymentOrder, Vec<u8>),
@@ -57,7 +57,7 @@ impl PaymentRunner {
             .start_wallet_payment(self.owner, (id, holds), (order, call), memo)
             .await
         {
-            Ok(()) => self.answer(id, true).await,
+            Ok(()) => self.await_response(id, true).await,
             Err(OperationError::Rejected(why)) => Err(payment_error(&why)),
             Err(denied) => Err(in_progress_response(&denied)),
         }
@@ -69,12 +69,12 @@ impl PaymentRunner {
             .try_into()
             .map(u128::from_be_bytes)
             .map_err(|_| ApiError::internal())?;
-        self.answer(WalletPaymentId(id), false).await
+        self.await_response(WalletPaymentId(id), false).await
     }
 
     /// `first`: for the call that made the spend, which alone is shown what was not stored.
-    async fn answer(&self, id: WalletPaymentId, first: bool) -> Result<RecordedReply, ApiError> {
-        let ended = tokio::time::timeout(self.patience, self.engine.await_wallet_payment(id)).await;
+    async fn await_response(&self, id: WalletPaymentId, first: bool) -> Result<RecordedReply, ApiError> {
+        let ended = tokio::time::timeout(self.response_timeout, self.engine.await_wallet_payment(id)).await;
         let spend = match ended.ok().flatten() {
             Some(spend) => spend,
             None => {
@@ -86,22 +86,22 @@ impl PaymentRunner {
                 read.ok_or_else(ApiError::internal)?
             }
         };
-        let fresh = if first { self.calling.take_fresh(id) } else { None };
+        let fresh = if first { self.paid_http_client.take_full_response(id) } else { None };
         let said = match fresh {
             Some(fresh) => Some(fresh.to_vec()),
-            None => said(&self.engine, &self.vault, id, &spend).await?,
+            None => stored_response(&self.engine, &self.vault, id, &spend).await?,
         };
         if let Some(error) = failure(id, &spend) {
-            let answer = spend.answer().filter(|answer| answer.http_status > 0);
+            let answer = spend.response().filter(|answer| answer.http_status > 0);
             let status = answer.map(|answer| answer.http_status);
             return Err(match (status, said) {
                 (Some(status), said) => {
-                    refusal::said(error, spend.order.way.is_own(), status, &said.unwrap_or_default())
+                    seller_error::with_seller_response(error, spend.order.method.is_own(), status, &said.unwrap_or_default())
                 }
                 (None, _) => error,
             });
         }
-        Ok(reply_verbatim(&shown(&self.engine, id, &spend, said).await?))
+        Ok(reply_verbatim(&render(&self.engine, id, &spend, said).await?))
     }
 }
 
@@ -110,13 +110,13 @@ fn failure(id: WalletPaymentId, spend: &WalletPayment) -> Option<ApiError> {
     let seen = format!(
         "getAgentWallet with spendId {id} shows it. Another call pays again, the same Idempotency-Key does not."
     );
-    let call = spend.answer().and_then(|answer| answer.failure);
+    let call = spend.response().and_then(|answer| answer.failure);
     let error = match (&spend.status, call) {
         (Status::Failed { reason }, _) => {
             let error = format!("Nothing was signed: {reason}.");
             ApiError::new(StatusCode::CONFLICT, "spend_refused", error)
         }
-        (Status::Unsettled { .. }, Some(CallFailure::HttpError)) if spend.order.way.is_own() => {
+        (Status::Unsettled { .. }, Some(CallFailure::HttpError)) if spend.order.method.is_own() => {
             let error = "The service refused the paid call. Nothing was spent.";
             ApiError::new(StatusCode::BAD_GATEWAY, "http_error", error)
         }
@@ -143,13 +143,13 @@ fn failure(id: WalletPaymentId, spend: &WalletPayment) -> Option<ApiError> {
 }
 
 /// What the server said, as it is stored: `None` if it said nothing, and 30 days after the end.
-pub(super) async fn said(
+pub(super) async fn stored_response(
     engine: &Engine,
     vault: &Vault,
     id: WalletPaymentId,
     spend: &WalletPayment,
 ) -> Result<Option<Vec<u8>>, ApiError> {
-    if spend.answer().is_none_or(|answer| answer.http_status == 0) {
+    if spend.response().is_none_or(|answer| answer.http_status == 0) {
         return Ok(None);
     }
     let sealed = engine.http_record(id, HttpRecordPart::Response).await;
@@ -162,18 +162,18 @@ pub(super) async fn said(
 }
 
 /// `status`, `spend` and `response`, with members in camel case but for what the server wrote.
-pub(super) async fn shown(
+pub(super) async fn render(
     engine: &Engine,
     id: WalletPaymentId,
     spend: &WalletPayment,
     said: Option<Vec<u8>>,
 ) -> Result<String, ApiError> {
     let status = if spend.is_open() { "pending" } else { spend.status() };
-    let response = match (spend.answer().filter(|answer| answer.http_status > 0), said) {
+    let response = match (spend.response().filter(|answer| answer.http_status > 0), said) {
         (Some(answer), Some(body)) => response(answer.http_status, answer.content_type.as_deref(), &body)?,
         _ => "null".to_owned(),
     };
-    let view = with_held(engine, &Job::SendWalletPayment(id), spend.view(&id)).await?;
+    let view = with_hold_reason(engine, &Job::SendWalletPayment(id), spend.view(&id)).await?;
     let view = to_camel_case(&view.to_json());
     Ok(format!(
         "{{\"status\":\"{status}\",\"spend\":{view},\"response\":{response}}}"

@@ -13,11 +13,11 @@ use utoipa::ToSchema;
 use super::super::account::BearerClaims;
 use super::super::callable::require_spend_rights;
 use super::super::error::ApiError;
-use super::super::held::not_promised;
+use super::super::outgoing_holds::transfer_error;
 use super::super::idempotency::IdempotencyKey;
 use super::super::schemas;
 use super::address_book::record;
-use super::{AgentWalletState, Shared, address, network, note};
+use super::{AgentWalletState, SharedState, address, network, note};
 
 /// What `agentWalletTransfer` takes.
 #[derive(Deserialize, ToSchema)]
@@ -61,7 +61,7 @@ struct TransferParams {
         (status = 429, description = "Too many spending calls of the account in this minute, or too many requests."),
         (status = 503, description = "Not now.")))]
 pub(super) async fn agent_wallet_transfer(
-    State(room): Shared,
+    State(room): SharedState,
     BearerClaims(claims): BearerClaims,
     key: IdempotencyKey,
     body: Body,
@@ -83,7 +83,7 @@ pub(super) async fn agent_wallet_transfer(
     };
     let id = WalletPaymentId(room.entropy.random());
     let owner = claims.wallet;
-    let (spender, again) = (room.spender(owner), room.spender(owner));
+    let (spender, again) = (room.payment_runner(owner), room.payment_runner(owner));
     let running = room.clone();
     key.run_following(
         &room.callables.engine,
@@ -92,12 +92,12 @@ pub(super) async fn agent_wallet_transfer(
         &understood,
         move |place| async move {
             running.count(owner)?;
-            let wallet = running.own(&owner).await?;
+            let wallet = running.load_owned(&owner).await?;
             let to = match asked {
                 TransferRecipient::Address(to) => to,
                 TransferRecipient::Entry(text) => {
                     let to = record(&wallet, &text)?.address;
-                    running.receives(&to, call.data.network.as_deref(), "addressBookEntryId")?;
+                    running.check_can_receive(&to, call.data.network.as_deref(), "addressBookEntryId")?;
                     to
                 }
             };
@@ -106,16 +106,16 @@ pub(super) async fn agent_wallet_transfer(
                 let error = "The address is the wallet's own.";
                 return Err(ApiError::parameter("parameter_invalid", "toAddress", error));
             }
-            let asked = running.callables.engine.receives(&to).await;
-            asked.map_err(|why| not_promised(why, "toAddress"))?;
+            let asked = running.callables.engine.check_can_receive(&to).await;
+            asked.map_err(|why| transfer_error(why, "toAddress"))?;
             let order = WalletPaymentOrder {
                 to,
                 amount,
                 note,
-                way: PaymentMethod::Transfer,
+                method: PaymentMethod::Transfer,
             };
-            let holds = running.holds(&from).await?;
-            spender.spend(id, (order, Vec::new()), holds, place).await
+            let holds = running.wallet_balance(&from).await?;
+            spender.start_payment(id, (order, Vec::new()), holds, place).await
         },
         move |key| async move { again.follow(key).await },
     )
@@ -135,7 +135,7 @@ impl AgentWalletState {
         match (&wanted.to_address, &wanted.address_book_entry_id) {
             (Some(text), None) => {
                 let to = address("toAddress", text)?;
-                self.receives(&to, named, "toAddress")?;
+                self.check_can_receive(&to, named, "toAddress")?;
                 Ok(TransferRecipient::Address(to))
             }
             (None, Some(id)) => {
@@ -156,7 +156,7 @@ impl AgentWalletState {
     }
 
     /// Whether money can go there, on the network that was named.
-    pub(super) fn receives(&self, to: &Wallet, named: Option<&str>, param: &'static str) -> Result<(), ApiError> {
+    pub(super) fn check_can_receive(&self, to: &Wallet, named: Option<&str>, param: &'static str) -> Result<(), ApiError> {
         if let Some(named) = named
             && network("network", named)? != to.network()
         {

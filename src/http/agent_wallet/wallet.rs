@@ -16,9 +16,9 @@ use super::super::account::BearerClaims;
 use super::super::auth::AuthClaims;
 use super::super::callable::{self, reply, require_spend_rights, to_camel_case};
 use super::super::error::ApiError;
-use super::super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, memo};
+use super::super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder};
 use super::super::schemas;
-use super::{AgentWalletState, EmptyRequest, Shared, payment_error, payments};
+use super::{AgentWalletState, EmptyRequest, SharedState, payment_error, payments};
 
 /// Make the managed wallet
 ///
@@ -33,7 +33,7 @@ use super::{AgentWalletState, EmptyRequest, Shared, payment_error, payments};
         (status = 409, description = "The first call with this key is still running."),
         (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
 pub(super) async fn create_agent_wallet(
-    State(room): Shared,
+    State(room): SharedState,
     BearerClaims(claims): BearerClaims,
     key: IdempotencyKey,
     body: Body,
@@ -50,7 +50,7 @@ pub(super) async fn create_agent_wallet(
         &(),
         move |place| async move {
             let memo = place.map(|place| {
-                memo::<AgentWallet>(place, move |told: CommandResult<'_, AgentWallet>| match told {
+                recorder::<AgentWallet>(place, move |told: CommandResult<'_, AgentWallet>| match told {
                     Ok((_, Some(wallet))) => Ok(created(&owner, wallet)),
                     _ => Err(ApiError::internal()),
                 })
@@ -76,7 +76,7 @@ fn created(owner: &Wallet, wallet: &AgentWallet) -> RecordedReply {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct GetWalletRequest {
     /// One of its spends, to be shown with what was answered to its call.
-    spend_id: Option<String>,
+    wallet_payment_id: Option<String>,
 }
 
 /// The managed wallet
@@ -89,17 +89,17 @@ pub(super) struct GetWalletRequest {
         (status = 403, description = "Another account's `userId` or spend, frozen, or a spend by a token issued for a payment."),
         (status = 404, description = "No wallet, or no such spend."), (status = 503, description = "A chain cannot be read now.")))]
 pub(super) async fn get_agent_wallet(
-    State(room): Shared,
+    State(room): SharedState,
     BearerClaims(claims): BearerClaims,
     body: Body,
 ) -> Result<Response, ApiError> {
     let call = room.callables.read::<GetWalletRequest>(body).await?;
     room.callables.admit(&claims, &call).await?;
-    let wallet = room.own(&claims.wallet).await?;
-    let asked = match &call.data.spend_id {
+    let wallet = room.load_owned(&claims.wallet).await?;
+    let asked = match &call.data.wallet_payment_id {
         None => None,
         Some(text) => {
-            let own = room.own_spend(&claims, text).await?;
+            let own = room.load_owned_payment(&claims, text).await?;
             // What was answered to a call may hold a code or a link, and no payment of this token's bought it.
             require_spend_rights(&claims)?;
             Some(own)
@@ -107,7 +107,7 @@ pub(super) async fn get_agent_wallet(
     };
     let mut balances = JsonObject::new();
     for network in Network::ALL {
-        let held = room.holds(&wallet.addresses.on(network)).await?;
+        let held = room.wallet_balance(&wallet.addresses.on(network)).await?;
         let reserved = wallet.held(network);
         let shown = JsonObject::new()
             .number("balance", held.decimal())
@@ -115,9 +115,9 @@ pub(super) async fn get_agent_wallet(
             .number("available", held.checked_sub(reserved).unwrap_or(Usdc::ZERO).decimal());
         balances = balances.object(network.name(), &shown);
     }
-    let open = wallet.open.iter().map(|open| {
+    let open = wallet.holds.iter().map(|open| {
         JsonObject::new()
-            .text("spend_id", open.spend)
+            .text("spend_id", open.payment)
             .text("network", open.network.name())
             .number("amount", open.amount.decimal())
     });
@@ -129,8 +129,8 @@ pub(super) async fn get_agent_wallet(
     let Some((id, spend)) = asked else {
         return Ok(callable::result_verbatim(&told));
     };
-    let said = payments::said(&room.callables.engine, &room.vault, id, &spend).await?;
-    let spend = payments::shown(&room.callables.engine, id, &spend, said).await?;
+    let said = payments::stored_response(&room.callables.engine, &room.vault, id, &spend).await?;
+    let spend = payments::render(&room.callables.engine, id, &spend, said).await?;
     // Two objects, one after the other.
     let both = format!("{},{}", &told[..told.len() - 1], &spend[1..]);
     Ok(callable::result_verbatim(&both))
@@ -145,13 +145,13 @@ pub(super) async fn get_agent_wallet(
         (status = 403, description = "Another account's `userId`, or frozen."), (status = 404, description = "No wallet."),
         (status = 503, description = "A chain cannot be read now; only after a restore is one read.")))]
 pub(super) async fn get_agent_spend_limit(
-    State(room): Shared,
+    State(room): SharedState,
     BearerClaims(claims): BearerClaims,
     body: Body,
 ) -> Result<Response, ApiError> {
     let call = room.callables.read::<EmptyRequest>(body).await?;
     room.callables.admit(&claims, &call).await?;
-    let wallet = room.own(&claims.wallet).await?;
+    let wallet = room.load_owned(&claims.wallet).await?;
     let now = room.clock.now();
     let before = room.callables.engine.spent_before(&wallet).await;
     let before = before.ok_or_else(chain_unavailable)?;
@@ -163,8 +163,8 @@ pub(super) async fn get_agent_spend_limit(
         Some(amount) => view.number(name, amount),
         None => view.optional_text(name, None::<&str>),
     };
-    let told = JsonObject::new().number("per_call_usd", wallet.limits.per_call.decimal());
-    let told = or_null(told, "per_day_usd", wallet.limits.per_day.map(|cap| cap.decimal()));
+    let told = JsonObject::new().number("per_call_usd", wallet.caps.per_call.decimal());
+    let told = or_null(told, "per_day_usd", wallet.caps.per_day.map(|cap| cap.decimal()));
     let told = told.number("used_today_usd", used.decimal());
     let told = or_null(
         told,
@@ -179,13 +179,13 @@ impl AgentWalletState {
     ///
     /// # Errors
     /// 503 `chain_unavailable`.
-    pub(super) async fn holds(&self, address: &Wallet) -> Result<Usdc, ApiError> {
+    pub(super) async fn wallet_balance(&self, address: &Wallet) -> Result<Usdc, ApiError> {
         let held = self.wallets.balance(address).await;
         held.map_err(|_| chain_unavailable())
     }
 
     /// The spend of this name, if it is the caller's.
-    async fn own_spend(
+    async fn load_owned_payment(
         &self,
         claims: &AuthClaims,
         text: &str,

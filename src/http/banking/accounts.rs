@@ -17,13 +17,13 @@ use utoipa::ToSchema;
 use super::super::account::BearerClaims;
 use super::super::callable;
 use super::super::error::ApiError;
-use super::super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, memo};
+use super::super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder};
 use super::super::schemas;
 use super::fields::{limit, line};
-use super::{BankingState, Shared};
+use super::{BankingState, SharedState};
 
 /// Accounts of one holder, at most.
-const ACCOUNTS_MAX: usize = 10;
+const MAX_ACCOUNTS: usize = 10;
 
 /// What `createBankingAccount` takes.
 #[derive(Deserialize, ToSchema)]
@@ -59,7 +59,7 @@ struct CreateAccountParams {
         (status = 409, description = "The application is not approved, there are too many, or the first call with this key is still running."),
         (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
 pub(super) async fn create_banking_account(
-    State(banking): Shared,
+    State(banking): SharedState,
     BearerClaims(claims): BearerClaims,
     key: IdempotencyKey,
     body: Body,
@@ -91,13 +91,13 @@ pub(super) async fn create_banking_account(
         move |place| async move {
             let customer = room.customer(&owner).await?;
             let engine = &room.callables.engine;
-            let kept = engine.bank_accounts_of(&owner, None, ACCOUNTS_MAX).await;
-            if kept.map_err(|_| ApiError::internal())?.0.len() >= ACCOUNTS_MAX {
-                let error = format!("A holder has at most {ACCOUNTS_MAX} accounts.");
+            let kept = engine.bank_accounts_of(&owner, None, MAX_ACCOUNTS).await;
+            if kept.map_err(|_| ApiError::internal())?.0.len() >= MAX_ACCOUNTS {
+                let error = format!("A holder has at most {MAX_ACCOUNTS} accounts.");
                 return Err(ApiError::new(StatusCode::CONFLICT, "too_many_accounts", error));
             }
             let memo = place.map(|place| {
-                memo::<BankAccount>(place, move |told: CommandResult<'_, BankAccount>| match told {
+                recorder::<BankAccount>(place, move |told: CommandResult<'_, BankAccount>| match told {
                     Ok((_, Some(account))) => Ok(opening(id, account)),
                     _ => Err(ApiError::internal()),
                 })
@@ -137,7 +137,7 @@ pub(super) struct ListAccountsRequest {
         (status = 400, description = "A member is unknown or malformed."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId` or account, or frozen."), (status = 404, description = "`startingAfter` is no account.")))]
 pub(super) async fn list_banking_accounts(
-    State(banking): Shared,
+    State(banking): SharedState,
     BearerClaims(claims): BearerClaims,
     body: Body,
 ) -> Result<Response, ApiError> {
@@ -146,7 +146,7 @@ pub(super) async fn list_banking_accounts(
     banking.callables.admit(&claims, &call).await?;
     let after = match call.data.starting_after.as_deref() {
         None => None,
-        Some(text) => Some(banking.own_account(&claims.wallet, text, "startingAfter").await?.0),
+        Some(text) => Some(banking.load_owned_account(&claims.wallet, text, "startingAfter").await?.0),
     };
     let engine = &banking.callables.engine;
     let found = engine.bank_accounts_of(&claims.wallet, after, limit).await;
@@ -184,7 +184,7 @@ impl BankingState {
             .text("routing_number", &at.routing_number)
             .text("account_number", &at.account_number)
             .optional_text("memo", at.memo.as_ref());
-        match account.ramp {
+        match account.account_type {
             AccountType::OnRamp => view,
             AccountType::OffRamp => match self.callables.engine.bank_balance(id).await {
                 Ok(balance) => view.number("balance", balance.decimal()),
@@ -194,7 +194,7 @@ impl BankingState {
     }
 
     /// An account of the caller's.
-    pub(super) async fn own_account(
+    pub(super) async fn load_owned_account(
         &self,
         owner: &Wallet,
         text: &str,

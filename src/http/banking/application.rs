@@ -15,11 +15,11 @@ use utoipa::ToSchema;
 use super::super::account::BearerClaims;
 use super::super::callable;
 use super::super::error::ApiError;
-use super::super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, keyed_fingerprint, memo};
+use super::super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, keyed_fingerprint, recorder};
 use super::super::schemas;
 use super::fields::{date, line, phone, tax_number};
 use super::profile::EmptyRequest;
-use super::{BankingState, Shared};
+use super::{BankingState, SharedState};
 use crate::provider::banking::seal_tax_id;
 use crate::secret::Secret;
 
@@ -72,7 +72,7 @@ struct UpdateApplicationParams<'a> {
         (status = 400, description = "A member that it does not take."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, or frozen."), (status = 404, description = "No profile yet.")))]
 pub(super) async fn get_banking_application(
-    State(banking): Shared,
+    State(banking): SharedState,
     BearerClaims(claims): BearerClaims,
     body: Body,
 ) -> Result<Response, ApiError> {
@@ -80,7 +80,7 @@ pub(super) async fn get_banking_application(
     banking.callables.admit(&claims, &call).await?;
     let application = banking.application(&claims.wallet).await?;
     let verified = banking.is_verified(&claims.wallet).await?;
-    Ok(callable::result(&whole(&claims.wallet, &application, verified)))
+    Ok(callable::result(&render(&claims.wallet, &application, verified)))
 }
 
 /// Answer the application
@@ -94,13 +94,13 @@ pub(super) async fn get_banking_application(
         (status = 409, description = "It is with the bank or approved, or the first call with this key is still running."),
         (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
 pub(super) async fn update_banking_application_details(
-    State(banking): Shared,
+    State(banking): SharedState,
     BearerClaims(claims): BearerClaims,
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
     let call = banking.callables.read::<UpdateApplicationRequest>(body).await?;
-    let answers = banking.answers(&call.data)?;
+    let answers = banking.parse_answers(&call.data)?;
     if answers.is_empty() && call.data.tax_id.is_none() {
         let error = "Give at least one answer.";
         return Err(ApiError::parameter("parameter_missing", "dateOfBirth", error));
@@ -124,7 +124,7 @@ pub(super) async fn update_banking_application_details(
             let sealed = tax.map(|tax| room.sealed_tax(&application, tax)).transpose()?;
             let verified = room.is_verified(&owner).await?;
             let engine = &room.callables.engine;
-            let memo = place.map(|place| memo(place, move |told| changed(&owner, told, verified)));
+            let memo = place.map(|place| recorder(place, move |told| changed(&owner, told, verified)));
             let told = engine.update_banking_application(owner, answers, sealed, memo).await;
             after(engine, &owner, told, verified).await
         },
@@ -145,7 +145,7 @@ pub(super) async fn update_banking_application_details(
         (status = 409, description = "Something is missing; it was submitted already; or the first call with this key is still running."),
         (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
 pub(super) async fn submit_banking_application(
-    State(banking): Shared,
+    State(banking): SharedState,
     BearerClaims(claims): BearerClaims,
     key: IdempotencyKey,
     body: Body,
@@ -166,7 +166,7 @@ pub(super) async fn submit_banking_application(
                 return Err(incomplete(&application.missing(), false));
             }
             let engine = &room.callables.engine;
-            let memo = place.map(|place| memo(place, move |told| changed(&owner, told, verified)));
+            let memo = place.map(|place| recorder(place, move |told| changed(&owner, told, verified)));
             let told = engine.submit_banking_application(owner, memo).await;
             after(engine, &owner, told, verified).await
         },
@@ -181,9 +181,9 @@ fn changed(
     verified: bool,
 ) -> Result<RecordedReply, ApiError> {
     match told {
-        Ok((_, Some(application))) => Ok(callable::reply(&whole(owner, application, verified))),
+        Ok((_, Some(application))) => Ok(callable::reply(&render(owner, application, verified))),
         Ok((_, None)) => Err(ApiError::internal()),
-        Err(why) => Err(refused(why, verified)),
+        Err(why) => Err(map_error(why, verified)),
     }
 }
 
@@ -196,7 +196,7 @@ pub(super) async fn after(
 ) -> Result<RecordedReply, ApiError> {
     match told {
         Ok(()) => {}
-        Err(OperationError::Rejected(why)) => return Err(refused(&why, verified)),
+        Err(OperationError::Rejected(why)) => return Err(map_error(&why, verified)),
         Err(denied) => return Err(in_progress_response(&denied)),
     }
     let read = engine
@@ -204,7 +204,7 @@ pub(super) async fn after(
         .await
         .map_err(|_| ApiError::internal())?;
     let application = read.ok_or_else(ApiError::internal)?;
-    Ok(callable::reply(&whole(owner, &application, verified)))
+    Ok(callable::reply(&render(owner, &application, verified)))
 }
 
 /// The memo's side of [`after`], for other rooms of the application.
@@ -216,7 +216,7 @@ pub(super) fn record(
     changed(owner, told, verified)
 }
 
-fn refused(why: &Rejection, verified: bool) -> ApiError {
+fn map_error(why: &Rejection, verified: bool) -> ApiError {
     match why {
         Rejection::State(status) => {
             let error = format!("The application is {status}.");
@@ -232,7 +232,7 @@ fn refused(why: &Rejection, verified: bool) -> ApiError {
 
 fn incomplete(missing: &[&'static str], verified: bool) -> ApiError {
     let error = "The application lacks what `missing` names.";
-    let error = ApiError::new(StatusCode::CONFLICT, "application_incomplete", error).missing(named(missing, verified));
+    let error = ApiError::new(StatusCode::CONFLICT, "application_incomplete", error).missing(item_names(missing, verified));
     if verified {
         error.hint("Answers by updateBankingApplicationDetails, documents by uploadBankingDocument.")
     } else {
@@ -241,7 +241,7 @@ fn incomplete(missing: &[&'static str], verified: bool) -> ApiError {
 }
 
 /// Answers by the members that give them, documents by their type.
-fn named(missing: &[&'static str], verified: bool) -> Vec<String> {
+fn item_names(missing: &[&'static str], verified: bool) -> Vec<String> {
     let own = |name: &str| match Question::ALL.iter().any(|question| question.name() == name) || name == "tax_id" {
         true => callable::member(name),
         false => name.to_owned(),
@@ -251,7 +251,7 @@ fn named(missing: &[&'static str], verified: bool) -> Vec<String> {
 }
 
 /// The whole application, for its owner.
-fn whole(owner: &Wallet, application: &BankingApplication, verified: bool) -> JsonObject {
+fn render(owner: &Wallet, application: &BankingApplication, verified: bool) -> JsonObject {
     let given = application.answers.iter();
     let answers = given.fold(JsonObject::new(), |view, (question, answer)| {
         view.text(question.name(), answer)
@@ -259,14 +259,14 @@ fn whole(owner: &Wallet, application: &BankingApplication, verified: bool) -> Js
     let documents = application.documents.iter().map(|paper| {
         JsonObject::new()
             .text("document_id", paper.id)
-            .text("type", paper.shows.name())
+            .text("type", paper.document_type.name())
             .text("media_type", paper.media.name())
             .integer("bytes", paper.bytes)
             .text("sha256", hex::encode(paper.sha256))
             .time("created_at", paper.at)
     });
     let missing = match application.status() {
-        "collecting" | "rejected" => named(&application.missing(), verified),
+        "collecting" | "rejected" => item_names(&application.missing(), verified),
         _ => Vec::new(),
     };
     let shown = application
@@ -307,7 +307,7 @@ impl BankingState {
         Ok((last4, sealed.map_err(|_| ApiError::internal())?))
     }
 
-    fn answers(&self, data: &UpdateApplicationRequest) -> Result<Vec<(Question, String)>, ApiError> {
+    fn parse_answers(&self, data: &UpdateApplicationRequest) -> Result<Vec<(Question, String)>, ApiError> {
         let now = self.clock.now();
         let mut answers = Vec::new();
         let mut give = |question, answer: Result<Option<String>, ApiError>| -> Result<(), ApiError> {

@@ -13,9 +13,9 @@ use super::super::callable::may_change;
 use super::super::error::ApiError;
 use super::super::idempotency::IdempotencyKey;
 use super::super::schemas;
-use super::Shared;
+use super::SharedState;
 use super::fields::line;
-use super::recipients::{remember, sent};
+use super::recipients::{destination_recorder, sent};
 use crate::bank_account_number;
 use crate::secret::Secret;
 
@@ -121,7 +121,7 @@ struct RenameDestinationParams {
         (status = 409, description = "The first call with this key is still running."),
         (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
 pub(super) async fn update_banking_destination(
-    State(banking): Shared,
+    State(banking): SharedState,
     BearerClaims(claims): BearerClaims,
     key: IdempotencyKey,
     body: Body,
@@ -142,9 +142,9 @@ pub(super) async fn update_banking_destination(
         route,
         &asked,
         move |place| async move {
-            let (id, _) = room.own_destination(&owner, &call.data.destination_id).await?;
+            let (id, _) = room.load_owned_destination(&owner, &call.data.destination_id).await?;
             let engine = &room.callables.engine;
-            let memo = place.map(|place| remember(place, id));
+            let memo = place.map(|place| destination_recorder(place, id));
             let told = engine.rename_destination(id, nickname, memo).await;
             sent(engine, id, told).await
         },

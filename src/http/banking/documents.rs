@@ -15,15 +15,15 @@ use utoipa::ToSchema;
 
 use super::super::account::BearerClaims;
 use super::super::error::ApiError;
-use super::super::idempotency::{IdempotencyKey, memo};
+use super::super::idempotency::{IdempotencyKey, recorder};
 use super::super::schemas;
-use super::Shared;
+use super::SharedState;
 use super::application::{after, record};
 
 /// A document, in bytes.
-const DOCUMENT_MAX: usize = 10 * 1024 * 1024;
+const MAX_DOCUMENT_BYTES: usize = 10 * 1024 * 1024;
 /// The largest body: a document in base64, and what stands around it.
-pub const UPLOAD_MAX: usize = DOCUMENT_MAX / 3 * 4 + 64 * 1024;
+pub const MAX_UPLOAD_BYTES: usize = MAX_DOCUMENT_BYTES / 3 * 4 + 64 * 1024;
 
 /// What `uploadBankingDocument` takes.
 #[derive(Deserialize, ToSchema)]
@@ -45,7 +45,7 @@ enum DocumentTypeParam {
 }
 
 impl DocumentTypeParam {
-    const fn shows(self) -> DocumentType {
+    const fn document_type(self) -> DocumentType {
         match self {
             Self::ProofOfAddress => DocumentType::ProofOfAddress,
             Self::FormationDocument => DocumentType::Formation,
@@ -73,22 +73,22 @@ struct UploadDocumentParams {
         (status = 413, description = "More than 10 MB."), (status = 415, description = "Neither PDF, PNG nor JPEG."),
         (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
 pub(super) async fn upload_banking_document(
-    State(banking): Shared,
+    State(banking): SharedState,
     BearerClaims(claims): BearerClaims,
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
     let call = banking
         .callables
-        .read_up_to::<UploadDocumentRequest>(body, UPLOAD_MAX)
+        .read_up_to::<UploadDocumentRequest>(body, MAX_UPLOAD_BYTES)
         .await?;
-    let (shows, bytes) = (call.data.r#type.shows(), decoded(&call.data.content)?);
+    let (shows, bytes) = (call.data.r#type.document_type(), decoded(&call.data.content)?);
     let media = detect_media_type(&bytes)?;
     banking.callables.admit(&claims, &call).await?;
     let sha256: [u8; 32] = Sha256::digest(&bytes).into();
     let document = Document {
         id: DocumentId(banking.entropy.random()),
-        shows,
+        document_type,
         media,
         bytes: bytes.len() as u64,
         sha256,
@@ -108,15 +108,15 @@ pub(super) async fn upload_banking_document(
         move |place| async move {
             let application = room.application(&owner).await?;
             let verified = room.is_verified(&owner).await?;
-            let same = |kept: &&Document| kept.shows == shows && shows != DocumentType::Other;
+            let same = |kept: &&Document| kept.document_type == shows && shows != DocumentType::Other;
             let replaced = application.documents.iter().find(same).map(|kept| kept.id);
             let (engine, documents) = (&room.callables.engine, &room.documents);
             // The bytes first: an application never names a document that is not there.
-            let sealed = documents.keep(document.id, bytes).await.map_err(|error| {
+            let sealed = documents.persist(document.id, bytes).await.map_err(|error| {
                 tracing::error!(%error, "a document could not be kept");
                 ApiError::unavailable("unavailable", "The document could not be kept. Try again.", 5)
             })?;
-            let memo = place.map(|place| memo(place, move |told| record(&owner, told, verified)));
+            let memo = place.map(|place| recorder(place, move |told| record(&owner, told, verified)));
             let told = engine.add_banking_document(owner, document, sealed, memo).await;
             match (&told, replaced) {
                 (Ok(()), Some(old)) => documents.delete(old).await,
@@ -134,7 +134,7 @@ fn decoded(content: &str) -> Result<Vec<u8>, ApiError> {
     let bytes = STANDARD
         .decode(content)
         .map_err(|_| ApiError::parameter("parameter_invalid", "content", "`content` is not base64."))?;
-    if bytes.len() > DOCUMENT_MAX {
+    if bytes.len() > MAX_DOCUMENT_BYTES {
         let error = "A document has at most 10 MB.";
         return Err(ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", error).param("content"));
     }

@@ -17,10 +17,10 @@ use utoipa::ToSchema;
 use super::super::account::BearerClaims;
 use super::super::callable;
 use super::super::error::ApiError;
-use super::super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, memo};
+use super::super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder};
 use super::super::schemas;
 use super::fields::{email, line};
-use super::{BankingState, Shared};
+use super::{BankingState, SharedState};
 
 /// What `createBankingProfile` takes.
 #[derive(Deserialize, ToSchema)]
@@ -69,13 +69,13 @@ struct CreateProfileParams {
         (status = 409, description = "There is a profile, or the first call with this key is still running."),
         (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
 pub(super) async fn create_banking_profile(
-    State(banking): Shared,
+    State(banking): SharedState,
     BearerClaims(claims): BearerClaims,
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
     let call = banking.callables.read::<CreateProfileRequest>(body).await?;
-    let wanted = banking.understand(&call.data)?;
+    let wanted = banking.parse_profile(&call.data)?;
     banking.callables.admit(&claims, &call).await?;
     let (engine, owner) = (banking.callables.engine.clone(), claims.wallet);
     let profile = wanted.profile(owner)?;
@@ -87,7 +87,7 @@ pub(super) async fn create_banking_profile(
         &wanted,
         move |place| async move {
             let memo = place.map(|place| {
-                memo::<BankingProfile>(place, move |told: CommandResult<'_, BankingProfile>| match told {
+                recorder::<BankingProfile>(place, move |told: CommandResult<'_, BankingProfile>| match told {
                     Ok((_, Some(profile))) => Ok(created(&owner, profile)),
                     Ok((_, None)) => Err(ApiError::internal()),
                     Err(AlreadyExists) => Err(exists()),
@@ -106,7 +106,7 @@ pub(super) async fn create_banking_profile(
 }
 
 impl BankingState {
-    fn understand(&self, data: &CreateProfileRequest) -> Result<CreateProfileParams, ApiError> {
+    fn parse_profile(&self, data: &CreateProfileRequest) -> Result<CreateProfileParams, ApiError> {
         let business = data.r#type == Some(CustomerTypeParam::Business);
         let business_name = match (&data.business_name, business) {
             (Some(name), true) => Some(line("businessName", name, 100)?),
@@ -145,7 +145,7 @@ impl CreateProfileParams {
         let wanted = self.clone();
         Ok(BankingProfile {
             owner,
-            holder: wanted.business_name.map_or(Who::Individual, Who::Business),
+            customer_type: wanted.business_name.map_or(Who::Individual, Who::Business),
             first_name: wanted.first_name,
             last_name: wanted.last_name,
             email: wanted.email,
@@ -176,7 +176,7 @@ pub(super) struct EmptyRequest {}
         (status = 400, description = "A member that it does not take."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, or frozen.")))]
 pub(super) async fn get_banking_profile_status(
-    State(banking): Shared,
+    State(banking): SharedState,
     BearerClaims(claims): BearerClaims,
     body: Body,
 ) -> Result<Response, ApiError> {

@@ -16,17 +16,17 @@ use utoipa::ToSchema;
 use super::super::account::BearerClaims;
 use super::super::callable::{self, may_change};
 use super::super::error::ApiError;
-use super::super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, keyed_fingerprint, memo};
+use super::super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, keyed_fingerprint, recorder};
 use super::super::recipients::by_recipient;
 use super::super::schemas;
 use super::destination::{BankDestinationRequest, ParsedAccount, account};
 use super::fields::{limit, line};
-use super::{BankingState, Shared};
+use super::{BankingState, SharedState};
 use crate::provider::payouts::seal_account;
 use crate::vault::Vault;
 
 /// Destinations of one recipient, at most.
-const DESTINATIONS_MAX: usize = 20;
+const MAX_DESTINATIONS: usize = 20;
 
 /// What `createBankingRecipient` takes.
 #[derive(Deserialize, ToSchema)]
@@ -81,7 +81,7 @@ fn fingerprint(vault: &Vault, recipient: &str, address: &str, account: &ParsedAc
         (status = 409, description = "The first call with this key is still running."),
         (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
 pub(super) async fn create_banking_recipient(
-    State(banking): Shared,
+    State(banking): SharedState,
     BearerClaims(claims): BearerClaims,
     key: IdempotencyKey,
     body: Body,
@@ -107,7 +107,7 @@ pub(super) async fn create_banking_recipient(
         &claims,
         route,
         &wanted,
-        move |place| async move { room.keep(owner, recipient, account, place).await },
+        move |place| async move { room.persist_destination(owner, recipient, account, place).await },
     )
     .await
 }
@@ -132,7 +132,7 @@ pub(super) struct AddDestinationRequest {
         (status = 409, description = "It has too many, or the first call with this key is still running."),
         (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
 pub(super) async fn add_banking_destination(
-    State(banking): Shared,
+    State(banking): SharedState,
     BearerClaims(claims): BearerClaims,
     key: IdempotencyKey,
     body: Body,
@@ -156,13 +156,13 @@ pub(super) async fn add_banking_destination(
         move |place| async move {
             let (_, kept) = room.recipient(&owner, &call.data.recipient_id).await?;
             let (_, first) = kept.first().ok_or_else(recipient_unknown)?;
-            if kept.len() >= DESTINATIONS_MAX {
-                let error = format!("A recipient has at most {DESTINATIONS_MAX} destinations.");
+            if kept.len() >= MAX_DESTINATIONS {
+                let error = format!("A recipient has at most {MAX_DESTINATIONS} destinations.");
                 return Err(ApiError::new(StatusCode::CONFLICT, "too_many_destinations", error));
             }
             let recipient = first.recipient.clone();
             let account = account(&call.data.destination, &recipient)?;
-            room.keep(owner, recipient, account, place).await
+            room.persist_destination(owner, recipient, account, place).await
         },
     )
     .await
@@ -184,7 +184,7 @@ pub(super) struct ListRecipientsRequest {
         (status = 400, description = "A member is unknown or malformed."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, or frozen."), (status = 404, description = "`startingAfter` is no destination.")))]
 pub(super) async fn list_banking_recipients(
-    State(banking): Shared,
+    State(banking): SharedState,
     BearerClaims(claims): BearerClaims,
     body: Body,
 ) -> Result<Response, ApiError> {
@@ -193,7 +193,7 @@ pub(super) async fn list_banking_recipients(
     banking.callables.admit(&claims, &call).await?;
     let after = match call.data.starting_after.as_deref() {
         None => None,
-        Some(text) => Some(banking.registered(&claims.wallet, text).await?.0),
+        Some(text) => Some(banking.load_active_destinations(&claims.wallet, text).await?.0),
     };
     let found = banking
         .callables
@@ -224,7 +224,7 @@ pub(super) struct DeleteRecipientRequest {
         (status = 409, description = "The first call with this key is still running."),
         (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
 pub(super) async fn delete_banking_recipient(
-    State(banking): Shared,
+    State(banking): SharedState,
     BearerClaims(claims): BearerClaims,
     key: IdempotencyKey,
     body: Body,
@@ -249,7 +249,7 @@ pub(super) async fn delete_banking_recipient(
             for other in others {
                 removed(engine.remove_destination(*other, None).await)?;
             }
-            let memo = place.map(|place| memo::<BankDestination>(place, move |_| Ok(deleted())));
+            let memo = place.map(|place| recorder::<BankDestination>(place, move |_| Ok(deleted())));
             removed(engine.remove_destination(*last, memo).await)?;
             Ok(deleted())
         },
@@ -265,12 +265,12 @@ fn removed(told: Result<(), OperationError<Rejection>>) -> Result<(), ApiError> 
     }
 }
 
-pub(super) fn remember(
+pub(super) fn destination_recorder(
     place: IdempotencySlot,
     id: BankDestinationId,
 ) -> purser_actors::kernel::IdempotencyRecorder<BankDestination> {
-    memo::<BankDestination>(place, move |told: CommandResult<'_, BankDestination>| match told {
-        Ok((_, Some(kept))) => Ok(shown(id, kept)),
+    recorder::<BankDestination>(place, move |told: CommandResult<'_, BankDestination>| match told {
+        Ok((_, Some(kept))) => Ok(render(id, kept)),
         Ok((_, None)) | Err(_) => Err(destination_unknown()),
     })
 }
@@ -286,10 +286,10 @@ pub(super) async fn sent(
         Err(denied) => return Err(in_progress_response(&denied)),
     }
     let kept = engine.destination(&id).await.map_err(|_| ApiError::internal())?;
-    Ok(shown(id, &kept.ok_or_else(destination_unknown)?))
+    Ok(render(id, &kept.ok_or_else(destination_unknown)?))
 }
 
-fn shown(id: BankDestinationId, kept: &BankDestination) -> RecordedReply {
+fn render(id: BankDestinationId, kept: &BankDestination) -> RecordedReply {
     let view = JsonObject::new()
         .text("recipient_id", kept.recipient.id)
         .object("destination", &kept.view(&id));
@@ -298,7 +298,7 @@ fn shown(id: BankDestinationId, kept: &BankDestination) -> RecordedReply {
 
 impl BankingState {
     /// Keeps a destination of this recipient's, its number sealed.
-    async fn keep(
+    async fn persist_destination(
         &self,
         owner: Wallet,
         recipient: BankRecipient,
@@ -316,18 +316,18 @@ impl BankingState {
             active: true,
         };
         let engine = &self.callables.engine;
-        let memo = place.map(|place| remember(place, id));
+        let memo = place.map(|place| destination_recorder(place, id));
         let told = engine.register_destination(id, destination, sealed, memo).await;
         sent(engine, id, told).await
     }
 
     /// A destination of the caller's that is on the list. Another's reads like one that nobody has.
-    pub(super) async fn own_destination(
+    pub(super) async fn load_owned_destination(
         &self,
         owner: &Wallet,
         text: &str,
     ) -> Result<(BankDestinationId, BankDestination), ApiError> {
-        let (id, kept) = self.registered(owner, text).await?;
+        let (id, kept) = self.load_active_destinations(owner, text).await?;
         if kept.active {
             return Ok((id, kept));
         }
@@ -335,7 +335,7 @@ impl BankingState {
     }
 
     /// A destination that the caller has registered, also if it is off the list: a page may end with one.
-    async fn registered(&self, owner: &Wallet, text: &str) -> Result<(BankDestinationId, BankDestination), ApiError> {
+    async fn load_active_destinations(&self, owner: &Wallet, text: &str) -> Result<(BankDestinationId, BankDestination), ApiError> {
         let id: BankDestinationId = text.parse().map_err(|_| destination_unknown())?;
         let read = self.callables.engine.destination(&id).await;
         let kept = read.map_err(|_| ApiError::internal())?;

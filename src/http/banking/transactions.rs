@@ -17,10 +17,10 @@ use super::super::account::BearerClaims;
 use super::super::auth::AuthClaims;
 use super::super::callable;
 use super::super::error::ApiError;
-use super::super::held::with_held;
+use super::super::outgoing_holds::with_hold_reason;
 use super::super::schemas;
 use super::fields::limit;
-use super::{BankingState, Shared};
+use super::{BankingState, SharedState};
 
 /// What `getBankingTransaction` takes.
 #[derive(Deserialize, ToSchema)]
@@ -36,7 +36,7 @@ pub(super) struct GetTransactionRequest {
         (status = 400, description = "A member is missing, unknown or malformed."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, or frozen."), (status = 404, description = "No such transaction.")))]
 pub(super) async fn get_banking_transaction(
-    State(banking): Shared,
+    State(banking): SharedState,
     BearerClaims(claims): BearerClaims,
     body: Body,
 ) -> Result<Response, ApiError> {
@@ -45,7 +45,7 @@ pub(super) async fn get_banking_transaction(
     let found = banking
         .transaction(&claims, &call.data.transaction_id, "transactionId")
         .await?;
-    let view = found.shown(&banking.callables.engine).await?;
+    let view = found.render(&banking.callables.engine).await?;
     Ok(callable::result(&JsonObject::new().object("transaction", &view)))
 }
 
@@ -65,7 +65,7 @@ pub(super) struct ListTransactionsRequest {
         (status = 400, description = "A member is unknown or malformed."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, or frozen."), (status = 404, description = "`startingAfter` is no transaction.")))]
 pub(super) async fn list_banking_transactions(
-    State(banking): Shared,
+    State(banking): SharedState,
     BearerClaims(claims): BearerClaims,
     body: Body,
 ) -> Result<Response, ApiError> {
@@ -74,7 +74,7 @@ pub(super) async fn list_banking_transactions(
     banking.callables.admit(&claims, &call).await?;
     let after = match call.data.starting_after.as_deref() {
         None => None,
-        Some(text) => Some(banking.transaction(&claims, text, "startingAfter").await?.place()),
+        Some(text) => Some(banking.transaction(&claims, text, "startingAfter").await?.sort_key()),
     };
     let engine = &banking.callables.engine;
     let failed = |_| ApiError::internal();
@@ -88,12 +88,12 @@ pub(super) async fn list_banking_transactions(
         .into_iter()
         .map(|(id, payout)| BankTransactionRecord::Payout(id, Box::new(payout)));
     let mut found: Vec<BankTransactionRecord> = transfers.chain(payouts).collect();
-    found.sort_by_key(BankTransactionRecord::place);
+    found.sort_by_key(BankTransactionRecord::sort_key);
     let more = more_transfers || more_payouts || found.len() > limit;
     found.truncate(limit);
     let mut shown = Vec::with_capacity(found.len());
     for one in &found {
-        shown.push(one.shown(engine).await?);
+        shown.push(one.render(engine).await?);
     }
     Ok(callable::result(
         &JsonObject::new().list("transactions", shown).boolean("has_more", more),
@@ -108,7 +108,7 @@ enum BankTransactionRecord {
 
 impl BankTransactionRecord {
     /// Its place among its owner's.
-    fn place(&self) -> (Timestamp, u128) {
+    fn sort_key(&self) -> (Timestamp, u128) {
         match self {
             Self::Transfer(id, transfer) => (transfer.created_at, id.0),
             Self::Payout(id, payout) => (payout.created_at, id.0),
@@ -116,12 +116,12 @@ impl BankTransactionRecord {
     }
 
     /// As it stands, and why it waits if it does.
-    async fn shown(&self, engine: &Engine) -> Result<JsonObject, ApiError> {
+    async fn render(&self, engine: &Engine) -> Result<JsonObject, ApiError> {
         let work = match self {
             Self::Transfer(id, _) => Job::ExecuteBankTransfer(*id),
             Self::Payout(id, _) => Job::SendPayout(*id),
         };
-        with_held(engine, &work, self.view()).await
+        with_hold_reason(engine, &work, self.view()).await
     }
 
     fn view(&self) -> JsonObject {

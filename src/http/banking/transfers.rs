@@ -23,11 +23,11 @@ use utoipa::ToSchema;
 use super::super::account::BearerClaims;
 use super::super::callable::{self, require_sign_in};
 use super::super::error::ApiError;
-use super::super::held::takes_on;
-use super::super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, memo};
+use super::super::outgoing_holds::require_withdrawals_active;
+use super::super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder};
 use super::super::schemas;
 use super::fields::{amount, line};
-use super::{BankingState, Shared};
+use super::{BankingState, SharedState};
 use crate::checkout::product_unavailable;
 use crate::prices::{PriceQuery, Quote};
 
@@ -74,7 +74,7 @@ struct CreateTransferParams {
         (status = 409, description = "The account is not open or not for that, the balance is too small, or the first call with this key is still running."),
         (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
 pub(super) async fn create_banking_transfer(
-    State(banking): Shared,
+    State(banking): SharedState,
     BearerClaims(claims): BearerClaims,
     key: IdempotencyKey,
     body: Body,
@@ -106,7 +106,7 @@ pub(super) async fn create_banking_transfer(
         route,
         &asked,
         move |place| async move {
-            let (account, kept) = room.own_account(&owner, &call.data.account_id, "accountId").await?;
+            let (account, kept) = room.load_owned_account(&owner, &call.data.account_id, "accountId").await?;
             check_transferable(&kept, direction)?;
             let wanted = TransferRequest {
                 owner,
@@ -117,25 +117,25 @@ pub(super) async fn create_banking_transfer(
             };
             let engine = &room.callables.engine;
             if direction == TransferDirectionParam::ToAccount {
-                takes_on(engine)?;
+                require_withdrawals_active(engine)?;
                 let memo = place.map(|place| {
-                    memo::<Account>(place, move |told: CommandResult<'_, Account>| {
-                        started(&transfer_begun(id), told.map(drop))
+                    recorder::<Account>(place, move |told: CommandResult<'_, Account>| {
+                        started(&transfer_started(id), told.map(drop))
                     })
                 });
                 let told = engine
                     .debit_for_bank(owner, BankDebit::Transfer(id, wanted), memo)
                     .await;
-                return ended(&transfer_begun(id), told);
+                return ended(&transfer_started(id), told);
             }
             let memo = place.map(|place| {
-                memo::<BankTransfer>(place, move |told: CommandResult<'_, BankTransfer>| match told {
-                    Ok(_) => Ok(callable::reply(&transfer_begun(id))),
+                recorder::<BankTransfer>(place, move |told: CommandResult<'_, BankTransfer>| match told {
+                    Ok(_) => Ok(callable::reply(&transfer_started(id))),
                     Err(_) => Err(ApiError::internal()),
                 })
             });
             match engine.transfer_to_balance(id, wanted, memo).await {
-                Ok(()) => Ok(callable::reply(&transfer_begun(id))),
+                Ok(()) => Ok(callable::reply(&transfer_started(id))),
                 Err(OperationError::Rejected(_)) => Err(ApiError::internal()),
                 Err(denied) => Err(in_progress_response(&denied)),
             }
@@ -150,7 +150,7 @@ fn check_transferable(kept: &BankAccount, direction: TransferDirectionParam) -> 
     if !matches!(kept.status, Status::Open(_)) {
         return refused("bank_account_not_open", "The bank has not opened this account.");
     }
-    if direction == TransferDirectionParam::ToAccount && kept.ramp == AccountType::OnRamp {
+    if direction == TransferDirectionParam::ToAccount && kept.account_type == AccountType::OnRamp {
         return refused(
             "bank_account_takes_nothing",
             "An on-ramp takes money from outside only.",
@@ -159,7 +159,7 @@ fn check_transferable(kept: &BankAccount, direction: TransferDirectionParam) -> 
     Ok(())
 }
 
-fn transfer_begun(id: BankTransferId) -> JsonObject {
+fn transfer_started(id: BankTransferId) -> JsonObject {
     JsonObject::new().text("transaction_id", id).text("status", "pending")
 }
 
@@ -193,14 +193,14 @@ struct CreatePayoutParams {
         (status = 409, description = "The balance is too small, the destination cannot be paid so, or the first call with this key is still running."),
         (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
 pub(super) async fn send_banking_payout(
-    State(banking): Shared,
+    State(banking): SharedState,
     BearerClaims(claims): BearerClaims,
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
     let call = banking.callables.read::<CreatePayoutRequest>(body).await?;
     let cents = amount(&call.data.amount)?;
-    let (least, most) = (banking.product.min, banking.product.max);
+    let (least, most) = (banking.product.min_amount, banking.product.max_amount);
     if cents < least || cents > most {
         let error = format!("`amount` must be between {least} and {most}.");
         return Err(ApiError::parameter("amount_out_of_range", "amount", error));
@@ -220,15 +220,15 @@ pub(super) async fn send_banking_payout(
         route,
         &asked,
         move |place| async move {
-            let (destination, kept) = room.own_destination(&owner, &call.data.destination_id).await?;
+            let (destination, kept) = room.load_owned_destination(&owner, &call.data.destination_id).await?;
             if kept.scheme != DestinationType::FiatUs {
                 let error = "Payouts go to destinations of type fiat_us.";
                 let error = ApiError::new(StatusCode::CONFLICT, "destination_not_payable", error);
                 return Err(error.param("destinationId"));
             }
             let engine = &room.callables.engine;
-            engine.sells(ProductLine::BankPayment).map_err(product_unavailable)?;
-            takes_on(engine)?;
+            engine.check_line(ProductLine::BankPayment).map_err(product_unavailable)?;
+            require_withdrawals_active(engine)?;
             let quote = room.quote(cents)?;
             let charged = Usdc::from_cents(quote.total).map_err(|_| too_large())?;
             let plan = PayoutPlan {
@@ -236,10 +236,10 @@ pub(super) async fn send_banking_payout(
                 terms: engine.bank_payment_terms(),
                 quoted: Some(quote.facts()),
             };
-            let told = payout_begun(id, destination, cents, charged);
+            let told = payout_started(id, destination, cents, charged);
             let view = told.clone();
             let memo = place.map(|place| {
-                memo::<Account>(place, move |told: CommandResult<'_, Account>| {
+                recorder::<Account>(place, move |told: CommandResult<'_, Account>| {
                     started(&view, told.map(drop))
                 })
             });
@@ -259,7 +259,7 @@ pub(super) async fn send_banking_payout(
     .await
 }
 
-fn payout_begun(id: PayoutId, destination: BankDestinationId, cents: Cents, charged: Usdc) -> JsonObject {
+fn payout_started(id: PayoutId, destination: BankDestinationId, cents: Cents, charged: Usdc) -> JsonObject {
     let fee = Usdc::from_cents(cents)
         .and_then(|owed| charged.checked_sub(owed))
         .unwrap_or(Usdc::ZERO);
@@ -314,7 +314,7 @@ impl BankingState {
             line: ProductLine::BankPayment,
             amount,
             currency: Currency::USD,
-            own: None,
+            product_rates: None,
         };
         let quotes = self.prices.quotes(&asked, self.clock.now());
         quotes.into_iter().next().ok_or_else(too_large)

@@ -1,6 +1,6 @@
 //! A card of whatever kind that somebody holds: one id, one place to read it.
 
-use purser_actors::card::life;
+use purser_actors::card::lifecycle;
 use purser_actors::card::{self, Card};
 use purser_actors::engine::{Engine, OperationError};
 use purser_actors::gift_card::{self, GiftCard};
@@ -78,11 +78,11 @@ impl AnyCard {
     }
 
     /// What was bought with it, newest first; nothing of what nobody is charged with.
-    pub(in crate::http) fn spent(&self) -> &[CardTransaction] {
+    pub(in crate::http) fn transactions(&self) -> &[CardTransaction] {
         match self {
-            Self::Usa(card) => card.spent(),
-            Self::Intl(order) => order.spent(),
-            Self::Reloadable(card) => card.spent(),
+            Self::Usa(card) => card.transactions(),
+            Self::Intl(order) => order.transactions(),
+            Self::Reloadable(card) => card.transactions(),
             Self::Gift(_) => &[],
         }
     }
@@ -90,9 +90,9 @@ impl AnyCard {
     /// What happened to it, oldest first.
     pub(in crate::http) fn history(&self) -> Vec<(&'static str, Timestamp)> {
         match self {
-            Self::Usa(card) => named(&card.life.history, life::Change::name),
-            Self::Intl(order) => named(&order.life.history, life::Change::name),
-            Self::Reloadable(card) => named(&card.history, reloadable_card::CardHistoryEntry::name),
+            Self::Usa(card) => named_history(&card.lifecycle.history, lifecycle::LifecycleChange::name),
+            Self::Intl(order) => named_history(&order.lifecycle.history, lifecycle::LifecycleChange::name),
+            Self::Reloadable(card) => named_history(&card.history, reloadable_card::CardHistoryEntry::name),
             Self::Gift(_) => Vec::new(),
         }
     }
@@ -148,15 +148,15 @@ impl AnyCard {
             Self::Intl(order) => order.view(id),
             Self::Reloadable(card) => card.view(id),
         };
-        view.list("transactions", self.spent().iter().map(spent))
+        view.list("transactions", self.transactions().iter().map(render_transaction))
     }
 
     /// Whether there is something to be shown that spends it.
     pub(super) const fn vault_record(&self) -> bool {
         match self {
-            Self::Usa(card) => card.is_alive(),
+            Self::Usa(card) => card.is_usable(),
             Self::Gift(gift) => matches!(gift.status, gift_card::Status::Completed),
-            Self::Intl(order) => order.is_alive(),
+            Self::Intl(order) => order.is_usable(),
             Self::Reloadable(card) => card.is_usable(),
         }
     }
@@ -164,7 +164,7 @@ impl AnyCard {
     /// Whether what opens it waits for its payment to be final: a code is money that has left once it is shown.
     pub(super) async fn is_unfinal(&self, engine: &Engine) -> Result<bool, ApiError> {
         let Self::Gift(gift) = self else { return Ok(false) };
-        let unfinal = engine.is_unfinal(gift.charge.payment).await;
+        let unfinal = engine.is_pending_finality(gift.charge.payment).await;
         unfinal.map_err(|_| ApiError::internal())
     }
 
@@ -195,8 +195,8 @@ impl AnyCard {
             }
             Self::Reloadable(card) => {
                 let asked = async |issuer_ref: String| {
-                    let cvv = cards.program.cvv(&issuer_ref).await?;
-                    Ok((cvv, cards.program.available(&issuer_ref).await?))
+                    let cvv = cards.reloadable_cards.cvv(&issuer_ref).await?;
+                    Ok((cvv, cards.reloadable_cards.available(&issuer_ref).await?))
                 };
                 let shown = details(cards, id, card.details(), asked, cards.engine.reveal_reloadable(id)).await?;
                 Ok(view.object("card_details", &shown))
@@ -208,7 +208,7 @@ impl AnyCard {
 }
 
 /// A purchase made with a card, as its owner is shown it.
-pub(in crate::http) fn spent(one: &CardTransaction) -> JsonObject {
+pub(in crate::http) fn render_transaction(one: &CardTransaction) -> JsonObject {
     JsonObject::new()
         .text("transaction_id", &one.id)
         .text("merchant", &one.merchant)
@@ -218,17 +218,17 @@ pub(in crate::http) fn spent(one: &CardTransaction) -> JsonObject {
         .time("at", one.at)
 }
 
-fn named<C: Copy>(history: &[(C, Timestamp)], name: impl Fn(C) -> &'static str) -> Vec<(&'static str, Timestamp)> {
+fn named_history<C: Copy>(history: &[(C, Timestamp)], name: impl Fn(C) -> &'static str) -> Vec<(&'static str, Timestamp)> {
     history.iter().map(|(change, at)| (name(*change), *at)).collect()
 }
 
 /// Orders that were refused are no cards: `GET /list-payments` shows what became of them.
-const REFUSED: [&str; 2] = ["failed", "rejected"];
+const FAILED_STATUSES: [&str; 2] = ["failed", "rejected"];
 
-type Listed<E> = (Vec<(CardId, E)>, bool);
+type CardPage<E> = (Vec<(CardId, E)>, bool);
 
 /// A page of what was not refused, as JSON texts, and whether there may be more.
-async fn made<E: Entity<Id = CardId>, F: Future<Output = Result<Listed<E>, LoadError>>>(
+async fn made<E: Entity<Id = CardId>, F: Future<Output = Result<CardPage<E>, LoadError>>>(
     (mut after, limit): (Option<CardId>, usize),
     page: impl Fn(Option<CardId>, usize) -> F,
 ) -> Result<(Vec<String>, bool), LoadError> {
@@ -236,7 +236,7 @@ async fn made<E: Entity<Id = CardId>, F: Future<Output = Result<Listed<E>, LoadE
     loop {
         let (found, more) = page(after, limit).await?;
         after = found.last().map(|(id, _)| *id).or(after);
-        let cards = found.iter().filter(|(_, card)| !REFUSED.contains(&card.status()));
+        let cards = found.iter().filter(|(_, card)| !FAILED_STATUSES.contains(&card.status()));
         for (id, card) in cards {
             if shown.len() == limit {
                 return Ok((shown, true));
@@ -303,7 +303,7 @@ async fn operator_entered_details(cards: &CardState, id: CardId, order: &IntlOrd
     let Some(cvv) = cvv else {
         // It is destroyed when the card ends, which it may have done since it was read.
         let now = cards.engine.intl_order(&id).await.map_err(unreadable)?;
-        return Err(match now.is_some_and(|order| order.is_alive()) {
+        return Err(match now.is_some_and(|order| order.is_usable()) {
             true => closed(&"its CVV or the key of that is gone"),
             false => ApiError::unavailable("unavailable", "The card has just ended.", 1),
         });
@@ -318,7 +318,7 @@ async fn operator_entered_details(cards: &CardState, id: CardId, order: &IntlOrd
         .integer("exp_month", u64::from(number.exp_month()))
         .integer("exp_year", u64::from(number.exp_year()))
         .text("cvv", cvv.expose_secret())
-        .number("available_balance", order.life.activity.available.decimal());
+        .number("available_balance", order.lifecycle.activity.available.decimal());
     let billing = order.details().map(|details| details.billing.clone());
     Ok(shown.object("billing_address", &address(&billing.unwrap_or_default())))
 }

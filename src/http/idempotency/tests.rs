@@ -35,7 +35,7 @@ fn a_refusal_comes_back_as_it_was() {
     let refusal = ApiError::new(StatusCode::CONFLICT, "not_cancellable", "Too late.")
         .param("card_id")
         .hint("Nothing to be done.");
-    let Some(RecordedResponse::Body { status, body }) = keep(&Err(refusal.clone())) else {
+    let Some(RecordedResponse::Body { status, body }) = to_recorded_response(&Err(refusal.clone())) else {
         panic!("it is remembered");
     };
     assert_eq!(replay(status, body), Err(refusal));
@@ -47,7 +47,7 @@ fn a_refusal_comes_back_as_it_was() {
         ApiError::unavailable("unavailable", "no", 1),
         ApiError::internal(),
     ] {
-        assert_eq!(keep(&Err(passing)), None);
+        assert_eq!(to_recorded_response(&Err(passing)), None);
     }
 }
 
@@ -68,6 +68,6 @@ fn case_53_the_fingerprint_is_of_route_and_body() {
     assert_eq!(first, print("/withdraw", r#"{ "b":2, "a":1 }"#));
     assert_ne!(first, print("/withdraw", r#"{"a":1,"b":3}"#));
     let elsewhere = print("/withdraws", r#"{"a":1,"b":2}"#);
-    assert_ne!(first[OF_ROUTE..], elsewhere[OF_ROUTE..]);
-    assert!(first.starts_with(&print_of_route("/withdraw")) && !elsewhere.starts_with(&print_of_route("/withdraw")));
+    assert_ne!(first[ROUTE_FINGERPRINT_BYTES..], elsewhere[ROUTE_FINGERPRINT_BYTES..]);
+    assert!(first.starts_with(&route_fingerprint("/withdraw")) && !elsewhere.starts_with(&route_fingerprint("/withdraw")));
 }

@@ -17,7 +17,7 @@ const ERRORS: &str = include_str!("../../../docs/errors.md");
 const PRECEDENCE: &str = include_str!("../../../docs/precedence.md");
 
 /// What a refusal's code most likely is where no table says it.
-const LIKELY: [(&str, &str); 17] = [
+const COMMON_PARAMETERS: [(&str, &str); 17] = [
     ("400", "invalid_request"),
     ("401", "token_invalid"),
     ("403", "account_frozen"),
@@ -211,7 +211,7 @@ fn add_response_example(
         let is_our_refusal = schema["$ref"].as_str().is_some_and(|name| name.ends_with("Refusal"));
         if is_error(status) && is_our_refusal {
             let known = given.iter().filter(|(of, _)| *of == status).map(|(_, code)| *code);
-            let likely = || LIKELY.iter().filter(|(of, _)| *of == status).map(|(_, code)| *code);
+            let likely = || COMMON_PARAMETERS.iter().filter(|(of, _)| *of == status).map(|(_, code)| *code);
             let mut codes: Vec<&str> = known.collect();
             if codes.is_empty() {
                 codes.extend(likely());

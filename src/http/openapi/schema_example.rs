@@ -4,7 +4,7 @@
 use serde_json::{Map, Value, json};
 
 /// What members are called, in snake case, and what stands there. Addresses, ids and times are of no account.
-const KNOWN: &[(&str, &str)] = &[
+const EXAMPLES_BY_NAME: &[(&str, &str)] = &[
     ("account_holder_name", "Ada Lovelace"),
     ("account_number_last4", "6789"),
     ("amount", "5000000"),
@@ -166,7 +166,7 @@ fn text(schema: &Value, name: &str) -> String {
             None => word.to_owned(),
         };
     }
-    if let Some((_, value)) = KNOWN.iter().find(|(known, _)| *known == name) {
+    if let Some((_, value)) = EXAMPLES_BY_NAME.iter().find(|(known, _)| *known == name) {
         return (*value).to_owned();
     }
     let last = name.rsplit('_').next().unwrap_or_default();

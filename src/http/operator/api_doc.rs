@@ -39,57 +39,57 @@ pub(super) struct QueryParameter {
     name: &'static str,
     required: bool,
     kind: &'static str,
-    says: &'static str,
+    description: &'static str,
 }
 
 /// What the document says of one route.
 pub(super) struct OperationDoc {
     pub(super) method: &'static str,
     pub(super) path: &'static str,
-    task: Permission,
-    says: &'static str,
-    takes: Option<SchemaRef>,
+    permission: Permission,
+    description: &'static str,
+    request_schema: Option<SchemaRef>,
     parameters: Vec<QueryParameter>,
-    gives: SchemaRef,
+    response_schema: SchemaRef,
     success: &'static str,
     may_wait: bool,
-    refuses: Vec<(u16, &'static str)>,
+    errors: Vec<(u16, &'static str)>,
 }
 
 impl OperationDoc {
     /// Shows something.
-    pub(super) fn get(path: &'static str, task: Permission, says: &'static str, gives: SchemaRef) -> Self {
+    pub(super) fn get(path: &'static str, permission: Permission, description: &'static str, response_schema: SchemaRef) -> Self {
         Self {
             method: "get",
             path,
-            task,
-            says,
-            takes: None,
+            permission,
+            description,
+            request_schema: None,
             parameters: Vec::new(),
-            gives,
+            response_schema,
             success: "200",
             may_wait: false,
-            refuses: vec![(400, "A parameter is unknown or wrong.")],
+            errors: vec![(400, "A parameter is unknown or wrong.")],
         }
     }
 
     /// Changes something.
     pub(super) fn post<T: OperatorRequest + ToSchema>(
         path: &'static str,
-        says: &'static str,
-        gives: SchemaRef,
+        description: &'static str,
+        response_schema: SchemaRef,
     ) -> Self {
         Self {
             method: "post",
             path,
-            task: T::TASK,
-            says,
-            takes: Some(of::<T>),
+            permission: T::TASK,
+            description,
+            request_schema: Some(of::<T>),
             parameters: Vec::new(),
-            gives,
+            response_schema,
             success: "200",
             may_wait: false,
-            refuses: vec![
+            errors: vec![
                 (400, "The body is malformed, or a member is missing, unknown or wrong."),
                 (
                     503,
@@ -106,7 +106,7 @@ impl OperationDoc {
             name,
             required,
             kind,
-            says,
+            description: says,
         });
         self
     }
@@ -118,7 +118,7 @@ impl OperationDoc {
             name,
             required,
             kind,
-            says,
+            description: says,
         });
         self
     }
@@ -151,20 +151,20 @@ impl OperationDoc {
     }
 
     /// A refusal of its own.
-    pub(super) fn refuses(mut self, status: u16, says: &'static str) -> Self {
-        self.refuses.push((status, says));
+    pub(super) fn error(mut self, status: u16, says: &'static str) -> Self {
+        self.errors.push((status, says));
         self
     }
 
     fn described(&self, named: &mut NamedSchemas) -> Value {
         let roles: Vec<&str> = Role::ALL
             .into_iter()
-            .filter(|role| role.allows(self.task))
+            .filter(|role| role.allows(self.permission))
             .map(Role::name)
             .collect();
         let schema = |shape: SchemaRef, named: &mut NamedSchemas| json!({"application/json": {"schema": shape(named)}});
         let mut responses = Map::new();
-        let content = schema(self.gives, named);
+        let content = schema(self.response_schema, named);
         responses.insert(
             self.success.to_owned(),
             json!({"description": "Done.", "content": content}),
@@ -178,12 +178,12 @@ impl OperationDoc {
             (401, "No operator's token."),
             (403, "The token's role is not trusted with this."),
         ];
-        for (status, says) in everywhere.iter().chain(&self.refuses) {
+        for (status, says) in everywhere.iter().chain(&self.errors) {
             responses.insert(status.to_string(), json!({"description": says}));
         }
         let parameters: Vec<Value> = self.parameters.iter().map(QueryParameter::described).collect();
         let mut operation = json!({
-            "summary": self.says,
+            "summary": self.description,
             "tags": ["Operator"],
             "description": format!("For {}.", roles.join(", ")),
             "x-roles": roles,
@@ -191,7 +191,7 @@ impl OperationDoc {
             "parameters": parameters,
             "responses": responses,
         });
-        if let Some(takes) = self.takes {
+        if let Some(takes) = self.request_schema {
             operation["requestBody"] = json!({"required": true, "content": schema(takes, named)});
         }
         operation
@@ -201,7 +201,7 @@ impl OperationDoc {
 impl QueryParameter {
     fn described(&self) -> Value {
         json!({
-            "name": self.name, "in": "query", "required": self.required, "description": self.says,
+            "name": self.name, "in": "query", "required": self.required, "description": self.description,
             "schema": {"type": self.kind},
         })
     }

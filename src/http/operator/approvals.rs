@@ -2,8 +2,8 @@
 
 use axum::response::{IntoResponse as _, Response};
 use http::StatusCode;
-use purser_actors::approval::Pending;
-use purser_actors::engine::NotApproved;
+use purser_actors::approval::PendingApproval;
+use purser_actors::engine::ApprovalError;
 use purser_actors::id::ApprovalId;
 use purser_actors::kernel::JsonObject;
 use serde::Deserialize;
@@ -25,70 +25,70 @@ pub(super) async fn get_approvals(AuthorizedRead { admin, query }: AuthorizedRea
     let found = admin.engine.approvals(after, limit).await;
     let found = found.map_err(|_| ApiError::internal())?;
     Ok(accounts::paged_after("", "approvals", &found, |id, pending| {
-        shown(ApprovalId(id), pending).text("status", "waiting")
+        render(ApprovalId(id), pending).text("status", "waiting")
     }))
 }
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct ApproveAct {
+pub(super) struct ApproveRequest {
     approval_id: String,
     #[schema(value_type = ExactDecimal)]
     amount: Box<RawValue>,
 }
 
-impl OperatorRequest for ApproveAct {}
+impl OperatorRequest for ApproveRequest {}
 
 pub(super) async fn post_approve(
-    AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<ApproveAct>,
+    AuthorizedRequest { admin, act, request: wanted }: AuthorizedRequest<ApproveRequest>,
 ) -> Result<Response, ApiError> {
     let amount = dollars(&wanted.amount)?;
     let id: ApprovalId = wanted.approval_id.parse().map_err(|_| unknown())?;
     let approved = admin.engine.approve(id, amount, &act).await;
-    Ok(answer(id, &approved.map_err(refused)?, "approved"))
+    Ok(approval_response(id, &approved.map_err(map_error)?, "approved"))
 }
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct RejectAct {
+pub(super) struct RejectRequest {
     approval_id: String,
     reason: String,
 }
 
-impl OperatorRequest for RejectAct {}
+impl OperatorRequest for RejectRequest {}
 
 pub(super) async fn post_reject(
-    AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<RejectAct>,
+    AuthorizedRequest { admin, act, request: wanted }: AuthorizedRequest<RejectRequest>,
 ) -> Result<Response, ApiError> {
     check_note("reason", "is for the audit log", &wanted.reason)?;
     let id: ApprovalId = wanted.approval_id.parse().map_err(|_| unknown())?;
-    let rejected = admin.engine.disapprove(id, wanted.reason, &act).await;
-    Ok(answer(id, &rejected.map_err(refused)?, "rejected"))
+    let rejected = admin.engine.reject_approval(id, wanted.reason, &act).await;
+    Ok(approval_response(id, &rejected.map_err(map_error)?, "rejected"))
 }
 
 /// 202: nothing was done, it waits for another operator.
-pub(super) async fn waits(admin: &AdminState, id: ApprovalId) -> Result<Response, ApiError> {
+pub(super) async fn pending_response(admin: &AdminState, id: ApprovalId) -> Result<Response, ApiError> {
     let pending = admin.engine.approval(id).await.map_err(|_| ApiError::internal())?;
     // Approved or taken back by now: whoever asks again is told what came of it.
     let pending = pending.ok_or_else(unavailable)?;
-    Ok((StatusCode::ACCEPTED, answer(id, &pending, "waiting")).into_response())
+    Ok((StatusCode::ACCEPTED, approval_response(id, &pending, "waiting")).into_response())
 }
 
-fn answer(id: ApprovalId, pending: &Pending, status: &str) -> Response {
-    let view = shown(id, pending).text("status", status);
+fn approval_response(id: ApprovalId, pending: &PendingApproval, status: &str) -> Response {
+    let view = render(id, pending).text("status", status);
     json::private(json::bytes_as_json(view.to_json()))
 }
 
-fn shown(id: ApprovalId, pending: &Pending) -> JsonObject {
+fn render(id: ApprovalId, pending: &PendingApproval) -> JsonObject {
     JsonObject::new()
         .text("approval_id", id)
-        .text("act", pending.gift.name())
-        .text("subject", pending.gift.subject())
+        .text("act", pending.action.name())
+        .text("subject", pending.action.subject())
         .number("amount", pending.amount.decimal())
-        .text("words", pending.gift.words())
-        .text("requested_by", &pending.asked.operator)
-        .time("requested_at", pending.asked_at)
-        .time("open_until", pending.open_until)
+        .text("words", pending.action.audit_note())
+        .text("requested_by", &pending.requested_by.operator)
+        .time("requested_at", pending.requested_at)
+        .time("open_until", pending.expires_at)
 }
 
 fn unknown() -> ApiError {
@@ -98,22 +98,22 @@ fn unknown() -> ApiError {
     )
 }
 
-fn refused(why: NotApproved) -> ApiError {
+fn map_error(why: ApprovalError) -> ApiError {
     match why {
-        NotApproved::Unknown => unknown(),
-        NotApproved::Own => {
+        ApprovalError::NotFound => unknown(),
+        ApprovalError::SelfApproval => {
             let error = "Whoever asked for an act does not approve it.";
             ApiError::forbidden("approval_own", error)
         }
-        NotApproved::Differs => {
+        ApprovalError::AmountMismatch => {
             let error = "This act gives another amount.";
             ApiError::new(StatusCode::CONFLICT, "approval_differs", error)
         }
-        NotApproved::Resolving(why) => jobs::refused(why),
-        NotApproved::Intl(why) => intl_orders::refused(why),
-        NotApproved::Card(why) => card_withdrawals::refused(why),
-        NotApproved::Ruling(why) => incoming::refused(why),
-        NotApproved::Booking(why) => untracked_transfers::refused(why),
-        NotApproved::Unavailable => unavailable(),
+        ApprovalError::Resolve(why) => jobs::map_error(why),
+        ApprovalError::IntlOrder(why) => intl_orders::map_error(why),
+        ApprovalError::CardWithdrawal(why) => card_withdrawals::map_error(why),
+        ApprovalError::IncomingTransfer(why) => incoming::map_error(why),
+        ApprovalError::Attribution(why) => untracked_transfers::map_error(why),
+        ApprovalError::Unavailable => unavailable(),
     }
 }

@@ -17,7 +17,7 @@ pub(super) async fn get_audit(AuthorizedRead { admin, query }: AuthorizedRead) -
     let after = query.number("after", 0, 0, u64::MAX)?;
     let found = admin.engine.audit_log((after > 0).then_some(after), limit).await;
     let found = found.map_err(|_| ApiError::internal())?;
-    let next = found.last().map(|(audit, _)| format!("\"{}\"", audit.link.number));
+    let next = found.last().map(|(audit, _)| format!("\"{}\"", audit.position.sequence));
     let acts: Vec<String> = found.iter().map(|(audit, hash)| entry(audit, hash).to_json()).collect();
     let next = next.unwrap_or_else(|| "null".to_owned());
     let body = format!("{{\"acts\":[{}],\"next_after\":{next}}}", acts.join(","));
@@ -26,7 +26,7 @@ pub(super) async fn get_audit(AuthorizedRead { admin, query }: AuthorizedRead) -
 
 fn entry(audit: &AuditRecord, hash: &[u8; 32]) -> JsonObject {
     JsonObject::new()
-        .integer("number", audit.link.number)
+        .integer("number", audit.position.sequence)
         .time("at", audit.at)
         .text("by", &audit.act.operator)
         .text("role", audit.act.role)
@@ -34,6 +34,6 @@ fn entry(audit: &AuditRecord, hash: &[u8; 32]) -> JsonObject {
         .text("subject", &audit.subject)
         .optional_text("words", audit.note.as_deref())
         .text("request_id", audit.act.request_id)
-        .text("before", hex::encode(audit.link.previous_hash))
+        .text("before", hex::encode(audit.position.previous_hash))
         .text("hash", hex::encode(hash))
 }

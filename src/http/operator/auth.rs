@@ -67,12 +67,12 @@ impl OperatorAuth {
         let mut sent = headers.get_all(AUTHORIZATION).iter();
         let (Some(value), None) = (sent.next(), sent.next()) else {
             let text = "This route needs one Authorization: Bearer header with an operator's token.";
-            return Err(refused("token_missing", text));
+            return Err(unauthorized("token_missing", text));
         };
         let token = value.to_str().ok().and_then(bearer);
-        let token = token.ok_or_else(|| refused("token_invalid", "This is no operator's token."))?;
+        let token = token.ok_or_else(|| unauthorized("token_invalid", "This is no operator's token."))?;
         let Some((by, role)) = self.find(token).await? else {
-            return Err(refused("token_invalid", "This is no operator's token."));
+            return Err(unauthorized("token_invalid", "This is no operator's token."));
         };
         if !role.allows(task) {
             let error = format!("The role {role} is not trusted with this.");
@@ -121,6 +121,6 @@ fn bearer(value: &str) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
-fn refused(code: &'static str, error: &'static str) -> ApiError {
+fn unauthorized(code: &'static str, error: &'static str) -> ApiError {
     ApiError::unauthorized(code, error).hint("`purser admin token create` makes one; `[operator] tokens` lists others.")
 }

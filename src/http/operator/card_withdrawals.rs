@@ -2,7 +2,7 @@
 
 use axum::response::Response;
 use purser_actors::card_withdrawal::{CardWithdrawal, Rejection};
-use purser_actors::engine::{Held, OperationError, Waits};
+use purser_actors::engine::{GateHold, OperationError, ApprovalPending};
 use purser_actors::id::WithdrawalId;
 use purser_actors::kernel::{Entity, JsonObject};
 use purser_actors::lease::Leasable as _;
@@ -11,7 +11,7 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest, check_note};
-use super::leases::{LeasedResource, answer, claimed, conflict, listed, page, queue};
+use super::leases::{LeasedResource, to_response, claimed, conflict, listed, page, queue};
 use super::{AdminState, approvals, unavailable};
 use crate::http::error::ApiError;
 
@@ -19,7 +19,7 @@ use crate::http::error::ApiError;
 const WITHDRAWAL: LeasedResource = LeasedResource {
     name: "withdrawal",
     not_open: "withdrawal_not_open",
-    held: "withdrawal_held",
+    leased: "withdrawal_held",
 };
 
 pub(super) async fn get_queue(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
@@ -30,16 +30,16 @@ pub(super) async fn get_queue(AuthorizedRead { admin, query }: AuthorizedRead) -
     let mut each = Vec::with_capacity(open.len());
     for (id, asked) in &open {
         let frozen = admin.engine.is_frozen(&asked.owner).await;
-        let view = shown(id, asked, now);
+        let view = render(id, asked, now);
         each.push(match frozen.map_err(|_| ApiError::internal())? {
-            true => view.text("held", Held::Frozen.name()),
+            true => view.text("held", GateHold::AccountFrozen.name()),
             false => view,
         });
     }
     Ok(queue("withdrawals", each.into_iter(), more))
 }
 
-fn shown(id: &WithdrawalId, asked: &CardWithdrawal, now: Timestamp) -> JsonObject {
+fn render(id: &WithdrawalId, asked: &CardWithdrawal, now: Timestamp) -> JsonObject {
     let view = JsonObject::new()
         .text("withdrawal_id", id)
         .text("state", asked.status())
@@ -59,11 +59,11 @@ pub(super) struct ClaimWithdrawalRequest {
 impl OperatorRequest for ClaimWithdrawalRequest {}
 
 pub(super) async fn post_claim(
-    AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<ClaimWithdrawalRequest>,
+    AuthorizedRequest { admin, act, request: wanted }: AuthorizedRequest<ClaimWithdrawalRequest>,
 ) -> Result<Response, ApiError> {
     let id = load_withdrawal(&admin, &wanted.withdrawal_id).await?;
     let lease = admin.engine.claim_card_withdrawal(id, act, admin.lease_ms).await;
-    let lease = lease.map_err(refused)?;
+    let lease = lease.map_err(map_error)?;
     Ok(claimed(done(id, "claimed"), lease))
 }
 
@@ -77,12 +77,12 @@ pub(super) struct ReleaseWithdrawalRequest {
 impl OperatorRequest for ReleaseWithdrawalRequest {}
 
 pub(super) async fn post_release(
-    AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<ReleaseWithdrawalRequest>,
+    AuthorizedRequest { admin, act, request: wanted }: AuthorizedRequest<ReleaseWithdrawalRequest>,
 ) -> Result<Response, ApiError> {
     let id = load_withdrawal(&admin, &wanted.withdrawal_id).await?;
     let released = admin.engine.release_card_withdrawal(id, act, wanted.lease).await;
-    released.map_err(refused)?;
-    Ok(answer(done(id, "queued")))
+    released.map_err(map_error)?;
+    Ok(to_response(done(id, "queued")))
 }
 
 #[derive(Deserialize, ToSchema)]
@@ -96,7 +96,7 @@ pub(super) struct FulfilWithdrawalRequest {
 impl OperatorRequest for FulfilWithdrawalRequest {}
 
 pub(super) async fn post_fulfil(
-    AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<FulfilWithdrawalRequest>,
+    AuthorizedRequest { admin, act, request: wanted }: AuthorizedRequest<FulfilWithdrawalRequest>,
 ) -> Result<Response, ApiError> {
     let id = load_withdrawal(&admin, &wanted.withdrawal_id).await?;
     let tx_hash = transaction(&wanted.tx_hash).ok_or_else(|| {
@@ -105,10 +105,10 @@ pub(super) async fn post_fulfil(
     })?;
     let paid = admin.engine.fulfil_card_withdrawal(id, act, wanted.lease, tx_hash);
     match paid.await {
-        Err(OperationError::Own(Waits(id))) => return approvals::waits(&admin, id).await,
-        told => told.map_err(refused)?,
+        Err(OperationError::Specific(ApprovalPending(id))) => return approvals::pending_response(&admin, id).await,
+        told => told.map_err(map_error)?,
     }
-    Ok(answer(done(id, "complete")))
+    Ok(to_response(done(id, "complete")))
 }
 
 /// A transaction's id in its one form, so that one transaction pays one withdrawal however it is written.
@@ -132,15 +132,15 @@ pub(super) struct RejectWithdrawalRequest {
 impl OperatorRequest for RejectWithdrawalRequest {}
 
 pub(super) async fn post_reject(
-    AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<RejectWithdrawalRequest>,
+    AuthorizedRequest { admin, act, request: wanted }: AuthorizedRequest<RejectWithdrawalRequest>,
 ) -> Result<Response, ApiError> {
     check_note("reason", "is for the holder", &wanted.reason)?;
     let id = load_withdrawal(&admin, &wanted.withdrawal_id).await?;
     let rejected = admin
         .engine
         .reject_card_withdrawal(id, act, wanted.lease, wanted.reason);
-    rejected.await.map_err(refused)?;
-    Ok(answer(done(id, "rejected")))
+    rejected.await.map_err(map_error)?;
+    Ok(to_response(done(id, "rejected")))
 }
 
 async fn load_withdrawal(admin: &AdminState, text: &str) -> Result<WithdrawalId, ApiError> {
@@ -158,7 +158,7 @@ fn done(id: WithdrawalId, state: &'static str) -> JsonObject {
     JsonObject::new().text("withdrawal_id", id).text("state", state)
 }
 
-pub(super) fn refused<O>(denied: OperationError<Rejection, O>) -> ApiError {
+pub(super) fn map_error<O>(denied: OperationError<Rejection, O>) -> ApiError {
     match denied {
         OperationError::Rejected(Rejection::InvalidState(status)) => WITHDRAWAL.not_open(status),
         OperationError::Rejected(Rejection::Lease(not)) => WITHDRAWAL.lease_error(&not),

@@ -12,29 +12,29 @@ use super::extractors::{AuthorizedRequest, EVIDENCE, OperatorRequest, check_note
 use super::unavailable;
 use crate::http::error::ApiError;
 use crate::http::json;
-use crate::settlement::evm::{NotRolledBack, RolledBack};
+use crate::settlement::evm::{RollBackError, RollBackResult};
 
 /// The chains behind the service, as far as an operator acts on them.
-pub trait ChainDesk: Send + Sync {
+pub trait ChainControl: Send + Sync {
     /// Takes the chain that the endpoints show where it has replaced blocks that were final, or only says what that would do.
     ///
     /// # Errors
     /// See [`NotRolledBack`]; nothing has changed then.
-    fn roll_back(&self, network: Network, is_wanted: bool) -> BoxFuture<'_, Result<RolledBack, NotRolledBack>>;
+    fn roll_back(&self, network: Network, is_wanted: bool) -> BoxFuture<'_, Result<RollBackResult, RollBackError>>;
 }
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct AcceptChain {
+pub(super) struct AcceptChainRequest {
     /// `base` or `solana`.
     network: String,
     evidence: String,
 }
 
-impl OperatorRequest for AcceptChain {}
+impl OperatorRequest for AcceptChainRequest {}
 
 pub(super) async fn post_accept(
-    AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<AcceptChain>,
+    AuthorizedRequest { admin, act, request: wanted }: AuthorizedRequest<AcceptChainRequest>,
 ) -> Result<Response, ApiError> {
     let network = Network::ALL
         .into_iter()
@@ -45,15 +45,15 @@ pub(super) async fn post_accept(
     })?;
     check_note("evidence", EVIDENCE, &wanted.evidence)?;
     let chains = admin.chains.as_ref().ok_or_else(unchanged)?;
-    let found = chains.roll_back(network, false).await.map_err(refused)?;
+    let found = chains.roll_back(network, false).await.map_err(map_error)?;
     let subject = format!("{} {}..{}", network.name(), found.from, found.to);
     // Written down first: nothing is dropped that the log does not name. One that was not carried out is asked for again.
     let written = admin
         .engine
-        .write_down(&act, "chain.accept", subject, wanted.evidence)
+        .record_operator_action(&act, "chain.accept", subject, wanted.evidence)
         .await;
     written.map_err(|_| unavailable())?;
-    let done = chains.roll_back(network, true).await.map_err(refused)?;
+    let done = chains.roll_back(network, true).await.map_err(map_error)?;
     let view = JsonObject::new()
         .text("network", network.name())
         .integer("from", done.from)
@@ -67,11 +67,11 @@ fn unchanged() -> ApiError {
     ApiError::new(StatusCode::CONFLICT, "chain_unchanged", error)
 }
 
-fn refused(not_done: NotRolledBack) -> ApiError {
+fn map_error(not_done: RollBackError) -> ApiError {
     match not_done {
-        NotRolledBack::Unneeded => unchanged(),
-        NotRolledBack::Disagreement { .. } => ApiError::unavailable("unavailable", format!("Not now: {not_done}."), 5),
-        NotRolledBack::Failed(error) => {
+        RollBackError::NotNeeded => unchanged(),
+        RollBackError::Disagreement { .. } => ApiError::unavailable("unavailable", format!("Not now: {not_done}."), 5),
+        RollBackError::Failed(error) => {
             tracing::error!(error, "a chain could not be accepted");
             unavailable()
         }

@@ -40,7 +40,7 @@ pub struct Copy {
 
 /// A transfer as the chain lists it.
 #[derive(Clone, Debug)]
-pub struct Listed {
+pub struct ListedTransfer {
     /// Its place in the chain's history, from 1.
     pub position: u64,
     /// The transaction.
@@ -56,7 +56,7 @@ pub struct Listed {
     /// When the chain took it, in milliseconds since 1970.
     pub at_ms: u64,
     /// The chain has taken it back.
-    pub dropped: bool,
+    pub reorged: bool,
     /// By what the chain shows what was signed for it, in hexadecimal, where that is known.
     pub mark: Option<String>,
 }
@@ -73,7 +73,7 @@ pub trait Copies: Send + Sync {
     fn documents(&self) -> BoxFuture<'_, Result<Copy, String>>;
 
     /// A page of a chain's transfers behind a position.
-    fn transfers(&self, network: Network, after: u64) -> BoxFuture<'_, Result<Vec<Listed>, String>>;
+    fn transfers(&self, network: Network, after: u64) -> BoxFuture<'_, Result<Vec<ListedTransfer>, String>>;
 }
 
 pub(super) async fn get_copy(
@@ -83,7 +83,7 @@ pub(super) async fn get_copy(
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let act = admin
-        .doors
+        .operator_auth
         .authenticate(&headers, request, Permission::ManageTokens)
         .await?;
     let query = Query::parse(query.as_deref(), &["part", "network", "after"])?;
@@ -104,7 +104,7 @@ pub(super) async fn get_copy(
             ApiError::unavailable("chain_unavailable", why, RETRY_SECONDS)
         };
         let listed = admin.copies.transfers(network, after).await.map_err(unread)?;
-        let body = JsonObject::new().list("transfers", listed.iter().map(shown));
+        let body = JsonObject::new().list("transfers", listed.iter().map(render));
         return Ok(json::private(json::bytes_as_json(body.to_json())));
     }
     tracing::info!(by = %act.operator, part, "a copy is made");
@@ -115,7 +115,7 @@ pub(super) async fn get_copy(
     Ok(streamed(copy.map_err(failed)?))
 }
 
-fn shown(one: &Listed) -> JsonObject {
+fn render(one: &ListedTransfer) -> JsonObject {
     JsonObject::new()
         .integer("position", one.position)
         .text("transaction", &one.transaction)
@@ -124,7 +124,7 @@ fn shown(one: &Listed) -> JsonObject {
         .text("to", &one.to)
         .integer("atomic", one.atomic)
         .integer("at_ms", one.at_ms)
-        .boolean("dropped", one.dropped)
+        .boolean("dropped", one.reorged)
         .optional_text("mark", one.mark.as_deref())
 }
 

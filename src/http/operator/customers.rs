@@ -36,14 +36,14 @@ pub(super) async fn get_customers(AuthorizedRead { admin, query }: AuthorizedRea
     };
     let view = JsonObject::new().list("found", found.iter().map(resource));
     let view = match customer {
-        Some(customer) => view.object("customer", &shown(&admin, &customer)),
+        Some(customer) => view.object("customer", &render(&admin, &customer)),
         None => view.optional_text("customer", None::<&str>),
     };
     let view = view.optional_text("next_after", next);
     Ok(json::private(json::bytes_as_json(view.to_json())))
 }
 
-fn wrong_place() -> ApiError {
+fn invalid_cursor() -> ApiError {
     ApiError::parameter("parameter_invalid", "after", "`after` is not from a call before.")
 }
 
@@ -56,7 +56,7 @@ async fn find(
     let engine = &admin.engine;
     let failed = |_| ApiError::internal();
     if quoted.len() == 4 && quoted.bytes().all(|b| b.is_ascii_digit()) {
-        let after = after.map(|text| CardScanCursor::parse(text).ok_or_else(wrong_place));
+        let after = after.map(|text| CardScanCursor::parse(text).ok_or_else(invalid_cursor));
         let (found, next) = engine
             .customers_by_last4(quoted, after.transpose()?)
             .await
@@ -64,8 +64,8 @@ async fn find(
         return Ok((found, next.map(|place| place.to_string())));
     }
     let after: Option<Wallet> = match after {
-        Some(text) if is_user_id(quoted) => Some(text.parse().map_err(|_| wrong_place())?),
-        Some(_) => return Err(wrong_place()),
+        Some(text) if is_user_id(quoted) => Some(text.parse().map_err(|_| invalid_cursor())?),
+        Some(_) => return Err(invalid_cursor()),
         None => None,
     };
     if after.is_none() {
@@ -108,15 +108,15 @@ fn resource(thing: &CustomerResource) -> JsonObject {
     JsonObject::new()
         .text("kind", thing.kind)
         .text("id", &thing.id)
-        .text("state", thing.state)
+        .text("state", thing.status)
         .text("wallet", thing.owner)
         .object("shown", &thing.view)
 }
 
-fn shown(admin: &AdminState, customer: &Customer) -> JsonObject {
+fn render(admin: &AdminState, customer: &Customer) -> JsonObject {
     let account = &customer.account;
-    let work = customer.open_work.iter();
-    let work = work.map(|effect| jobs::shown(admin, effect).boolean("stuck", effect.dead_lettered));
+    let work = customer.open_jobs.iter();
+    let work = work.map(|effect| jobs::render(admin, effect).boolean("stuck", effect.dead_lettered));
     JsonObject::new()
         .text("wallet", account.wallet)
         .text("user_id", account.wallet.user_id())
@@ -128,7 +128,7 @@ fn shown(admin: &AdminState, customer: &Customer) -> JsonObject {
         .number("total_deposits", account.total_deposits.decimal())
         .boolean("frozen", account.frozen.is_some())
         .optional_text("frozen_message", account.frozen.as_deref())
-        .list("owns", customer.owns.iter().map(resource_group))
+        .list("owns", customer.resources.iter().map(resource_group))
         .list("open_work", work)
 }
 

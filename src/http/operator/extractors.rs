@@ -28,7 +28,7 @@ pub(super) trait OperatorRequest: DeserializeOwned + Send {
 pub(super) struct AuthorizedRequest<T> {
     pub(super) admin: Arc<AdminState>,
     pub(super) act: OperatorAction,
-    pub(super) wanted: T,
+    pub(super) request: T,
 }
 
 impl<T: OperatorRequest> FromRequest<Arc<AdminState>> for AuthorizedRequest<T> {
@@ -41,7 +41,7 @@ impl<T: OperatorRequest> FromRequest<Arc<AdminState>> for AuthorizedRequest<T> {
         let act = admitted(&mut parts, admin, T::TASK).await?;
         let wanted = json::read(body, admin.max_body_bytes, admin.body_timeout).await?;
         let admin = admin.clone();
-        Ok(Self { admin, act, wanted })
+        Ok(Self { admin, act, request: wanted })
     }
 }
 
@@ -66,7 +66,7 @@ impl FromRequestParts<Arc<AdminState>> for AuthorizedRead {
 
 async fn admitted(parts: &mut Parts, admin: &AdminState, task: Permission) -> Result<OperatorAction, ApiError> {
     let request = RequestId::from_request_parts(parts, &()).await?;
-    admin.doors.authenticate(&parts.headers, request, task).await
+    admin.operator_auth.authenticate(&parts.headers, request, task).await
 }
 
 /// Whether a member says something in the operator's own words, and not too much; `about` says what it is for.

@@ -2,7 +2,7 @@
 
 use axum::response::Response;
 use http::StatusCode;
-use purser_actors::engine::{NotRuled, Rule};
+use purser_actors::engine::{IncomingDecisionError, IncomingDecision};
 use purser_actors::id::{DepositId, Wallet};
 use purser_actors::kernel::Entity as _;
 use purser_actors::operator::OperatorAction;
@@ -27,7 +27,7 @@ pub(super) async fn get_incoming(AuthorizedRead { admin, query }: AuthorizedRead
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Credit {
+pub(super) struct CreditDepositRequest {
     deposit_id: String,
     account: Option<String>,
     evidence: String,
@@ -36,39 +36,39 @@ pub(super) struct Credit {
     holder_keeps_product: bool,
 }
 
-impl OperatorRequest for Credit {}
+impl OperatorRequest for CreditDepositRequest {}
 
 pub(super) async fn post_credit(
-    AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<Credit>,
+    AuthorizedRequest { admin, act, request: wanted }: AuthorizedRequest<CreditDepositRequest>,
 ) -> Result<Response, ApiError> {
     check_note("evidence", EVIDENCE, &wanted.evidence)?;
     let invalid = || ApiError::parameter("parameter_invalid", "account", "`account` is not an address.");
     let account = wanted.account.as_deref().map(str::parse::<Wallet>);
     let account = account.transpose().map_err(|_| invalid())?;
     let keeps = wanted.holder_keeps_product;
-    let rule = Rule::Credit { account, keeps };
-    ruled(&admin, &wanted.deposit_id, rule, (&act, wanted.evidence)).await
+    let rule = IncomingDecision::Credit { account, keep_payout: keeps };
+    decide(&admin, &wanted.deposit_id, rule, (&act, wanted.evidence)).await
 }
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct OperatorFunds {
+pub(super) struct OperatorFundsRequest {
     deposit_id: String,
     evidence: String,
 }
 
-impl OperatorRequest for OperatorFunds {}
+impl OperatorRequest for OperatorFundsRequest {}
 
 pub(super) async fn post_operator_funds(
-    AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<OperatorFunds>,
+    AuthorizedRequest { admin, act, request: wanted }: AuthorizedRequest<OperatorFundsRequest>,
 ) -> Result<Response, ApiError> {
     check_note("evidence", EVIDENCE, &wanted.evidence)?;
-    ruled(&admin, &wanted.deposit_id, Rule::OperatorFunds, (&act, wanted.evidence)).await
+    decide(&admin, &wanted.deposit_id, IncomingDecision::OperatorFunds, (&act, wanted.evidence)).await
 }
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Return {
+pub(super) struct ReturnDepositRequest {
     deposit_id: String,
     evidence: String,
     /// Its sender is to have both: the money and the payout that it had paid for.
@@ -76,27 +76,27 @@ pub(super) struct Return {
     holder_keeps_product: bool,
 }
 
-impl OperatorRequest for Return {}
+impl OperatorRequest for ReturnDepositRequest {}
 
 pub(super) async fn post_return(
-    AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<Return>,
+    AuthorizedRequest { admin, act, request: wanted }: AuthorizedRequest<ReturnDepositRequest>,
 ) -> Result<Response, ApiError> {
     check_note("evidence", EVIDENCE, &wanted.evidence)?;
     let keeps = wanted.holder_keeps_product;
-    let rule = Rule::Return { keeps };
-    ruled(&admin, &wanted.deposit_id, rule, (&act, wanted.evidence)).await
+    let rule = IncomingDecision::Return { keep_payout: keeps };
+    decide(&admin, &wanted.deposit_id, rule, (&act, wanted.evidence)).await
 }
 
-async fn ruled(
+async fn decide(
     admin: &AdminState,
     id: &str,
-    rule: Rule,
+    rule: IncomingDecision,
     (act, evidence): (&OperatorAction, String),
 ) -> Result<Response, ApiError> {
     let id: DepositId = id.parse().map_err(|_| unknown())?;
-    let incoming = match admin.engine.rule_incoming(id, rule, (act, evidence)).await {
-        Err(NotRuled::Waits(id)) => return approvals::waits(admin, id).await,
-        told => told.map_err(refused)?,
+    let incoming = match admin.engine.decide_incoming(id, rule, (act, evidence)).await {
+        Err(IncomingDecisionError::ApprovalPending(id)) => return approvals::pending_response(admin, id).await,
+        told => told.map_err(map_error)?,
     };
     Ok(json::private(json::bytes_as_json(incoming.view(&id).to_json())))
 }
@@ -105,25 +105,25 @@ fn unknown() -> ApiError {
     ApiError::not_found("deposit_unknown", "There is no such transfer.")
 }
 
-pub(super) fn refused(why: NotRuled) -> ApiError {
+pub(super) fn map_error(why: IncomingDecisionError) -> ApiError {
     match why {
-        NotRuled::Unknown => unknown(),
-        NotRuled::NoAccount => ApiError::not_found("account_unknown", "There is no such account."),
-        NotRuled::State("found") => {
+        IncomingDecisionError::NotFound => unknown(),
+        IncomingDecisionError::AccountNotFound => ApiError::not_found("account_unknown", "There is no such account."),
+        IncomingDecisionError::InvalidState("found") => {
             let error = "The transfer is still being looked into.";
             let hint = "GET /admin/stuck says by `withdrawals_held_until_at_least` from when on it can be decided.";
             ApiError::new(StatusCode::CONFLICT, "deposit_not_waiting", error).hint(hint)
         }
-        NotRuled::State(state) => {
+        IncomingDecisionError::InvalidState(state) => {
             let error = format!("The transfer is {state}: it waits for no decision.");
             ApiError::new(StatusCode::CONFLICT, "deposit_not_waiting", error)
         }
-        NotRuled::Delivered => {
+        IncomingDecisionError::AlreadyDelivered => {
             let error = "The rail has carried out the payout that this transfer had paid for, or may yet.";
             let hint = "Book both: POST /admin/departures/book with `deposit_id` (`purser admin book eff_… --deposit dep_…`). If its holder is to have both, say so with `holder_keeps_product`: true (`--holder-keeps-product`).";
             ApiError::new(StatusCode::CONFLICT, "product_delivered", error).hint(hint)
         }
         // Whoever asked for it was told that it waits.
-        NotRuled::Waits(_) | NotRuled::Unavailable => unavailable(),
+        IncomingDecisionError::ApprovalPending(_) | IncomingDecisionError::Unavailable => unavailable(),
     }
 }

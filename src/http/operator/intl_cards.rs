@@ -2,8 +2,8 @@
 
 use axum::response::Response;
 use http::StatusCode;
-use purser_actors::engine::{OperationError, QueuedOrder, TooMuch};
-use purser_actors::intl_order::{IntlOrder, Rejection, Report};
+use purser_actors::engine::{OperationError, QueuedOrder, ExceedsOperatorLimit};
+use purser_actors::intl_order::{IntlOrder, Rejection, CardReport};
 use purser_actors::kernel::{Entity as _, JsonObject};
 use purser_actors::money::Cents;
 use purser_actors::port::{CardAction, CardActivity, CardState, CardTransaction, Timestamp, TransactionStatus};
@@ -12,32 +12,32 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest};
-use super::intl_orders::{known, unknown};
-use super::leases::{answer, conflict, page, queue};
+use super::intl_orders::{load_order, unknown};
+use super::leases::{to_response, conflict, page, queue};
 use super::unavailable;
 use crate::http::error::ApiError;
 use crate::http::schemas::ExactDecimal;
 use crate::http::withdrawals::in_range;
 
 /// What holders want, the oldest wish first.
-pub(super) async fn get_wishes(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
+pub(super) async fn get_card_actions(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
     let (after, limit) = page(query.as_deref(), unknown)?;
-    let found = admin.engine.card_wishes(after, limit).await;
+    let found = admin.engine.pending_card_actions(after, limit).await;
     let (cards, more) = found.map_err(|_| ApiError::internal())?;
     let now = admin.clock.now();
-    Ok(queue("cards", cards.iter().map(|card| wished(card, now)), more))
+    Ok(queue("cards", cards.iter().map(|card| render_card_action(card, now)), more))
 }
 
-fn wished(queued: &QueuedOrder, now: Timestamp) -> JsonObject {
+fn render_card_action(queued: &QueuedOrder, now: Timestamp) -> JsonObject {
     let QueuedOrder { id, order, .. } = queued;
-    let since = order.wished_at.unwrap_or(order.updated_at);
+    let since = order.action_requested_at.unwrap_or(order.updated_at);
     JsonObject::new()
         .text("card_id", id)
         .text("status", order.status())
-        .optional_text("requested", order.life.wish.map(CardAction::name))
+        .optional_text("requested", order.lifecycle.pending_action.map(CardAction::name))
         .text("user_id", order.owner.user_id())
         .optional_text("last4", order.details().map(|details| details.last4.as_str()))
-        .number("available_usd_amount", order.life.activity.available.decimal())
+        .number("available_usd_amount", order.lifecycle.activity.available.decimal())
         .integer("age_seconds", now.0.saturating_sub(since.0) / 1_000)
         .time("requested_at", since)
 }
@@ -45,7 +45,7 @@ fn wished(queued: &QueuedOrder, now: Timestamp) -> JsonObject {
 /// A report. What is left out stays as it was last reported.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Reported {
+pub(super) struct CardReportRequest {
     card_id: String,
     /// `ready`, `paused` or `closed`.
     status: String,
@@ -53,7 +53,7 @@ pub(super) struct Reported {
     #[schema(value_type = Option<ExactDecimal>)]
     available_usd_amount: Option<Box<RawValue>>,
     /// Newest first; the newest 20 are kept.
-    transactions: Option<Vec<Charge>>,
+    transactions: Option<Vec<ReportedCharge>>,
     /// Of what was left when it was closed, all that its maker gave back so far, in US dollars: what that is more than before is
     /// credited to the holder.
     #[schema(value_type = Option<ExactDecimal>)]
@@ -62,12 +62,12 @@ pub(super) struct Reported {
     ends_request: Option<bool>,
 }
 
-impl OperatorRequest for Reported {}
+impl OperatorRequest for CardReportRequest {}
 
 /// A charge as the card's maker tells it.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct Charge {
+struct ReportedCharge {
     /// The maker's name of it.
     transaction_id: String,
     merchant: String,
@@ -83,32 +83,32 @@ struct Charge {
 }
 
 pub(super) async fn post_report(
-    AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<Reported>,
+    AuthorizedRequest { admin, act, request: wanted }: AuthorizedRequest<CardReportRequest>,
 ) -> Result<Response, ApiError> {
-    let (id, order) = known(&admin, &wanted.card_id).await?;
+    let (id, order) = load_order(&admin, &wanted.card_id).await?;
     let report = wanted.read(&order)?;
     let told = admin.engine.report_intl(id, act, report).await;
-    told.map_err(refused)?;
-    let (id, order) = known(&admin, &id.to_string()).await?;
-    Ok(answer(
+    told.map_err(map_error)?;
+    let (id, order) = load_order(&admin, &id.to_string()).await?;
+    Ok(to_response(
         JsonObject::new()
             .text("card_id", id)
             .text("status", order.status())
-            .optional_text("requested", order.life.wish.map(CardAction::name))
-            .number("available_usd_amount", order.life.activity.available.decimal())
+            .optional_text("requested", order.lifecycle.pending_action.map(CardAction::name))
+            .number("available_usd_amount", order.lifecycle.activity.available.decimal())
             .number("credited_usd_amount", order.credited().decimal()),
     ))
 }
 
-impl Reported {
-    fn read(self, order: &IntlOrder) -> Result<Report, ApiError> {
+impl CardReportRequest {
+    fn read(self, order: &IntlOrder) -> Result<CardReport, ApiError> {
         let state = match self.status.as_str() {
             "ready" => CardState::Open,
             "paused" => CardState::Paused,
             "closed" => CardState::Closed,
             _ => return Err(wrong("status", "`status` is `ready`, `paused` or `closed`.")),
         };
-        let known = &order.life;
+        let known = &order.lifecycle;
         let available = match self.available_usd_amount {
             Some(text) => in_range(text.get(), "available_usd_amount", Cents::ZERO, Some(order.amount))?,
             None if state == CardState::Closed => Cents::ZERO,
@@ -118,29 +118,29 @@ impl Reported {
             Some(text) => in_range(text.get(), "released_usd_amount", Cents::ZERO, Some(order.amount))?,
             None => known.released,
         };
-        if released > known.released && state != CardState::Closed && order.is_alive() {
+        if released > known.released && state != CardState::Closed && order.is_usable() {
             return Err(wrong(
                 "released_usd_amount",
                 "Only of a card that has ended something is given back.",
             ));
         }
         let transactions = match self.transactions {
-            Some(told) => told.into_iter().map(Charge::read).collect::<Result<_, _>>()?,
+            Some(told) => told.into_iter().map(ReportedCharge::read).collect::<Result<_, _>>()?,
             None => known.activity.transactions.clone(),
         };
-        Ok(Report {
+        Ok(CardReport {
             state,
             activity: CardActivity {
                 available,
                 transactions,
             },
             released,
-            ends_wish: self.ends_request.unwrap_or(false),
+            ends_action: self.ends_request.unwrap_or(false),
         })
     }
 }
 
-impl Charge {
+impl ReportedCharge {
     fn read(self) -> Result<CardTransaction, ApiError> {
         let status = TransactionStatus::ALL
             .into_iter()
@@ -176,7 +176,7 @@ fn wrong(param: &'static str, error: &'static str) -> ApiError {
     ApiError::parameter("parameter_invalid", param, error)
 }
 
-fn refused(denied: OperationError<Rejection, TooMuch>) -> ApiError {
+fn map_error(denied: OperationError<Rejection, ExceedsOperatorLimit>) -> ApiError {
     match denied {
         OperationError::Rejected(Rejection::InvalidState(status)) => {
             let error = format!("The order is {status}: there is no card to report of.");
@@ -190,7 +190,7 @@ fn refused(denied: OperationError<Rejection, TooMuch>) -> ApiError {
             "released_usd_amount",
             "It is less than was given back before, or more than was on the card.",
         ),
-        OperationError::Own(TooMuch) => {
+        OperationError::Specific(ExceedsOperatorLimit) => {
             conflict("second_operator_needed", "That is more than one operator gives alone.")
                 .param("released_usd_amount")
                 .hint("Report it without this, and ask for a refund of its payment, which another operator approves.")

@@ -1,7 +1,7 @@
 //! The queue of international orders: look, claim, release, fulfil, reject.
 
 use axum::response::Response;
-use purser_actors::engine::{OperationError, QueuedOrder, Waits};
+use purser_actors::engine::{OperationError, QueuedOrder, ApprovalPending};
 use purser_actors::id::CardId;
 use purser_actors::intl_order::{BillingAddress, EnteredCard, IntlCardDetails, IntlOrder, Rejection, Status};
 use purser_actors::kernel::{Entity, JsonObject};
@@ -11,7 +11,7 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest, check_note};
-use super::leases::{LeasedResource, answer, claimed, listed, page, queue};
+use super::leases::{LeasedResource, to_response, claimed, listed, page, queue};
 use super::{AdminState, approvals, unavailable};
 use crate::http::error::ApiError;
 use crate::http::readable::is_readable;
@@ -22,7 +22,7 @@ use crate::vault::CardNumberRecord;
 const ORDER: LeasedResource = LeasedResource {
     name: "order",
     not_open: "order_not_open",
-    held: "order_held",
+    leased: "order_held",
 };
 
 pub(super) async fn get_queue(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
@@ -30,10 +30,10 @@ pub(super) async fn get_queue(AuthorizedRead { admin, query }: AuthorizedRead) -
     let found = admin.engine.intl_queue(after, limit).await;
     let (orders, more) = found.map_err(|_| ApiError::internal())?;
     let now = admin.clock.now();
-    Ok(queue("orders", orders.iter().map(|order| shown(order, now)), more))
+    Ok(queue("orders", orders.iter().map(|order| render(order, now)), more))
 }
 
-fn shown(queued: &QueuedOrder, now: Timestamp) -> JsonObject {
+fn render(queued: &QueuedOrder, now: Timestamp) -> JsonObject {
     let QueuedOrder { id, order, in_doubt } = queued;
     let view = JsonObject::new()
         .text("card_id", id)
@@ -42,11 +42,11 @@ fn shown(queued: &QueuedOrder, now: Timestamp) -> JsonObject {
         .number("usd_amount", order.amount.decimal())
         .optional_text("label", order.label.as_deref())
         .boolean("overdue", order.overdue);
-    listed(doubted(view, *in_doubt), order.leases(), order.created_at, now)
+    listed(with_doubt_hint(view, *in_doubt), order.leases(), order.created_at, now)
 }
 
 /// With whether the card may be made already, and what is to be done then.
-fn doubted(view: JsonObject, in_doubt: bool) -> JsonObject {
+fn with_doubt_hint(view: JsonObject, in_doubt: bool) -> JsonObject {
     let words =
         "The card may have been made in the time that a restore lost: look first. If it was not, release the order.";
     view.boolean("in_doubt", in_doubt)
@@ -62,14 +62,14 @@ pub(super) struct ClaimOrderRequest {
 impl OperatorRequest for ClaimOrderRequest {}
 
 pub(super) async fn post_claim(
-    AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<ClaimOrderRequest>,
+    AuthorizedRequest { admin, act, request: wanted }: AuthorizedRequest<ClaimOrderRequest>,
 ) -> Result<Response, ApiError> {
-    let (id, order) = known(&admin, &wanted.card_id).await?;
-    let in_doubt = admin.engine.may_be_made(&order).await.map_err(|_| unavailable())?;
+    let (id, order) = load_order(&admin, &wanted.card_id).await?;
+    let in_doubt = admin.engine.may_be_made_manually(&order).await.map_err(|_| unavailable())?;
     let lease = admin.engine.claim_intl(id, act, admin.lease_ms).await;
-    let lease = lease.map_err(refused)?;
+    let lease = lease.map_err(map_error)?;
     let view = JsonObject::new().text("card_id", id).text("status", "claimed");
-    Ok(claimed(doubted(view, in_doubt), lease))
+    Ok(claimed(with_doubt_hint(view, in_doubt), lease))
 }
 
 #[derive(Deserialize, ToSchema)]
@@ -82,12 +82,12 @@ pub(super) struct ReleaseOrderRequest {
 impl OperatorRequest for ReleaseOrderRequest {}
 
 pub(super) async fn post_release(
-    AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<ReleaseOrderRequest>,
+    AuthorizedRequest { admin, act, request: wanted }: AuthorizedRequest<ReleaseOrderRequest>,
 ) -> Result<Response, ApiError> {
-    let id = known(&admin, &wanted.card_id).await?.0;
+    let id = load_order(&admin, &wanted.card_id).await?.0;
     let released = admin.engine.release_intl(id, act, wanted.lease).await;
-    released.map_err(refused)?;
-    Ok(answer(JsonObject::new().text("card_id", id).text("status", "queued")))
+    released.map_err(map_error)?;
+    Ok(to_response(JsonObject::new().text("card_id", id).text("status", "queued")))
 }
 
 #[derive(Deserialize, ToSchema)]
@@ -101,15 +101,15 @@ pub(super) struct RejectOrderRequest {
 impl OperatorRequest for RejectOrderRequest {}
 
 pub(super) async fn post_reject(
-    AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<RejectOrderRequest>,
+    AuthorizedRequest { admin, act, request: wanted }: AuthorizedRequest<RejectOrderRequest>,
 ) -> Result<Response, ApiError> {
     check_note("reason", "is for the holder", &wanted.reason)?;
-    let id = known(&admin, &wanted.card_id).await?.0;
+    let id = load_order(&admin, &wanted.card_id).await?.0;
     match admin.engine.reject_intl(id, act, wanted.lease, wanted.reason).await {
-        Err(OperationError::Own(Waits(id))) => return approvals::waits(&admin, id).await,
-        told => told.map_err(refused)?,
+        Err(OperationError::Specific(ApprovalPending(id))) => return approvals::pending_response(&admin, id).await,
+        told => told.map_err(map_error)?,
     }
-    Ok(answer(JsonObject::new().text("card_id", id).text("status", "rejected")))
+    Ok(to_response(JsonObject::new().text("card_id", id).text("status", "rejected")))
 }
 
 /// No `Debug`: it holds the number in plain until it is sealed.
@@ -139,16 +139,16 @@ struct BillingAddressInput {
 }
 
 /// Characters of a line of an address, at most.
-const LINE_MAX: usize = 100;
+const MAX_LINE_LEN: usize = 100;
 
 impl BillingAddressInput {
     fn checked(self) -> Result<BillingAddress, ApiError> {
         let lines = [&self.line1, &self.city, &self.state, &self.postal_code];
-        let whole = lines.iter().all(|line| is_readable(line, LINE_MAX));
+        let whole = lines.iter().all(|line| is_readable(line, MAX_LINE_LEN));
         let country = self.country.len() == 2 && self.country.bytes().all(|b| b.is_ascii_uppercase());
         if !(whole && country) {
             let error = format!(
-                "`billing_address` has `line1`, `city`, `state` and `postal_code` of 1 to {LINE_MAX} characters, and \
+                "`billing_address` has `line1`, `city`, `state` and `postal_code` of 1 to {MAX_LINE_LEN} characters, and \
                  `country` as two capital letters (ISO 3166-1)."
             );
             return Err(ApiError::parameter("parameter_invalid", "billing_address", error));
@@ -164,17 +164,17 @@ impl BillingAddressInput {
 }
 
 pub(super) async fn post_fulfil(
-    AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<FulfilOrderRequest>,
+    AuthorizedRequest { admin, act, request: wanted }: AuthorizedRequest<FulfilOrderRequest>,
 ) -> Result<Response, ApiError> {
     let (number, cvv) = (Secret::new(wanted.card_number), Secret::new(wanted.cvv));
     let number = parse_card(&admin, number, wanted.exp_month, wanted.exp_year)?;
     let billing = wanted.billing_address.checked()?;
-    let (id, order) = known(&admin, &wanted.card_id).await?;
+    let (id, order) = load_order(&admin, &wanted.card_id).await?;
     // Nothing is sealed for an order that cannot take it; the order itself decides once more.
     check_lease(&order, &act.operator, wanted.lease, admin.clock.now())?;
     let (card, key) = sealed(&admin, id, &number, (cvv, billing)).await?;
     match admin.engine.fulfil_intl(id, act, wanted.lease, card).await {
-        Ok(()) => Ok(answer(
+        Ok(()) => Ok(to_response(
             JsonObject::new()
                 .text("card_id", id)
                 .text("status", "ready")
@@ -184,7 +184,7 @@ pub(super) async fn post_fulfil(
             if matches!(denied, OperationError::Rejected(_)) {
                 shred_cvv(&admin, key).await;
             }
-            Err(refused(denied))
+            Err(map_error(denied))
         }
     }
 }
@@ -266,7 +266,7 @@ async fn shred_cvv(admin: &AdminState, record: Vec<u8>) {
     }
 }
 
-pub(super) async fn known(admin: &AdminState, text: &str) -> Result<(CardId, IntlOrder), ApiError> {
+pub(super) async fn load_order(admin: &AdminState, text: &str) -> Result<(CardId, IntlOrder), ApiError> {
     let id: CardId = text.parse().map_err(|_| unknown())?;
     let order = admin.engine.intl_order(&id).await.map_err(|_| ApiError::internal())?;
     order.map(|order| (id, order)).ok_or_else(unknown)
@@ -276,7 +276,7 @@ pub(super) fn unknown() -> ApiError {
     ApiError::not_found("card_unknown", "There is no such order.")
 }
 
-pub(super) fn refused<O>(denied: OperationError<Rejection, O>) -> ApiError {
+pub(super) fn map_error<O>(denied: OperationError<Rejection, O>) -> ApiError {
     match denied {
         OperationError::Rejected(Rejection::InvalidState(status)) => ORDER.not_open(status),
         OperationError::Rejected(Rejection::Lease(not)) => ORDER.lease_error(&not),

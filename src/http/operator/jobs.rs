@@ -19,7 +19,7 @@ use crate::http::json;
 use crate::http::query::Query;
 
 /// Characters of a reference, at most: a transaction on Solana has 88.
-const REFERENCE_MAX: usize = 120;
+const MAX_REFERENCE_LEN: usize = 120;
 /// How many things the other side is asked about for one list.
 const MAX_PROVIDER_QUERIES: usize = 50;
 
@@ -32,29 +32,29 @@ pub(super) async fn get_dead_letters(AuthorizedRead { admin, query }: Authorized
     };
     let mut stuck = admin.engine.dead_letters().await.map_err(|_| ApiError::internal())?;
     if let Some(one) = one {
-        stuck.effects.retain(|effect| effect.id == one);
-        stuck.late.retain(|late| late.effect.id == one);
-        stuck.unknown.retain(|doubt| doubt.effect.id == one);
+        stuck.jobs.retain(|effect| effect.id == one);
+        stuck.late.retain(|late| late.job.id == one);
+        stuck.unknown_payments.retain(|doubt| doubt.job.id == one);
     }
-    let held_back = at_gate(&admin, one).await?;
-    let nothing = stuck.effects.is_empty() && stuck.late.is_empty() && stuck.unknown.is_empty();
+    let held_back = render_held_jobs(&admin, one).await?;
+    let nothing = stuck.jobs.is_empty() && stuck.late.is_empty() && stuck.unknown_payments.is_empty();
     if one.is_some() && nothing && held_back.is_empty() {
         return Err(unknown());
     }
-    let asked = said(
+    let asked = query_providers(
         &admin,
         stuck
-            .effects
+            .jobs
             .iter()
-            .chain(stuck.late.iter().map(|late| &late.effect))
-            .chain(stuck.unknown.iter().map(|doubt| &doubt.effect)),
+            .chain(stuck.late.iter().map(|late| &late.job))
+            .chain(stuck.unknown_payments.iter().map(|doubt| &doubt.job)),
     )
     .await?;
     let (mut effects, mut unknown) = (Vec::new(), Vec::new());
     let mut asked = asked.into_iter();
-    for effect in &stuck.effects {
+    for effect in &stuck.jobs {
         let says = asked.next().flatten();
-        let view = shown(&admin, effect).boolean("late", false);
+        let view = render(&admin, effect).boolean("late", false);
         let view = view.optional_text("next_try_at", None::<&str>);
         effects.push(job_summary(&admin, view, effect, says).await?.to_json());
     }
@@ -62,21 +62,21 @@ pub(super) async fn get_dead_letters(AuthorizedRead { admin, query }: Authorized
         let says = asked.next().flatten();
         let newest = OutboxJob {
             last_error: late.error.clone(),
-            ..late.effect.clone()
+            ..late.job.clone()
         };
-        let view = shown(&admin, &newest).boolean("late", true);
+        let view = render(&admin, &newest).boolean("late", true);
         let view = view.time("next_try_at", late.next_at);
-        effects.push(job_summary(&admin, view, &late.effect, says).await?.to_json());
+        effects.push(job_summary(&admin, view, &late.job, says).await?.to_json());
     }
-    for doubt in &stuck.unknown {
+    for doubt in &stuck.unknown_payments {
         let says = asked.next().flatten();
         unknown.push(
-            job_summary(&admin, unknown_payment(&admin, doubt), &doubt.effect, says)
+            job_summary(&admin, unknown_payment(&admin, doubt), &doubt.job, says)
                 .await?
                 .to_json(),
         );
     }
-    let unexplained = in_no_book(&admin).await?;
+    let unexplained = render_untracked(&admin).await?;
     let held = JsonObject::new().boolean("withdrawals_held", admin.engine.are_withdrawals_paused());
     let held = match admin.engine.withdrawals_paused_until() {
         Some(until) => held.time("withdrawals_held_until_at_least", until),
@@ -94,16 +94,16 @@ pub(super) async fn get_dead_letters(AuthorizedRead { admin, query }: Authorized
 }
 
 /// What left, or was ordered, before a restore.
-async fn in_no_book(admin: &AdminState) -> Result<String, ApiError> {
-    let departures = admin.engine.unexplained().await.map_err(|_| ApiError::internal())?;
+async fn render_untracked(admin: &AdminState) -> Result<String, ApiError> {
+    let departures = admin.engine.untracked_transfers().await.map_err(|_| ApiError::internal())?;
     let departures: Vec<String> = departures
         .iter()
-        .map(|left| untracked_transfers::shown(left).to_json())
+        .map(|left| untracked_transfers::render(left).to_json())
         .collect();
-    let orders = admin.engine.unexplained_orders();
+    let orders = admin.engine.lost_orders();
     let orders: Vec<String> = orders
         .iter()
-        .map(|order| untracked_transfers::order(order).to_json())
+        .map(|order| untracked_transfers::render_order(order).to_json())
         .collect();
     Ok(format!(
         "\"unexplained_departures\":[{}],\"unexplained_orders\":[{}]",
@@ -113,19 +113,19 @@ async fn in_no_book(admin: &AdminState) -> Result<String, ApiError> {
 }
 
 /// What waits before money leaves, and why.
-async fn at_gate(admin: &AdminState, one: Option<JobId>) -> Result<Vec<String>, ApiError> {
-    let mut waiting = admin.engine.held_back().await.map_err(|_| ApiError::internal())?;
+async fn render_held_jobs(admin: &AdminState, one: Option<JobId>) -> Result<Vec<String>, ApiError> {
+    let mut waiting = admin.engine.gated_jobs().await.map_err(|_| ApiError::internal())?;
     waiting.retain(|(effect, _)| one.is_none_or(|one| effect.id == one));
     let mut held_back = Vec::with_capacity(waiting.len());
     for (effect, why) in &waiting {
-        let view = shown(admin, effect).text("held", why.name());
+        let view = render(admin, effect).text("held", why.name());
         held_back.push(job_summary(admin, view, effect, None).await?.to_json());
     }
     Ok(held_back)
 }
 
 /// What the other side says of each, asked at once; `None` behind the first [`ASKED_MAX`].
-async fn said(
+async fn query_providers(
     admin: &AdminState,
     effects: impl Iterator<Item = &OutboxJob>,
 ) -> Result<Vec<Option<ProviderReport>>, ApiError> {
@@ -142,7 +142,7 @@ async fn said(
 }
 
 /// What is to be done, and how that went so far.
-pub(super) fn shown(admin: &AdminState, effect: &OutboxJob) -> JsonObject {
+pub(super) fn render(admin: &AdminState, effect: &OutboxJob) -> JsonObject {
     JsonObject::new()
         .text("effect_id", effect.id)
         .text("work", effect.job.name())
@@ -157,11 +157,11 @@ pub(super) fn shown(admin: &AdminState, effect: &OutboxJob) -> JsonObject {
 fn unknown_payment(admin: &AdminState, doubt: &UnknownPayment) -> JsonObject {
     JsonObject::new()
         .text("payment_id", doubt.payment)
-        .text("effect_id", doubt.effect.id)
-        .text("work", doubt.effect.job.name())
+        .text("effect_id", doubt.job.id)
+        .text("work", doubt.job.job.name())
         .integer("age_seconds", age(admin, doubt.since))
-        .integer("attempts", u64::from(doubt.effect.attempts))
-        .optional_text("last_error", doubt.effect.last_error.as_deref())
+        .integer("attempts", u64::from(doubt.job.attempts))
+        .optional_text("last_error", doubt.job.last_error.as_deref())
         .time("since", doubt.since)
 }
 
@@ -196,7 +196,7 @@ async fn job_summary(
         Some(ProviderReport::NoResponse(error)) => view.text("other_side_does_not_answer", error),
         Some(ProviderReport::NotQueryable) | None => view,
     };
-    let keep = admin.engine.may_keep(effect).await;
+    let keep = admin.engine.is_retainable_credit(effect).await;
     let keep = keep.map_err(|_| ApiError::internal())?;
     Ok(view
         .text("idempotency_key", effect.id)
@@ -214,7 +214,7 @@ fn actions(effect: &OutboxJob, keep: bool) -> Vec<&'static str> {
         (effect.dead_lettered, "retry"),
         (done, "resolve_done"),
         (not_done, "resolve_not_done"),
-        (effect.dead_lettered && effect.job.credits(), "credit"),
+        (effect.dead_lettered && effect.job.is_creditable(), "credit"),
         (keep, "keep"),
     ];
     all.into_iter().filter_map(|(may, name)| may.then_some(name)).collect()
@@ -223,15 +223,15 @@ fn actions(effect: &OutboxJob, keep: bool) -> Vec<&'static str> {
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RetryJobRequest {
-    effect_id: String,
+    job_id: String,
 }
 
 impl OperatorRequest for RetryJobRequest {}
 
 pub(super) async fn post_retry(
-    AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<RetryJobRequest>,
+    AuthorizedRequest { admin, act, request: wanted }: AuthorizedRequest<RetryJobRequest>,
 ) -> Result<Response, ApiError> {
-    let id: JobId = wanted.effect_id.parse().map_err(|_| unknown())?;
+    let id: JobId = wanted.job_id.parse().map_err(|_| unknown())?;
     match admin.engine.retry_job(id, &act).await {
         Ok(()) => {
             let view = JsonObject::new().text("effect_id", id).boolean("retrying", true);
@@ -246,7 +246,7 @@ pub(super) async fn post_retry(
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ResolveJobRequest {
-    effect_id: String,
+    job_id: String,
     outcome: String,
     reference: String,
     evidence: String,
@@ -256,11 +256,11 @@ impl OperatorRequest for ResolveJobRequest {}
 
 /// An operator says what came of it.
 pub(super) async fn post_resolve(
-    AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<ResolveJobRequest>,
+    AuthorizedRequest { admin, act, request: wanted }: AuthorizedRequest<ResolveJobRequest>,
 ) -> Result<Response, ApiError> {
     let outcome = match wanted.outcome.as_str() {
-        "done" => JobOutcome::Done,
-        "not_done" => JobOutcome::NotDone,
+        "done" => JobOutcome::Completed,
+        "not_done" => JobOutcome::NotCompleted,
         _ => {
             let error = "`outcome` is done or not_done.";
             return Err(ApiError::parameter("parameter_invalid", "outcome", error));
@@ -268,20 +268,20 @@ pub(super) async fn post_resolve(
     };
     let reference = wanted.reference.trim();
     let plain = reference.chars().all(|c| !c.is_control());
-    if !plain || !(1..=REFERENCE_MAX).contains(&reference.chars().count()) {
-        let error = format!("`reference` is what the other side calls it: 1 to {REFERENCE_MAX} characters.");
+    if !plain || !(1..=MAX_REFERENCE_LEN).contains(&reference.chars().count()) {
+        let error = format!("`reference` is what the other side calls it: 1 to {MAX_REFERENCE_LEN} characters.");
         return Err(ApiError::parameter("parameter_invalid", "reference", error));
     }
     check_note("evidence", EVIDENCE, &wanted.evidence)?;
-    let id: JobId = wanted.effect_id.parse().map_err(|_| unknown())?;
+    let id: JobId = wanted.job_id.parse().map_err(|_| unknown())?;
     let resolution = JobResolution {
         outcome,
         reference: reference.to_owned(),
         evidence: wanted.evidence,
     };
     match admin.engine.resolve(id, &resolution, &act).await {
-        Err(ResolveError::Waits(id)) => return approvals::waits(&admin, id).await,
-        told => told.map_err(refused)?,
+        Err(ResolveError::ApprovalPending(id)) => return approvals::pending_response(&admin, id).await,
+        told => told.map_err(map_error)?,
     }
     let view = JsonObject::new().text("effect_id", id).text("outcome", wanted.outcome);
     Ok(json::private(json::bytes_as_json(view.to_json())))
@@ -290,24 +290,24 @@ pub(super) async fn post_resolve(
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CreditJobRequest {
-    effect_id: String,
+    job_id: String,
     evidence: String,
     #[serde(default)]
-    money_has_not_left: bool,
+    funds_not_sent: bool,
 }
 
 impl OperatorRequest for CreditJobRequest {}
 
 /// The holder gets the money back.
 pub(super) async fn post_credit(
-    AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<CreditJobRequest>,
+    AuthorizedRequest { admin, act, request: wanted }: AuthorizedRequest<CreditJobRequest>,
 ) -> Result<Response, ApiError> {
     check_note("evidence", EVIDENCE, &wanted.evidence)?;
-    let id: JobId = wanted.effect_id.parse().map_err(|_| unknown())?;
-    let stated = (wanted.evidence.as_str(), wanted.money_has_not_left);
-    match admin.engine.credit_back(id, stated, &act).await {
-        Err(ResolveError::Waits(id)) => return approvals::waits(&admin, id).await,
-        told => told.map_err(refused)?,
+    let id: JobId = wanted.job_id.parse().map_err(|_| unknown())?;
+    let stated = (wanted.evidence.as_str(), wanted.funds_not_sent);
+    match admin.engine.credit_job(id, stated, &act).await {
+        Err(ResolveError::ApprovalPending(id)) => return approvals::pending_response(&admin, id).await,
+        told => told.map_err(map_error)?,
     }
     let view = JsonObject::new().text("effect_id", id).boolean("credited", true);
     Ok(json::private(json::bytes_as_json(view.to_json())))
@@ -315,22 +315,22 @@ pub(super) async fn post_credit(
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Keep {
-    effect_id: String,
+pub(super) struct WithholdCreditRequest {
+    job_id: String,
     /// Why the holder does not get it, for the audit log.
     evidence: String,
 }
 
-impl OperatorRequest for Keep {}
+impl OperatorRequest for WithholdCreditRequest {}
 
 /// A withheld credit ends without being given.
-pub(super) async fn post_keep(
-    AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<Keep>,
+pub(super) async fn post_withhold_credit(
+    AuthorizedRequest { admin, act, request: wanted }: AuthorizedRequest<WithholdCreditRequest>,
 ) -> Result<Response, ApiError> {
     check_note("evidence", EVIDENCE, &wanted.evidence)?;
-    let id: JobId = wanted.effect_id.parse().map_err(|_| unknown())?;
-    let told = admin.engine.keep(id, &wanted.evidence, &act).await;
-    told.map_err(refused)?;
+    let id: JobId = wanted.job_id.parse().map_err(|_| unknown())?;
+    let told = admin.engine.retain_credit(id, &wanted.evidence, &act).await;
+    told.map_err(map_error)?;
     let view = JsonObject::new().text("effect_id", id).boolean("kept", true);
     Ok(json::private(json::bytes_as_json(view.to_json())))
 }
@@ -344,7 +344,7 @@ fn not_dead_lettered() -> ApiError {
     ApiError::new(StatusCode::CONFLICT, "effect_not_stuck", error)
 }
 
-pub(super) fn refused(why: ResolveError) -> ApiError {
+pub(super) fn map_error(why: ResolveError) -> ApiError {
     let conflict = |code, error: String| ApiError::new(StatusCode::CONFLICT, code, error);
     match why {
         ResolveError::NotFound => unknown(),
@@ -372,6 +372,6 @@ pub(super) fn refused(why: ResolveError) -> ApiError {
             conflict("resolved_early", error.to_owned()).hint("Try again an hour after its signature has ended.")
         }
         // Whoever asked for it was told that it waits.
-        ResolveError::Waits(_) | ResolveError::Unavailable => unavailable(),
+        ResolveError::ApprovalPending(_) | ResolveError::Unavailable => unavailable(),
     }
 }

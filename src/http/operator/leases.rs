@@ -16,7 +16,7 @@ pub(super) struct LeasedResource {
     /// The code of a state that does not take it.
     pub(super) not_open: &'static str,
     /// The code while somebody else's lease runs.
-    pub(super) held: &'static str,
+    pub(super) leased: &'static str,
 }
 
 impl LeasedResource {
@@ -31,7 +31,7 @@ impl LeasedResource {
         match not {
             LeaseError::HeldByOther(holder) => {
                 let error = format!("{} holds the {}.", holder.by, self.name);
-                conflict(self.held, error).hint("Wait until the lease ends.")
+                conflict(self.leased, error).hint("Wait until the lease ends.")
             }
             LeaseError::Stale(last) => {
                 let error = format!("This lease does not run; the last one has number {last}.");
@@ -83,9 +83,9 @@ pub(super) fn listed(view: JsonObject, leases: Leases<'_>, created_at: Timestamp
 
 /// What was claimed, with its lease.
 pub(super) fn claimed(view: JsonObject, lease: Lease) -> Response {
-    answer(view.integer("lease", lease.number).time("held_until", lease.until))
+    to_response(view.integer("lease", lease.number).time("held_until", lease.until))
 }
 
-pub(super) fn answer(view: JsonObject) -> Response {
+pub(super) fn to_response(view: JsonObject) -> Response {
     json::private(json::bytes_as_json(view.to_json()))
 }

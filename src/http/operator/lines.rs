@@ -2,9 +2,9 @@
 
 use axum::response::Response;
 use http::StatusCode;
-use purser_actors::engine::{LineFigures, OperationError};
+use purser_actors::engine::{LineStatus, OperationError};
 use purser_actors::kernel::JsonObject;
-use purser_actors::line::{Rejection, Selling};
+use purser_actors::line::{Rejection, LineState};
 use purser_actors::product::ProductLine;
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -21,7 +21,7 @@ pub(super) async fn get_lines(AuthorizedRead { admin, query }: AuthorizedRead) -
     let lines = admin.engine.lines().await.map_err(|_| ApiError::internal())?;
     let rows: Vec<String> = lines
         .iter()
-        .map(|(stands, known)| shown(stands, known.as_ref()).to_json())
+        .map(|(stands, known)| render(stands, known.as_ref()).to_json())
         .collect();
     Ok(json::private(json::bytes_as_json(format!(
         "{{\"lines\":[{}]}}",
@@ -30,7 +30,7 @@ pub(super) async fn get_lines(AuthorizedRead { admin, query }: AuthorizedRead) -
 }
 
 /// What was written down of it last says nothing of a line that stands otherwise by now.
-fn shown(stands: &LineFigures, known: Option<&Selling>) -> JsonObject {
+fn render(stands: &LineStatus, known: Option<&LineState>) -> JsonObject {
     let known = known.filter(|known| known.status == stands.status);
     let view = JsonObject::new()
         .text("line", stands.line)
@@ -42,7 +42,7 @@ fn shown(stands: &LineFigures, known: Option<&Selling>) -> JsonObject {
         Some(known) => view.time("since", known.since),
         None => view.optional_text("since", None::<&str>),
     };
-    match stands.next_try_at {
+    match stands.next_probe_at {
         Some(at) => view.time("next_try_at", at),
         None => view.optional_text("next_try_at", None::<&str>),
     }
@@ -50,59 +50,59 @@ fn shown(stands: &LineFigures, known: Option<&Selling>) -> JsonObject {
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct CloseLine {
+pub(super) struct CloseLineRequest {
     line: String,
     reason: String,
 }
 
-impl OperatorRequest for CloseLine {}
+impl OperatorRequest for CloseLineRequest {}
 
 pub(super) async fn post_close(
-    AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<CloseLine>,
+    AuthorizedRequest { admin, act, request: wanted }: AuthorizedRequest<CloseLineRequest>,
 ) -> Result<Response, ApiError> {
-    let line = named(&wanted.line)?;
+    let line = parse_line(&wanted.line)?;
     check_note("reason", "is for the audit log", &wanted.reason)?;
     let closed = admin.engine.close_line(line, wanted.reason, &act).await;
-    closed.map_err(refused)?;
-    Ok(answer(&admin.engine.line_figures(line)))
+    closed.map_err(map_error)?;
+    Ok(line_response(&admin.engine.line_status(line)))
 }
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct OpenLine {
+pub(super) struct OpenLineRequest {
     line: String,
     reason: String,
 }
 
-impl OperatorRequest for OpenLine {}
+impl OperatorRequest for OpenLineRequest {}
 
 pub(super) async fn post_open(
-    AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<OpenLine>,
+    AuthorizedRequest { admin, act, request: wanted }: AuthorizedRequest<OpenLineRequest>,
 ) -> Result<Response, ApiError> {
-    let line = named(&wanted.line)?;
+    let line = parse_line(&wanted.line)?;
     check_note("reason", "is for the audit log", &wanted.reason)?;
     let opened = admin.engine.open_line(line, wanted.reason, &act).await;
-    opened.map_err(refused)?;
-    Ok(answer(&admin.engine.line_figures(line)))
+    opened.map_err(map_error)?;
+    Ok(line_response(&admin.engine.line_status(line)))
 }
 
-fn answer(stands: &LineFigures) -> Response {
+fn line_response(stands: &LineStatus) -> Response {
     let view = JsonObject::new()
         .text("line", stands.line)
         .text("status", stands.status.name());
     json::private(json::bytes_as_json(view.to_json()))
 }
 
-fn named(text: &str) -> Result<ProductLine, ApiError> {
+fn parse_line(text: &str) -> Result<ProductLine, ApiError> {
     text.parse().map_err(|_| {
         let names = ProductLine::ALL.map(ProductLine::name).join(", ");
         ApiError::not_found("line_unknown", "There is no such line of products.").hint(format!("It is one of {names}."))
     })
 }
 
-fn refused(denied: OperationError<Rejection>) -> ApiError {
+fn map_error(denied: OperationError<Rejection>) -> ApiError {
     match denied {
-        OperationError::Rejected(Rejection::Already(status)) => ApiError::new(
+        OperationError::Rejected(Rejection::AlreadyInState(status)) => ApiError::new(
             StatusCode::CONFLICT,
             "line_unchanged",
             format!("This line is {status} already."),

@@ -1,6 +1,6 @@
 //! Every route of the operator's address, as its document describes it.
 
-mod giving;
+mod incoming_transfers;
 mod lines;
 
 use purser_actors::operator::Permission;
@@ -18,10 +18,10 @@ pub(super) fn operations() -> Vec<OperationDoc> {
     [
         accounts(),
         jobs(),
-        giving::arrivals(),
+        incoming_transfers::arrivals(),
         refunds(),
         system(),
-        giving::approvals(),
+        incoming_transfers::approvals(),
         lines::lines(),
         lines::chains(),
         orders(),
@@ -51,13 +51,13 @@ fn accounts() -> Vec<OperationDoc> {
             "Stop an account: it buys and reads nothing, and its holder is told why",
             of::<schemas::FreezeResponse>,
         )
-        .refuses(404, "There is no such account."),
+        .error(404, "There is no such account."),
         OperationDoc::post::<accounts::UnfreezeAccountRequest>(
             "/admin/unfreeze",
             "Let an account go",
             of::<schemas::FreezeResponse>,
         )
-        .refuses(404, "There is no such account."),
+        .error(404, "There is no such account."),
     ]
 }
 
@@ -70,18 +70,18 @@ fn jobs() -> Vec<OperationDoc> {
             of::<schemas::DeadLettersResponse>,
         )
         .with("effect_id", "string", "Only this.")
-        .refuses(404, "Nothing of this id waits."),
+        .error(404, "Nothing of this id waits."),
         OperationDoc::post::<jobs::RetryJobRequest>("/admin/retry", "Try stuck work once more, now", of::<schemas::RetryResponse>)
-            .refuses(404, "There is no such work, or it is done.")
-            .refuses(409, "It is under way and tried again by itself."),
+            .error(404, "There is no such work, or it is done.")
+            .error(409, "It is under way and tried again by itself."),
         OperationDoc::post::<jobs::ResolveJobRequest>(
             "/admin/stuck/resolve",
             "Say what came of stuck work, with what that rests on: it moves as if the other side had said so",
             of::<schemas::ResolveResponse>,
         )
         .may_wait()
-        .refuses(404, "There is no such work, or it is done.")
-        .refuses(
+        .error(404, "There is no such work, or it is done.")
+        .error(
             409,
             "The other side says otherwise, or nobody's word stands for it, or it is under way or early.",
         ),
@@ -91,26 +91,26 @@ fn jobs() -> Vec<OperationDoc> {
             of::<schemas::CreditResponse>,
         )
         .may_wait()
-        .refuses(404, "There is no such work, or it is done.")
-        .refuses(
+        .error(404, "There is no such work, or it is done.")
+        .error(
             409,
             "Nothing proves that the money has not left, or the other side says that it has.",
         ),
-        OperationDoc::post::<jobs::Keep>(
+        OperationDoc::post::<jobs::WithholdCreditRequest>(
             "/admin/stuck/keep",
             "End a withheld credit without giving it: a chain has taken back what paid for it, and the house keeps the money",
-            of::<schemas::Kept>,
+            of::<schemas::WithholdCreditResponse>,
         )
-        .refuses(404, "There is no such work, or it is done.")
-        .refuses(409, "It is no withheld credit, or is under way."),
+        .error(404, "There is no such work, or it is done.")
+        .error(409, "It is no withheld credit, or is under way."),
         OperationDoc::post::<untracked_transfers::AttributeTransferRequest>(
             "/admin/departures/book",
             "Say whose a transfer or an order was that left and is in no book, or what it paid for; with `deposit_id` also that it was for what came in with that one",
             of::<schemas::AttributionResponse>,
         )
         .may_wait()
-        .refuses(404, "No such transfer or order waits to be explained.")
-        .refuses(
+        .error(404, "No such transfer or order waits to be explained.")
+        .error(
             409,
             "It does not fit what it is booked to, or not yet; its transaction moved money more than once; or the provider did not carry it out.",
         ),
@@ -133,14 +133,14 @@ fn refunds() -> Vec<OperationDoc> {
             "Every refund, however it stands, in the order of their ids; without it those that wait.",
         )
         .paged()
-        .refuses(404, none),
+        .error(404, none),
         OperationDoc::post::<refunding::CreateRefundRequest>(
             "/admin/refunds",
             "Give a payer back up to what was charged, once a payment; above a limit somebody else has to approve",
             of::<schemas::OperatorRefund>,
         )
-        .refuses(404, "There is no such payment.")
-        .refuses(
+        .error(404, "There is no such payment.")
+        .error(
             409,
             "It is more than can be refunded, its holder can still use what was bought and nobody has said that they may, or there \
              is one already.",
@@ -150,8 +150,8 @@ fn refunds() -> Vec<OperationDoc> {
             "Approve what somebody else has asked for",
             of::<schemas::OperatorRefund>,
         )
-        .refuses(404, none)
-        .refuses(
+        .error(404, none)
+        .error(
             409,
             "It is about another amount, waits no more, or its holder can use what was bought again.",
         ),
@@ -160,8 +160,8 @@ fn refunds() -> Vec<OperationDoc> {
             "Reject a refund, or take it back",
             of::<schemas::OperatorRefund>,
         )
-        .refuses(404, none)
-        .refuses(409, "It waits no more."),
+        .error(404, none)
+        .error(409, "It waits no more."),
     ]
 }
 
@@ -181,11 +181,11 @@ fn system() -> Vec<OperationDoc> {
             of::<schemas::ReconciliationResponse>,
         )
         .paged(),
-        OperationDoc::post::<reconciliation::WalkAnew>(
+        OperationDoc::post::<reconciliation::StartRunRequest>(
             "/admin/reconciliation/walk",
             "Compare our books with others' lists now, without the rest between two walks. It is done when `walk.ended.number` of \
              `/admin/reconciliation` is at least `walk` of the answer",
-            of::<schemas::WalkAsked>,
+            of::<schemas::RunRequestedResponse>,
         ),
         OperationDoc::get(
             "/admin/events",
@@ -214,52 +214,52 @@ fn orders() -> Vec<OperationDoc> {
             of::<schemas::IntlOrderQueue>,
         )
         .queued()
-        .refuses(404, no_order),
+        .error(404, no_order),
         OperationDoc::post::<intl_orders::ClaimOrderRequest>(
             "/admin/intl-orders/claim",
             "Take an order for as long as the lease runs",
             of::<schemas::ClaimedIntlOrder>,
         )
-        .refuses(404, no_order)
-        .refuses(409, "It is decided, or somebody else holds it."),
+        .error(404, no_order)
+        .error(409, "It is decided, or somebody else holds it."),
         OperationDoc::post::<intl_orders::ReleaseOrderRequest>(
             "/admin/intl-orders/release",
             "Put an order back",
             of::<schemas::IntlOrderStatus>,
         )
-        .refuses(404, no_order)
-        .refuses(409, "It is not claimed under this lease."),
+        .error(404, no_order)
+        .error(409, "It is not claimed under this lease."),
         OperationDoc::post::<intl_orders::FulfilOrderRequest>(
             "/admin/intl-orders/fulfil",
             "Enter the card",
             of::<schemas::FulfilledIntlOrder>,
         )
-        .refuses(404, no_order)
-        .refuses(409, "This lease does not run."),
+        .error(404, no_order)
+        .error(409, "This lease does not run."),
         OperationDoc::post::<intl_orders::RejectOrderRequest>(
             "/admin/intl-orders/reject",
             "Refuse an order; the whole charge is credited",
             of::<schemas::IntlOrderStatus>,
         )
         .may_wait()
-        .refuses(404, no_order)
-        .refuses(409, "It is decided, or somebody else holds it."),
+        .error(404, no_order)
+        .error(409, "It is decided, or somebody else holds it."),
         OperationDoc::get(
             "/admin/intl-cards",
             Permission::Read,
             "International cards whose holders want them paused, resumed or closed, the oldest wish first",
-            of::<schemas::CardWishes>,
+            of::<schemas::CardActionQueue>,
         )
         .queued()
-        .refuses(404, no_order),
-        OperationDoc::post::<intl_cards::Reported>(
+        .error(404, no_order),
+        OperationDoc::post::<intl_cards::CardReportRequest>(
             "/admin/intl-cards/report",
             "Say what became of an international card at whoever made it: whether it takes charges, what it was charged, and what \
              was given back of a closed one, which is credited",
-            of::<schemas::CardReported>,
+            of::<schemas::CardReportResponse>,
         )
-        .refuses(404, no_order)
-        .refuses(409, "There is no card, or that is more than one operator gives alone."),
+        .error(404, no_order)
+        .error(409, "There is no card, or that is more than one operator gives alone."),
     ]
 }
 
@@ -273,36 +273,36 @@ fn withdrawals() -> Vec<OperationDoc> {
             of::<schemas::CardWithdrawalQueue>,
         )
         .queued()
-        .refuses(404, none),
+        .error(404, none),
         OperationDoc::post::<card_withdrawals::ClaimWithdrawalRequest>(
             "/admin/card-withdrawals/claim",
             "Take a withdrawal for as long as the lease runs",
             of::<schemas::ClaimedCardWithdrawal>,
         )
-        .refuses(404, none)
-        .refuses(409, "It is decided, or somebody else holds it."),
+        .error(404, none)
+        .error(409, "It is decided, or somebody else holds it."),
         OperationDoc::post::<card_withdrawals::ReleaseWithdrawalRequest>(
             "/admin/card-withdrawals/release",
             "Put a withdrawal back: it is not paid",
             of::<schemas::CardWithdrawalStatus>,
         )
-        .refuses(404, none)
-        .refuses(409, "It is not claimed under this lease."),
+        .error(404, none)
+        .error(409, "It is not claimed under this lease."),
         OperationDoc::post::<card_withdrawals::FulfilWithdrawalRequest>(
             "/admin/card-withdrawals/fulfil",
             "Say that it is paid",
             of::<schemas::CardWithdrawalStatus>,
         )
         .may_wait()
-        .refuses(404, none)
-        .refuses(409, "This lease does not run, or the transaction paid another."),
+        .error(404, none)
+        .error(409, "This lease does not run, or the transaction paid another."),
         OperationDoc::post::<card_withdrawals::RejectWithdrawalRequest>(
             "/admin/card-withdrawals/reject",
             "Refuse a withdrawal; the issuer puts it back on the balance",
             of::<schemas::CardWithdrawalStatus>,
         )
-        .refuses(404, none)
-        .refuses(409, "It is decided, or somebody else holds it."),
+        .error(404, none)
+        .error(409, "It is decided, or somebody else holds it."),
     ]
 }
 
@@ -317,7 +317,7 @@ fn webhooks() -> Vec<OperationDoc> {
         )
         .with("wallet", "string", "Of this account alone.")
         .queued()
-        .refuses(404, none),
+        .error(404, none),
         OperationDoc::get(
             "/admin/webhooks/deliveries",
             Permission::Read,
@@ -328,15 +328,15 @@ fn webhooks() -> Vec<OperationDoc> {
         .with("webhook_id", "string", "To this endpoint.")
         .with("state", "string", "Only those that stand so.")
         .queued()
-        .refuses(404, none),
+        .error(404, none),
         OperationDoc::post::<RedeliverWebhookRequest>(
             "/admin/webhooks/redeliver",
             "Post one delivery again, or everything since a moment that an endpoint has not received",
             of::<RedeliverWebhookResponse>,
         )
         .accepted()
-        .refuses(404, none)
-        .refuses(409, "The endpoint takes nothing now."),
+        .error(404, none)
+        .error(409, "The endpoint takes nothing now."),
     ]
 }
 
@@ -360,16 +360,16 @@ fn tokens() -> Vec<OperationDoc> {
             "Make a token; it is shown once",
             of::<schemas::CreatedOperatorToken>,
         )
-        .refuses(409, "Another token has this name."),
+        .error(409, "Another token has this name."),
         OperationDoc::post::<tokens::RevokeTokenRequest>("/admin/tokens/revoke", "End a token", of::<schemas::RevokedOperatorToken>)
-            .refuses(404, "No token has this name.")
-            .refuses(409, "It stands in the settings."),
-        OperationDoc::post::<suspended::Confirm>(
+            .error(404, "No token has this name.")
+            .error(409, "It stands in the settings."),
+        OperationDoc::post::<suspended::ConfirmRequest>(
             "/admin/suspended/confirm",
             "After a restore without the log of revocations: say that an API key, an operator's token or everything of before is good",
-            of::<schemas::StillSuspended>,
+            of::<schemas::SuspendedResponse>,
         )
-        .refuses(404, "Nothing of this name is suspended."),
+        .error(404, "Nothing of this name is suspended."),
         OperationDoc::get("/admin/openapi.json", Permission::Read, "Every route of the operator's side, as OpenAPI 3.1", any),
     ]
 }

@@ -1,7 +1,7 @@
 //! What our books and others' lists do not agree about, and what the house itself is told.
 
 use axum::response::Response;
-use purser_actors::engine::Reconciliation;
+use purser_actors::engine::ReconciliationStatus;
 use purser_actors::id::{DiscrepancyId, Wallet};
 use purser_actors::kernel::{Entity as _, JsonObject};
 use purser_actors::operator::Permission;
@@ -21,7 +21,7 @@ use crate::stream::StreamEvent;
 pub(super) async fn get_reconciliation(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
     let (after, limit) = accounts::page(query.as_deref())?;
     let stands = admin.engine.reconciliation().await.map_err(|_| ApiError::internal())?;
-    let found = admin.engine.differences(after, limit).await;
+    let found = admin.engine.discrepancies(after, limit).await;
     let found = found.map_err(|_| ApiError::internal())?;
     let before = format!(
         "\"walk\":{},\"open\":{},",
@@ -32,8 +32,8 @@ pub(super) async fn get_reconciliation(AuthorizedRead { admin, query }: Authoriz
     Ok(accounts::paged_after(&before, "differences", &found, shown))
 }
 
-fn run_status(stands: &Reconciliation) -> JsonObject {
-    let walk = &stands.walk;
+fn run_status(stands: &ReconciliationStatus) -> JsonObject {
+    let walk = &stands.run;
     let view = JsonObject::new()
         .integer("compared", walk.compared)
         .boolean("complete", walk.is_complete() && !walk.skipped);
@@ -41,7 +41,7 @@ fn run_status(stands: &Reconciliation) -> JsonObject {
         Some(at) => view.time("last_complete_at", at),
         None => view.optional_text("last_complete_at", None::<&str>),
     };
-    let ended = stands.ended.map(|ended| {
+    let ended = stands.last_run.map(|ended| {
         JsonObject::new()
             .integer("number", ended.number)
             .integer("compared", ended.compared)
@@ -56,23 +56,23 @@ fn run_status(stands: &Reconciliation) -> JsonObject {
 /// Nothing is to be said about it.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct WalkAnew {}
+pub(super) struct StartRunRequest {}
 
-impl OperatorRequest for WalkAnew {
+impl OperatorRequest for StartRunRequest {
     /// It has every provider and chain asked for its lists: more than a look.
     const TASK: Permission = Permission::Operate;
 }
 
 /// Has a walk begin as soon as the one under way has ended.
-pub(super) async fn post_walk(
-    AuthorizedRequest { admin, .. }: AuthorizedRequest<WalkAnew>,
+pub(super) async fn post_run(
+    AuthorizedRequest { admin, .. }: AuthorizedRequest<StartRunRequest>,
 ) -> Result<Response, ApiError> {
-    let number = admin.engine.walk_anew().ok_or_else(unavailable)?;
+    let number = admin.engine.request_reconciliation().ok_or_else(unavailable)?;
     let view = JsonObject::new().integer("walk", number);
     Ok(json::private(json::bytes_as_json(view.to_json())))
 }
 
-fn open(stands: &Reconciliation) -> JsonObject {
+fn open(stands: &ReconciliationStatus) -> JsonObject {
     let kinds = DiscrepancyKind::ALL.into_iter().zip(stands.open);
     kinds.fold(JsonObject::new(), |view, (kind, n)| view.integer(kind.name(), n))
 }

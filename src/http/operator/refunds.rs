@@ -26,9 +26,9 @@ pub(super) async fn get_refunds(AuthorizedRead { admin, query }: AuthorizedRead)
     let asked = Query::parse(query.as_deref(), &["after", "all", "limit", "payment_id"])?;
     if let Some(payment) = asked.get("payment_id") {
         let payment: PaymentId = payment.parse().map_err(|_| unknown())?;
-        let id = RefundId::of(payment);
+        let id = RefundId::for_payment(payment);
         let refund = admin.engine.refund(&id).await.map_err(|_| ApiError::internal())?;
-        return Ok(answer(id, &refund.ok_or_else(unknown)?));
+        return Ok(refund_response(id, &refund.ok_or_else(unknown)?));
     }
     let (after, limit) = accounts::cursor_and_limit(&asked)?;
     let found = match asked.choice("all", &["false", "true"])? {
@@ -37,7 +37,7 @@ pub(super) async fn get_refunds(AuthorizedRead { admin, query }: AuthorizedRead)
     };
     let found = found.map_err(|_| ApiError::internal())?;
     Ok(accounts::paged_after("", "refunds", &found, |id, refund| {
-        shown(RefundId(id), refund)
+        render(RefundId(id), refund)
     }))
 }
 
@@ -56,7 +56,7 @@ pub(super) struct CreateRefundRequest {
 impl OperatorRequest for CreateRefundRequest {}
 
 pub(super) async fn post_refund(
-    AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<CreateRefundRequest>,
+    AuthorizedRequest { admin, act, request: wanted }: AuthorizedRequest<CreateRefundRequest>,
 ) -> Result<Response, ApiError> {
     let amount = dollars(&wanted.amount)?;
     check_note("reason", "is for the audit log", &wanted.reason)?;
@@ -69,9 +69,9 @@ pub(super) async fn post_refund(
     let refund = admin.engine.request_refund(payment, asked, &act).await;
     let (id, refund) = refund.map_err(|why| match why {
         RefundError::NotFound => no_payment(),
-        why => refused(why),
+        why => map_error(why),
     })?;
-    Ok(answer(id, &refund))
+    Ok(refund_response(id, &refund))
 }
 
 #[derive(Deserialize, ToSchema)]
@@ -85,12 +85,12 @@ pub(super) struct ApproveRefundRequest {
 impl OperatorRequest for ApproveRefundRequest {}
 
 pub(super) async fn post_approve(
-    AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<ApproveRefundRequest>,
+    AuthorizedRequest { admin, act, request: wanted }: AuthorizedRequest<ApproveRefundRequest>,
 ) -> Result<Response, ApiError> {
     let amount = dollars(&wanted.amount)?;
     let id: RefundId = wanted.refund_id.parse().map_err(|_| unknown())?;
-    let (id, refund) = admin.engine.approve_refund(id, amount, &act).await.map_err(refused)?;
-    Ok(answer(id, &refund))
+    let (id, refund) = admin.engine.approve_refund(id, amount, &act).await.map_err(map_error)?;
+    Ok(refund_response(id, &refund))
 }
 
 #[derive(Deserialize, ToSchema)]
@@ -103,13 +103,13 @@ pub(super) struct RejectRefundRequest {
 impl OperatorRequest for RejectRefundRequest {}
 
 pub(super) async fn post_reject(
-    AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<RejectRefundRequest>,
+    AuthorizedRequest { admin, act, request: wanted }: AuthorizedRequest<RejectRefundRequest>,
 ) -> Result<Response, ApiError> {
     check_note("reason", "is for the audit log", &wanted.reason)?;
     let id: RefundId = wanted.refund_id.parse().map_err(|_| unknown())?;
     let rejected = admin.engine.reject_refund(id, wanted.reason, &act).await;
-    let (id, refund) = rejected.map_err(refused)?;
-    Ok(answer(id, &refund))
+    let (id, refund) = rejected.map_err(map_error)?;
+    Ok(refund_response(id, &refund))
 }
 
 pub(super) fn dollars(amount: &RawValue) -> Result<Usdc, ApiError> {
@@ -119,19 +119,19 @@ pub(super) fn dollars(amount: &RawValue) -> Result<Usdc, ApiError> {
 }
 
 /// With what only operators read.
-fn shown(id: RefundId, refund: &Refund) -> JsonObject {
+fn render(id: RefundId, refund: &Refund) -> JsonObject {
     refund
         .view(&id)
-        .text("wallet", refund.asked.owner)
-        .text("reason", &refund.asked.reason)
-        .boolean("holder_keeps_product", refund.asked.holder_keeps_product)
-        .text("requested_by", &refund.asked.by)
+        .text("wallet", refund.request.owner)
+        .text("reason", &refund.request.reason)
+        .boolean("holder_keeps_product", refund.request.holder_keeps_product)
+        .text("requested_by", &refund.request.by)
         .optional_text("decided_by", refund.decider())
-        .time("open_until", refund.open_until)
+        .time("open_until", refund.expires_at)
 }
 
-fn answer(id: RefundId, refund: &Refund) -> Response {
-    json::private(json::bytes_as_json(shown(id, refund).to_json()))
+fn refund_response(id: RefundId, refund: &Refund) -> Response {
+    json::private(json::bytes_as_json(render(id, refund).to_json()))
 }
 
 fn unknown() -> ApiError {
@@ -142,7 +142,7 @@ fn no_payment() -> ApiError {
     ApiError::not_found("payment_unknown", "There is no such payment.")
 }
 
-fn refused(why: RefundError) -> ApiError {
+fn map_error(why: RefundError) -> ApiError {
     let conflict = |code, error: String| ApiError::new(StatusCode::CONFLICT, code, error);
     match why {
         RefundError::NotFound => unknown(),
@@ -153,7 +153,7 @@ fn refused(why: RefundError) -> ApiError {
             let hint = "What may still fail or come back is credited by itself then.";
             conflict("refund_too_much", error).hint(hint)
         }
-        RefundError::Kept {
+        RefundError::ProductStillUsable {
             usable,
             refundable,
             product,
@@ -165,7 +165,7 @@ fn refused(why: RefundError) -> ApiError {
             );
             let hint = format!(
                 "{} If the holder is to have both, say so with `holder_keeps_product`: true (`--holder-keeps-product`).",
-                taken_back(product)
+                return_instructions(product)
             );
             conflict("product_not_returned", error).hint(hint)
         }
@@ -183,7 +183,7 @@ fn refused(why: RefundError) -> ApiError {
 }
 
 /// How what was bought is taken from its holder.
-fn taken_back(product: PurchasedProduct) -> String {
+fn return_instructions(product: PurchasedProduct) -> String {
     match product {
         PurchasedProduct::Card(id) => format!(
             "Its holder closes {id} first (`POST /close-card`): what is left on it is credited by itself, and the rest can be \

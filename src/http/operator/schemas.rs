@@ -33,12 +33,12 @@ pub struct CustomerResource {
     /// Its id.
     pub id: String,
     /// Where it stands.
-    pub state: String,
+    pub status: String,
     /// Whose: the exact address.
     pub wallet: String,
     /// As its owner sees it.
     #[schema(value_type = Object)]
-    pub shown: Value,
+    pub object: Value,
 }
 
 /// A customer.
@@ -70,9 +70,9 @@ pub struct Customer {
     #[schema(required)]
     pub frozen_message: Option<String>,
     /// By kind.
-    pub owns: Vec<CustomerResourceGroup>,
+    pub resources: Vec<CustomerResourceGroup>,
     /// What is still to be done for it, the oldest first.
-    pub open_work: Vec<OpenJob>,
+    pub open_jobs: Vec<OpenJob>,
 }
 
 /// What a customer has of one kind.
@@ -92,9 +92,9 @@ pub struct CustomerResourceGroup {
 #[derive(Deserialize, ToSchema)]
 pub struct OpenJob {
     /// For `POST /admin/retry`.
-    pub effect_id: String,
+    pub job_id: String,
     /// What is to be done.
-    pub work: String,
+    pub job_type: String,
     /// To which.
     pub subject: String,
     /// The request that it goes back to.
@@ -109,7 +109,7 @@ pub struct OpenJob {
     /// RFC 3339.
     pub created_at: String,
     /// Whether it waits for a person.
-    pub stuck: bool,
+    pub dead_lettered: bool,
 }
 
 /// Whether an account is frozen.
@@ -128,7 +128,7 @@ pub struct FreezeResponse {
 #[derive(Deserialize, ToSchema)]
 pub struct RetryResponse {
     /// Which.
-    pub effect_id: String,
+    pub job_id: String,
     /// True.
     pub retrying: bool,
 }
@@ -177,21 +177,21 @@ pub struct AttributionResponse {
     /// As it was named: the transfer, or the order's idempotency key.
     pub transaction: String,
     /// An account, a withdrawal, a top-up, an incoming transfer, `provider` with its name, `operator_funds`, `network_fees` or `loss`.
-    pub booked_to: String,
+    pub attributed_to: String,
     /// Whether others are still to be explained.
-    pub withdrawals_held: bool,
+    pub withdrawals_paused: bool,
 }
 
 /// Our books against others' lists.
 #[derive(Deserialize, ToSchema)]
 pub struct ReconciliationResponse {
     /// How the last walk went.
-    pub walk: ReconciliationRun,
+    pub run: ReconciliationRun,
     /// How many are open, by kind.
     #[schema(value_type = Object)]
     pub open: Value,
     /// The oldest first.
-    pub differences: Vec<Discrepancy>,
+    pub discrepancies: Vec<Discrepancy>,
     /// For the next page; null on an empty one.
     #[schema(required)]
     pub next_after: Option<String>,
@@ -203,38 +203,38 @@ pub struct ReconciliationRun {
     /// Entries so far.
     pub compared: u64,
     /// Whether it is over, with no list left out.
-    pub complete: bool,
+    pub completed: bool,
     /// RFC 3339.
     #[schema(required)]
-    pub last_complete_at: Option<String>,
+    pub last_completed_at: Option<String>,
     /// The last that has ended since the service started.
     #[schema(required)]
-    pub ended: Option<EndedWalk>,
+    pub ended: Option<CompletedRun>,
 }
 
 /// A walk that has ended.
 #[derive(Deserialize, ToSchema)]
-pub struct EndedWalk {
+pub struct CompletedRun {
     /// Walks are numbered from 1 on since the service started; 0 began before.
     pub number: u64,
     /// Entries of lists and books.
     pub compared: u64,
     /// Whether every list and every row was read.
-    pub complete: bool,
+    pub completed: bool,
 }
 
 /// A walk that was asked for.
 #[derive(Deserialize, ToSchema)]
-pub struct WalkAsked {
+pub struct RunRequestedResponse {
     /// Its number.
-    pub walk: u64,
+    pub run: u64,
 }
 
 /// What our books and a list do not agree about.
 #[derive(Deserialize, ToSchema)]
 pub struct Discrepancy {
     /// Its id.
-    pub difference_id: String,
+    pub discrepancy_id: String,
     /// What kind it is.
     pub kind: String,
     /// Whose list.
@@ -246,10 +246,10 @@ pub struct Discrepancy {
     pub subject: Option<String>,
     /// What our books say.
     #[schema(required)]
-    pub ours: Option<String>,
+    pub internal: Option<String>,
     /// What the list says.
     #[schema(required)]
-    pub theirs: Option<String>,
+    pub external: Option<String>,
     /// `open`.
     pub status: String,
     /// RFC 3339.
@@ -271,7 +271,7 @@ pub struct SystemEventList {
 #[derive(Deserialize, ToSchema)]
 pub struct AuditLogResponse {
     /// The oldest first.
-    pub acts: Vec<AuditLogEntry>,
+    pub entries: Vec<AuditLogEntry>,
     /// For the next page; null on an empty one.
     #[schema(required)]
     pub next_after: Option<String>,
@@ -281,24 +281,24 @@ pub struct AuditLogResponse {
 #[derive(Deserialize, ToSchema)]
 pub struct AuditLogEntry {
     /// Its place, from 1.
-    pub number: u64,
+    pub sequence: u64,
     /// RFC 3339.
     pub at: String,
     /// The token's name.
-    pub by: String,
+    pub operator: String,
     /// The token's role.
     pub role: String,
     /// For example `intl_order.claim`.
-    pub what: String,
+    pub action: String,
     /// To which.
     pub subject: String,
     /// In their own words.
     #[schema(required)]
-    pub words: Option<String>,
+    pub note: Option<String>,
     /// The request that did it.
     pub request_id: String,
     /// The hash of the act before, in hex.
-    pub before: String,
+    pub previous_hash: String,
     /// Its own, which the next one has.
     pub hash: String,
 }

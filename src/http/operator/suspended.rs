@@ -1,7 +1,7 @@
 //! What of before a restore is not good until an administrator says so.
 
 use axum::response::Response;
-use purser_actors::engine::{Confirmed, OperationError};
+use purser_actors::engine::{SuspendedItem, OperationError};
 use purser_actors::kernel::JsonObject;
 use purser_actors::operator::Permission;
 use serde::Deserialize;
@@ -14,32 +14,32 @@ use crate::http::json;
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Confirm {
+pub(super) struct ConfirmRequest {
     api_key_id: Option<String>,
     token: Option<String>,
     #[serde(default)]
     everything: bool,
 }
 
-impl OperatorRequest for Confirm {
+impl OperatorRequest for ConfirmRequest {
     const TASK: Permission = Permission::ManageTokens;
 }
 
 pub(super) async fn post_confirm(
-    AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<Confirm>,
+    AuthorizedRequest { admin, act, request: wanted }: AuthorizedRequest<ConfirmRequest>,
 ) -> Result<Response, ApiError> {
     let unknown = || ApiError::not_found("suspended_unknown", "Nothing of this name is suspended.");
     let what = match (&wanted.api_key_id, &wanted.token, wanted.everything) {
-        (Some(id), None, false) => Confirmed::ApiKey(id.parse().map_err(|_| unknown())?),
-        (None, Some(name), false) => Confirmed::Token(name.clone()),
-        (None, None, true) => Confirmed::Everything,
+        (Some(id), None, false) => SuspendedItem::ApiKey(id.parse().map_err(|_| unknown())?),
+        (None, Some(name), false) => SuspendedItem::Token(name.clone()),
+        (None, None, true) => SuspendedItem::Everything,
         _ => {
             let error = "Say what is good: one of `api_key_id`, `token` and `everything`.";
             return Err(ApiError::parameter("parameter_invalid", "api_key_id", error));
         }
     };
     let unknown = || match what {
-        Confirmed::Everything => ApiError::not_found("suspended_unknown", "Nothing is suspended."),
+        SuspendedItem::Everything => ApiError::not_found("suspended_unknown", "Nothing is suspended."),
         _ => unknown(),
     };
     match admin.engine.confirm_suspended(&what, &act).await {

@@ -28,8 +28,8 @@ const MAX_JOBS_COUNTED: usize = 10_000;
 pub struct SystemStatus {
     supervision: SupervisionStatus,
     entities: Vec<EntityStatus>,
-    work: Vec<JobTypeStatus>,
-    timers: ScheduledJobsStatus,
+    jobs: Vec<JobTypeStatus>,
+    scheduled_jobs: ScheduledJobsStatus,
     admission: AdmissionStatus,
     storage: StorageStatus,
     streams: StreamStatus,
@@ -47,7 +47,7 @@ pub struct SupervisionStatus {
     /// The runtime's word: `running`, `stopped`, ….
     status: String,
     /// Whether no supervisor has died since the start.
-    sound: bool,
+    healthy: bool,
     /// In the order they were started.
     supervisors: Vec<SupervisorStatus>,
 }
@@ -60,7 +60,7 @@ pub struct SupervisorStatus {
     /// As the root's.
     status: String,
     /// `entities`, `deliveries`, `reconciliation`, `incoming_transfers` or `other`.
-    watches: &'static str,
+    supervises: &'static str,
     /// Of which kind.
     #[schema(required)]
     kind: Option<&'static str>,
@@ -76,11 +76,11 @@ pub struct EntityStatus {
     /// With an actor now.
     active: usize,
     /// Being loaded, or put to rest.
-    waiting: usize,
+    in_transition: usize,
     /// Given up until a restart.
     quarantined: u64,
     /// Commands in mailboxes, being decided, or waiting for the disk.
-    mailboxes: u64,
+    commands_in_flight: u64,
     /// Messages that wait for an actor.
     queued: usize,
     /// Actors that died and were replaced, and loads that failed, since the start.
@@ -91,19 +91,19 @@ pub struct EntityStatus {
 #[derive(Serialize, ToSchema)]
 pub struct JobTypeStatus {
     /// Its name.
-    work: &'static str,
+    job_type: &'static str,
     /// Being tried now.
     in_flight: u64,
     /// Due, or due again soon.
-    waiting: u64,
+    scheduled: u64,
     /// Waiting for a person.
-    stuck: u64,
+    dead_lettered: u64,
     /// Age of the oldest that is not stuck, in milliseconds.
-    oldest_ms: u64,
+    oldest_age_ms: u64,
     /// Age of the oldest that is.
-    oldest_stuck_ms: u64,
+    oldest_dead_letter_age_ms: u64,
     /// Tries since the start.
-    tries: u64,
+    attempts: u64,
     /// Those that failed and were restarted, by what the failure means.
     failures: Vec<LabeledCount>,
 }
@@ -121,7 +121,7 @@ pub struct LabeledCount {
 #[derive(Serialize, ToSchema)]
 pub struct ScheduledJobsStatus {
     /// The earliest, at most 10,000, by what is to be done then.
-    by_work: Vec<LabeledCount>,
+    by_job_type: Vec<LabeledCount>,
     /// Whether there are more.
     more: bool,
     /// When the next is due; RFC 3339.
@@ -133,17 +133,17 @@ pub struct ScheduledJobsStatus {
 #[derive(Serialize, ToSchema)]
 pub struct AdmissionStatus {
     /// Paid calls inside the engine.
-    permits_used: usize,
+    in_flight: usize,
     /// Paid calls that may be.
-    permits_max: usize,
+    limit: usize,
     /// Payers with one in flight.
     payers: usize,
     /// Paid calls that found no room since the start, by reason.
-    refused: Vec<LabeledCount>,
+    rejected: Vec<LabeledCount>,
     /// Payments whose outcome is not known.
     unknown_payments: u64,
     /// How long the oldest of them has been so, in milliseconds.
-    oldest_unknown_ms: u64,
+    oldest_unknown_age_ms: u64,
 }
 
 /// The store.
@@ -158,18 +158,18 @@ pub struct StorageStatus {
     /// The newest durable sequence.
     durable_seq: u64,
     /// The newest sequence in the snapshots: from here on a restart reads the journal.
-    applied_seq: u64,
+    snapshot_seq: u64,
     /// Up to where the newest verified export reaches; null without one, and while one is made.
     #[schema(required)]
     exported_seq: Option<u64>,
     /// Journalled and not yet in the snapshots.
     lag_bytes: u64,
     /// The lag above which new work is refused.
-    lag_limit_bytes: u64,
+    max_lag_bytes: u64,
     /// Batches waiting for a commit.
     queued: usize,
     /// Batches refused since the start.
-    refused: u64,
+    rejected: u64,
     /// Commits since the start: a write and a sync each.
     commits: u64,
     /// Batches in all of them.
@@ -192,7 +192,7 @@ pub struct StreamStatus {
     /// Queues of slow subscribers that were thrown away and read again, since the start.
     overflows: u64,
     /// Clients that were closed for sending too much, since the start.
-    talkative: u64,
+    rate_limited: u64,
 }
 
 pub(super) async fn get_system(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
@@ -212,17 +212,17 @@ async fn collect(metrics: &Arc<Metrics>, segment_bytes: u64) -> Result<SystemSta
     Ok(SystemStatus {
         supervision: supervision(engine.supervision_tree()),
         entities: entities
-            .map(|(figures, standing)| entities_seen(figures, &standing))
+            .map(|(figures, standing)| entity_status(figures, &standing))
             .collect(),
-        work: Job::NAMES.into_iter().zip(&figures.works).map(work_seen).collect(),
-        timers: timers_seen(&timers),
+        jobs: Job::NAMES.into_iter().zip(&figures.jobs).map(job_type_status).collect(),
+        scheduled_jobs: scheduled_jobs_status(&timers),
         admission: admission(&figures),
         storage: storage(metrics, segment_bytes),
         streams: StreamStatus {
             connections: metrics.hub.connections(),
             subscribers: metrics.hub.subscriptions(),
             overflows: metrics.hub.overflows(),
-            talkative: metrics.hub.rate_limited(),
+            rate_limited: metrics.hub.rate_limited(),
         },
         suspended_since: engine.suspended_since().map(rfc3339),
     })
@@ -230,11 +230,11 @@ async fn collect(metrics: &Arc<Metrics>, segment_bytes: u64) -> Result<SystemSta
 
 fn supervision(tree: SupervisionTree) -> SupervisionStatus {
     let supervisors = tree.supervisors.into_iter().map(|supervisor| {
-        let (watches, kind) = supervisor.watches.names();
+        let (watches, kind) = supervisor.supervises.names();
         SupervisorStatus {
             actor: supervisor.actor,
             status: supervisor.status,
-            watches,
+            supervises: watches,
             kind,
             children: supervisor.children,
         }
@@ -242,33 +242,33 @@ fn supervision(tree: SupervisionTree) -> SupervisionStatus {
     SupervisionStatus {
         root: tree.root,
         status: tree.status,
-        sound: tree.healthy,
+        healthy: tree.healthy,
         supervisors: supervisors.collect(),
     }
 }
 
-fn entities_seen(figures: &EntityStats, standing: &EntitySupervisorInfo) -> EntityStatus {
+fn entity_status(figures: &EntityStats, standing: &EntitySupervisorInfo) -> EntityStatus {
     EntityStatus {
         kind: figures.kind,
-        active: standing.places.active,
-        waiting: standing.places.waiting,
+        active: standing.actors.active,
+        in_transition: standing.actors.in_transition,
         quarantined: figures.quarantined,
-        mailboxes: figures.commands_open,
-        queued: standing.places.queued,
+        commands_in_flight: figures.commands_in_flight,
+        queued: standing.actors.queued,
         restarts: figures.restarts,
     }
 }
 
-fn work_seen((work, figures): (&'static str, &JobStats)) -> JobTypeStatus {
+fn job_type_status((work, figures): (&'static str, &JobStats)) -> JobTypeStatus {
     JobTypeStatus {
-        work,
-        in_flight: figures.tried.running,
-        waiting: figures.waiting,
-        stuck: figures.stuck,
-        oldest_ms: figures.oldest_ms,
-        oldest_stuck_ms: figures.oldest_stuck_ms,
-        tries: figures.tried.tries,
-        failures: counted(FAILURE_REASONS, figures.tried.failures),
+        job_type: work,
+        in_flight: figures.attempts.running,
+        scheduled: figures.scheduled,
+        dead_lettered: figures.dead_lettered,
+        oldest_age_ms: figures.oldest_age_ms,
+        oldest_dead_letter_age_ms: figures.oldest_dead_letter_age_ms,
+        attempts: figures.attempts.attempts,
+        failures: counted(FAILURE_REASONS, figures.attempts.failures),
     }
 }
 
@@ -280,9 +280,9 @@ fn counted(names: impl IntoIterator<Item = &'static str>, counts: impl IntoItera
         .collect()
 }
 
-fn timers_seen(timers: &ScheduledJobs) -> ScheduledJobsStatus {
+fn scheduled_jobs_status(timers: &ScheduledJobs) -> ScheduledJobsStatus {
     ScheduledJobsStatus {
-        by_work: counted(Job::NAMES, timers.by_work),
+        by_job_type: counted(Job::NAMES, timers.by_job_type),
         more: timers.more,
         first_due_at: timers.first_due.map(rfc3339),
     }
@@ -290,12 +290,12 @@ fn timers_seen(timers: &ScheduledJobs) -> ScheduledJobsStatus {
 
 fn admission(figures: &EngineStats) -> AdmissionStatus {
     AdmissionStatus {
-        permits_used: figures.permits_used,
-        permits_max: figures.permits_max,
+        in_flight: figures.in_flight,
+        limit: figures.max_in_flight,
         payers: figures.payers,
-        refused: counted(OverloadReason::ALL.map(OverloadReason::name), figures.refused),
+        rejected: counted(OverloadReason::ALL.map(OverloadReason::name), figures.rejected),
         unknown_payments: figures.unknown_payments,
-        oldest_unknown_ms: figures.oldest_unknown_ms,
+        oldest_unknown_age_ms: figures.oldest_unknown_ms,
     }
 }
 
@@ -306,12 +306,12 @@ fn storage(metrics: &Metrics, segment_bytes: u64) -> StorageStatus {
         segment_bytes,
         written_bytes: stats.bytes,
         durable_seq: stats.durable_seq,
-        applied_seq: stats.applied_seq,
+        snapshot_seq: stats.applied_seq,
         exported_seq: stats.exported_seq,
         lag_bytes: headroom.lag_bytes,
-        lag_limit_bytes: headroom.lag_limit_bytes,
+        max_lag_bytes: headroom.lag_limit_bytes,
         queued: headroom.queued,
-        refused: stats.refused,
+        rejected: stats.rejected,
         commits: stats.group_us.count(),
         batches: stats.batches.sum,
         commit_median_us: stats.group_us.at_most(50),

@@ -9,7 +9,7 @@ use http::{HeaderMap, StatusCode};
 use purser_actors::engine::{Engine, OperationError};
 use purser_actors::id;
 use purser_actors::kernel::JsonObject;
-use purser_actors::operator::{OperatorAction, OperatorToken, Permission, Role, house};
+use purser_actors::operator::{OperatorAction, OperatorToken, Permission, Role, system};
 use purser_actors::port::{Clock, Entropy};
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -17,7 +17,7 @@ use zeroize::Zeroizing;
 
 use super::auth::{hash_of, new_token};
 use super::extractors::{AuthorizedRequest, OperatorRequest};
-use super::{Shared, unavailable};
+use super::{SharedState, unavailable};
 use crate::http::auth::RequestId;
 use crate::http::error::ApiError;
 use crate::http::json;
@@ -27,21 +27,21 @@ use crate::revocations::Entry;
 use crate::secret::Secret;
 
 /// Characters of a name, at most.
-const NAME_MAX: usize = 64;
+const MAX_NAME_LEN: usize = 64;
 
 pub(super) async fn get_tokens(
-    State(admin): Shared,
+    State(admin): SharedState,
     request: RequestId,
     headers: HeaderMap,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     admin
-        .doors
+        .operator_auth
         .authenticate(&headers, request, Permission::ManageTokens)
         .await?;
     Query::parse(query.as_deref(), &[])?;
     let stored = admin.engine.operator_tokens().await.map_err(|_| ApiError::internal())?;
-    let configured = admin.doors.configured().map(|(name, role)| {
+    let configured = admin.operator_auth.configured().map(|(name, role)| {
         let view = JsonObject::new()
             .text("name", name)
             .text("role", role)
@@ -70,11 +70,11 @@ impl OperatorRequest for CreateTokenRequest {
 }
 
 pub(super) async fn post_token(
-    AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<CreateTokenRequest>,
+    AuthorizedRequest { admin, act, request: wanted }: AuthorizedRequest<CreateTokenRequest>,
 ) -> Result<Response, ApiError> {
     let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_' | b'@');
-    if !(1..=NAME_MAX).contains(&wanted.name.len()) || !wanted.name.bytes().all(plain) {
-        let error = format!("`name` is 1 to {NAME_MAX} letters, digits or any of . - _ @.");
+    if !(1..=MAX_NAME_LEN).contains(&wanted.name.len()) || !wanted.name.bytes().all(plain) {
+        let error = format!("`name` is 1 to {MAX_NAME_LEN} letters, digits or any of . - _ @.");
         return Err(ApiError::parameter("parameter_invalid", "name", error));
     }
     let role: Role = wanted
@@ -84,7 +84,7 @@ pub(super) async fn post_token(
             ApiError::parameter("parameter_invalid", "role", e.to_string())
         })?;
     let taken = || ApiError::new(StatusCode::CONFLICT, "token_name_taken", "Another token has this name.");
-    if admin.doors.is_configured(&wanted.name) || house::NAMES.contains(&&*wanted.name) {
+    if admin.operator_auth.is_configured(&wanted.name) || system::NAMES.contains(&&*wanted.name) {
         return Err(taken());
     }
     let token = new_token(&*admin.entropy);
@@ -120,9 +120,9 @@ impl OperatorRequest for RevokeTokenRequest {
 }
 
 pub(super) async fn post_revoke(
-    AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<RevokeTokenRequest>,
+    AuthorizedRequest { admin, act, request: wanted }: AuthorizedRequest<RevokeTokenRequest>,
 ) -> Result<Response, ApiError> {
-    if admin.doors.is_configured(&wanted.name) {
+    if admin.operator_auth.is_configured(&wanted.name) {
         let error = "This token stands in the settings.";
         return Err(
             ApiError::new(StatusCode::CONFLICT, "token_in_settings", error).hint("Take it out there and restart.")
@@ -132,7 +132,7 @@ pub(super) async fn post_revoke(
         Ok(hash) => {
             let log = admin.revocations.clone();
             let ended = Entry::OperatorToken(hex::encode(hash));
-            let noted = tokio::task::spawn_blocking(move || log.note(&[ended])).await;
+            let noted = tokio::task::spawn_blocking(move || log.record(&[ended])).await;
             noted.map_err(|_| ApiError::internal())?;
             let view = JsonObject::new().text("name", &wanted.name).boolean("revoked", true);
             Ok(json::private(json::bytes_as_json(view.to_json())))
@@ -176,7 +176,7 @@ pub async fn first_token(engine: &Engine, file: &Path, clock: &dyn Clock, entrop
         revoked: false,
     };
     let act = OperatorAction {
-        operator: house::START.to_owned(),
+        operator: system::START.to_owned(),
         role: Role::Administrator,
         request_id: id::RequestId::NONE,
     };

@@ -2,7 +2,7 @@
 
 use axum::response::Response;
 use http::StatusCode;
-use purser_actors::engine::{Attribution, AttributionError, Early, Unexplained};
+use purser_actors::engine::{Attribution, AttributionError, AttributionWait, UntrackedTransfer};
 use purser_actors::kernel::JsonObject;
 use purser_actors::ledger::{LedgerProvider, Outlay};
 use purser_actors::lost_order::{Direction, LostOrder};
@@ -49,7 +49,7 @@ impl OperatorRequest for AttributeTransferRequest {}
 impl AttributeTransferRequest {
     /// To whom it is to be booked. That must be said: who received it is often not whose money it was.
     fn attribution(&self) -> Result<Attribution, ApiError> {
-        const WORDS: &str = "`account`, `withdrawal_id`, `top_up_id`, `deposit_id`, `provider`, `operator_funds`, `network_fees` and `loss`";
+        const ATTRIBUTION_FIELDS: &str = "`account`, `withdrawal_id`, `top_up_id`, `deposit_id`, `provider`, `operator_funds`, `network_fees` and `loss`";
         let invalid = |param: &'static str, error: &'static str| ApiError::parameter("parameter_invalid", param, error);
         check_note("evidence", EVIDENCE, &self.evidence)?;
         let account = self.account.as_deref().map(|account| {
@@ -69,7 +69,7 @@ impl AttributeTransferRequest {
             id.map_err(|_| invalid("deposit_id", "`deposit_id` is not one."))
         });
         let provider = self.provider.as_deref().map(|name| {
-            let provider = LedgerProvider::named(name).map(Outlay::Provider);
+            let provider = LedgerProvider::from_name(name).map(Outlay::Provider);
             let paid = provider.map(Attribution::Outlay);
             paid.ok_or_else(|| invalid("provider", "`provider` is no provider of ours."))
         });
@@ -88,11 +88,11 @@ impl AttributeTransferRequest {
         match (said.next(), said.next()) {
             (Some(booking), None) => booking,
             (None, _) => {
-                let error = format!("Say whose it was: one of {WORDS}.");
+                let error = format!("Say whose it was: one of {ATTRIBUTION_FIELDS}.");
                 Err(ApiError::parameter("parameter_missing", "account", error))
             }
             (Some(_), Some(_)) => {
-                let error = format!("Only one of {WORDS} can be true.");
+                let error = format!("Only one of {ATTRIBUTION_FIELDS} can be true.");
                 Err(ApiError::parameter("parameter_invalid", "account", error))
             }
         }
@@ -100,7 +100,7 @@ impl AttributeTransferRequest {
 }
 
 pub(super) async fn post_attribute(
-    AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<AttributeTransferRequest>,
+    AuthorizedRequest { admin, act, request: wanted }: AuthorizedRequest<AttributeTransferRequest>,
 ) -> Result<Response, ApiError> {
     let amount = wanted.amount.as_ref().map(|amount| dollars(amount)).transpose()?;
     let booking = (wanted.attribution()?, amount);
@@ -124,12 +124,12 @@ pub(super) async fn post_attribute(
                 .boolean("withdrawals_held", admin.engine.are_withdrawals_paused());
             Ok(json::private(json::bytes_as_json(view.to_json())))
         }
-        Err(AttributionError::Waits(id)) => approvals::waits(&admin, id).await,
-        Err(why) => Err(refused(why)),
+        Err(AttributionError::ApprovalPending(id)) => approvals::pending_response(&admin, id).await,
+        Err(why) => Err(map_error(why)),
     }
 }
 
-pub(super) fn refused(why: AttributionError) -> ApiError {
+pub(super) fn map_error(why: AttributionError) -> ApiError {
     let conflict = |code, error: String| ApiError::new(StatusCode::CONFLICT, code, error);
     match why {
         AttributionError::NotFound => {
@@ -153,26 +153,26 @@ pub(super) fn refused(why: AttributionError) -> ApiError {
         }
         AttributionError::MayStillSettle(why) => {
             let (error, hint) = match why {
-                Early::Burn => (
+                AttributionWait::OwnBurn => (
                     "A burn that this top-up has signed itself may still land.",
                     "Try again in some minutes.",
                 ),
-                Early::Attesters => (
+                AttributionWait::Attestation => (
                     "The bridge has not said yet whom this burn reached.",
                     "Try again in some minutes.",
                 ),
-                Early::Bank => (
+                AttributionWait::Bank => (
                     "The bank has not decided about this transfer yet.",
                     "Try again in some minutes.",
                 ),
-                Early::Payment => (
+                AttributionWait::Payment => (
                     "A payment of the lost time may still turn out to have paid for this order.",
                     "Try again after `withdrawals_held_until_at_least` of GET /admin/stuck.",
                 ),
             };
             conflict("departure_early", error.to_owned()).hint(hint)
         }
-        AttributionError::AmountNotAsked => {
+        AttributionError::AmountNotAllowed => {
             let error = "How much this order was charged is known: leave `amount` out.";
             ApiError::parameter("parameter_invalid", "amount", error)
         }
@@ -181,12 +181,12 @@ pub(super) fn refused(why: AttributionError) -> ApiError {
             let hint = "Book it with `deposit_id` (`--deposit`), or decide about the transfer first.";
             conflict("departure_differs", error).hint(hint)
         }
-        AttributionError::AmountDiffers(least, most) => {
+        AttributionError::AmountOutOfRange(least, most) => {
             let (least, most) = (least.decimal(), most.decimal());
             let error = format!("`amount` is what its payer was charged, fee included: from {least} to {most}.");
             ApiError::parameter("parameter_invalid", "amount", error)
         }
-        AttributionError::NotCarriedOut => {
+        AttributionError::NotExecuted => {
             let error =
                 "The provider did not carry this order out, or has sent its money back: nothing is to be booked.";
             conflict("order_not_carried_out", error.to_owned())
@@ -196,13 +196,13 @@ pub(super) fn refused(why: AttributionError) -> ApiError {
             ApiError::parameter("parameter_missing", "amount", error)
         }
         // Whoever asked for it was told that it waits.
-        AttributionError::Waits(_) | AttributionError::Unavailable => unavailable(),
+        AttributionError::ApprovalPending(_) | AttributionError::Unavailable => unavailable(),
     }
 }
 
 /// With what it may have been. `account` is the receiver, if the receiver has an account here: a hint, and no more.
-pub(super) fn shown(unexplained: &Unexplained) -> JsonObject {
-    let departure = &unexplained.departure;
+pub(super) fn render(unexplained: &UntrackedTransfer) -> JsonObject {
+    let departure = &unexplained.transfer;
     let account = unexplained.has_account.then(|| departure.to.to_string());
     JsonObject::new()
         .text("transaction", &departure.transaction)
@@ -214,19 +214,19 @@ pub(super) fn shown(unexplained: &Unexplained) -> JsonObject {
         .optional_text("account", account)
         .list(
             "may_be",
-            unexplained.may_be.iter().map(|id| JsonObject::new().text("id", id)),
+            unexplained.candidates.iter().map(|id| JsonObject::new().text("id", id)),
         )
 }
 
 /// An order as its provider lists it.
-pub(super) fn order(order: &LostOrder) -> JsonObject {
+pub(super) fn render_order(order: &LostOrder) -> JsonObject {
     JsonObject::new()
         .text("transaction", order.key)
         .text("list", order.source.name())
         .text("product", &order.product)
         .number("amount", order.amount.decimal())
         .text("currency", order.currency.as_str())
-        .text("status", order.standing.name())
+        .text("status", order.status.name())
         .text(
             "direction",
             if order.direction() == Direction::In {

@@ -47,7 +47,7 @@ pub(super) async fn get_webhooks(AuthorizedRead { admin, query }: AuthorizedRead
     let body = JsonObject::new()
         .list("webhooks", shown.iter().map(listed))
         .boolean("has_more", more);
-    Ok(answer(&body))
+    Ok(to_response(&body))
 }
 
 pub(super) async fn get_deliveries(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
@@ -70,7 +70,7 @@ pub(super) async fn get_deliveries(AuthorizedRead { admin, query }: AuthorizedRe
         .transpose()?;
     let wanted = DeliveryQuery {
         endpoint,
-        state: state.map(str::to_owned),
+        status: state.map(str::to_owned),
         after,
         limit,
     };
@@ -80,15 +80,15 @@ pub(super) async fn get_deliveries(AuthorizedRead { admin, query }: AuthorizedRe
         .list("deliveries", page.found.iter().map(|(id, delivery)| delivery.view(id)))
         .boolean("has_more", page.more)
         .optional_text("next_starting_after", page.last.filter(|_| page.more));
-    Ok(answer(&body))
+    Ok(to_response(&body))
 }
 
 impl OperatorRequest for RedeliverWebhookRequest {}
 
 pub(super) async fn post_redeliver(
-    AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<RedeliverWebhookRequest>,
+    AuthorizedRequest { admin, act, request: wanted }: AuthorizedRequest<RedeliverWebhookRequest>,
 ) -> Result<Response, ApiError> {
-    let reply = match wanted.understood()? {
+    let reply = match wanted.parse()? {
         RedeliverParams::One(text) => {
             let id: WebhookDeliveryId = text.parse().map_err(|_| unknown_delivery())?;
             let found = admin
@@ -96,7 +96,7 @@ pub(super) async fn post_redeliver(
                 .webhook_delivery(&id)
                 .await
                 .map_err(|_| ApiError::internal())?;
-            let to = found.ok_or_else(unknown_delivery)?.letter.endpoint;
+            let to = found.ok_or_else(unknown_delivery)?.message.endpoint;
             check_state(&load_endpoint(&admin, &to.to_string()).await?.1)?;
             match admin.engine.redeliver_webhook(id, Some(act), None).await {
                 Ok(()) => accepted(to, Some(id), None),
@@ -130,6 +130,6 @@ async fn load_endpoint(admin: &AdminState, text: &str) -> Result<(WebhookId, Web
     found.map(|endpoint| (id, endpoint)).ok_or_else(unknown)
 }
 
-fn answer(view: &JsonObject) -> Response {
+fn to_response(view: &JsonObject) -> Response {
     json::private(json::bytes_as_json(view.to_json()))
 }

@@ -12,9 +12,9 @@ use crate::http::readable::is_readable;
 /// What pays a saved recipient.
 const BY_ID: &[&str] = &["amount", "recipient_id"];
 /// Characters of a name or handle, at most.
-const NAME_MAX: usize = 100;
+const MAX_NAME_LEN: usize = 100;
 /// Characters of an e-mail address, at most (RFC 5321).
-const EMAIL_MAX: usize = 254;
+const MAX_EMAIL_LEN: usize = 254;
 /// What pays anybody else.
 const PARAMETERS: &[&str] = &[
     "amount",
@@ -27,7 +27,7 @@ const PARAMETERS: &[&str] = &[
 
 impl PayoutState {
     /// How much is paid through which app, and to whom. Of a saved recipient the id is enough.
-    pub(super) async fn wanted(&self, query: Option<&str>) -> Result<(Cents, Option<Platform>, AppPayee), ApiError> {
+    pub(super) async fn parse_app_payment(&self, query: Option<&str>) -> Result<(Cents, Option<Platform>, AppPayee), ApiError> {
         let query = Query::parse(query, PARAMETERS)?;
         let saved = query
             .get("recipient_id")
@@ -40,9 +40,9 @@ impl PayoutState {
             Some(id) => self.platform_of(&query, id).await?,
         };
         let payee = AppPayee {
-            recipient: named(&query, "recipient_id", EMAIL_MAX)?,
-            first_name: said(&query, needed, "recipient_first_name")?,
-            last_name: said(&query, needed, "recipient_last_name")?,
+            recipient: required_name(&query, "recipient_id", MAX_EMAIL_LEN)?,
+            first_name: optional_name(&query, needed, "recipient_first_name")?,
+            last_name: optional_name(&query, needed, "recipient_last_name")?,
             email: email(&query, needed)?,
         };
         Ok((amount, platform, payee))
@@ -88,7 +88,7 @@ pub(in crate::http) fn platform(query: &Query) -> Result<Option<Platform>, ApiEr
     Ok(Platform::ALL.into_iter().find(|platform| platform.name() == word))
 }
 
-fn named(query: &Query, name: &'static str, most: usize) -> Result<String, ApiError> {
+fn required_name(query: &Query, name: &'static str, most: usize) -> Result<String, ApiError> {
     query.required(name)?;
     let text = query.text(name, most)?.unwrap_or_default().trim();
     if !is_readable(text, most) {
@@ -99,11 +99,11 @@ fn named(query: &Query, name: &'static str, most: usize) -> Result<String, ApiEr
 }
 
 /// A name that may be left out where it is not needed: empty then.
-fn said(query: &Query, needed: &[&str], name: &'static str) -> Result<String, ApiError> {
+fn optional_name(query: &Query, needed: &[&str], name: &'static str) -> Result<String, ApiError> {
     if query.get(name).is_none() && !needed.contains(&name) {
         return Ok(String::new());
     }
-    named(query, name, NAME_MAX)
+    required_name(query, name, MAX_NAME_LEN)
 }
 
 /// Form only: whether anybody reads it, the app knows.
@@ -112,7 +112,7 @@ fn email(query: &Query, needed: &[&str]) -> Result<String, ApiError> {
     if query.get(NAME).is_none() && !needed.contains(&NAME) {
         return Ok(String::new());
     }
-    let text = named(query, NAME, EMAIL_MAX)?;
+    let text = required_name(query, NAME, MAX_EMAIL_LEN)?;
     if is_email(&text) {
         return Ok(text);
     }

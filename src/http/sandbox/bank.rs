@@ -22,9 +22,9 @@ use crate::provider::sandbox::bank::{DepositError, SandboxBank};
 use crate::provider::sandbox::fault_rules::FaultRule;
 
 /// Longest delay that can be asked for, in milliseconds.
-const LONGEST_MS: u64 = 600_000;
+const MAX_DELAY_MS: u64 = 600_000;
 /// Most faults waiting at once.
-const RULES_LIMIT: usize = 1_000;
+const MAX_FAULT_RULES: usize = 1_000;
 
 /// What these routes need.
 pub struct BankControl {
@@ -38,7 +38,7 @@ pub struct BankControl {
     pub body_timeout: Duration,
 }
 
-type Shared = State<Arc<BankControl>>;
+type SharedState = State<Arc<BankControl>>;
 
 /// The operations of this room.
 #[derive(OpenApi)]
@@ -59,14 +59,14 @@ pub fn router(desk: Arc<BankControl>) -> Router {
 struct BankFaultRequest {
     /// Where; every call if absent.
     #[schema(inline)]
-    call: Option<BankCallParam>,
+    operation: Option<BankCallParam>,
     /// What goes wrong.
     #[schema(inline)]
     fault: BankFaultParam,
     /// How often; 1 if absent, 0 until cleared.
     times: Option<u32>,
     /// For `slow`: milliseconds; 3,000 if absent.
-    ms: Option<u64>,
+    delay_ms: Option<u64>,
 }
 
 #[derive(Clone, Copy, Deserialize, ToSchema)]
@@ -107,15 +107,15 @@ enum BankFaultParam {
 #[derive(Serialize, ToSchema)]
 struct SandboxBankView {
     /// Applications decided.
-    reviewed: u64,
+    applications: u64,
     /// Accounts open.
     accounts: usize,
     /// Moves made.
-    moved: u64,
+    transfers: u64,
     /// Deposits told.
-    came_in: u64,
+    deposits: u64,
     /// US dollar cents on all accounts.
-    standing_cents: u64,
+    balance_cents: u64,
     /// Faults waiting.
     #[schema(inline)]
     faults: Vec<PendingBankFault>,
@@ -141,11 +141,11 @@ struct PendingBankFault {
 #[utoipa::path(post, path = "/sandbox/bank", tag = "Sandbox", request_body = inline(BankFaultRequest),
     responses((status = 200, description = "The bank after it.", body = inline(SandboxBankView)),
         (status = 409, description = "Its provider is elsewhere.")))]
-async fn post_bank(State(desk): Shared, body: Body) -> Result<Response, ApiError> {
+async fn post_bank(State(desk): SharedState, body: Body) -> Result<Response, ApiError> {
     let request: BankFaultRequest = json::read(body, desk.max_body_bytes, desk.body_timeout).await?;
     match fault(&request)? {
         None => desk.bank.clear_faults(),
-        Some(_) if desk.seen().await?.faults.len() >= RULES_LIMIT => {
+        Some(_) if desk.render().await?.faults.len() >= MAX_FAULT_RULES => {
             return Err(invalid("fault", "too many faults are waiting; clear them first"));
         }
         Some(fault) => {
@@ -156,13 +156,13 @@ async fn post_bank(State(desk): Shared, body: Body) -> Result<Response, ApiError
             desk.bank.add_fault(FaultRule { fault, remaining });
         }
     }
-    Ok(json::ok(&desk.seen().await?))
+    Ok(json::ok(&desk.render().await?))
 }
 
 /// `None` clears.
 fn fault(request: &BankFaultRequest) -> Result<Option<BankFault>, ApiError> {
-    let ms = request.ms.unwrap_or(3_000);
-    if ms > LONGEST_MS {
+    let ms = request.delay_ms.unwrap_or(3_000);
+    if ms > MAX_DELAY_MS {
         return Err(invalid("ms", "too long"));
     }
     let trouble = match request.fault {
@@ -176,14 +176,14 @@ fn fault(request: &BankFaultRequest) -> Result<Option<BankFault>, ApiError> {
         BankFaultParam::OutOfOrder => BankFaultKind::OutOfOrder,
         BankFaultParam::Clear => return Ok(None),
     };
-    let call = request.call.map(|call| match call {
+    let call = request.operation.map(|call| match call {
         BankCallParam::Review => BankCall::Review,
         BankCallParam::Open => BankCall::Open,
         BankCallParam::Transfer => BankCall::Transfer,
         BankCallParam::Incoming => BankCall::Incoming,
         BankCallParam::Balance => BankCall::Balance,
     });
-    Ok(Some(BankFault { call, trouble }))
+    Ok(Some(BankFault { call, kind: trouble }))
 }
 
 /// Money that somebody outside pays in.
@@ -214,7 +214,7 @@ struct BankDepositResponse {
 #[utoipa::path(post, path = "/sandbox/bank-deposits", tag = "Sandbox", request_body = inline(BankDepositRequest),
     responses((status = 200, description = "It will be told.", body = inline(BankDepositResponse)),
         (status = 409, description = "Its provider is elsewhere.")))]
-async fn post_bank_deposits(State(desk): Shared, body: Body) -> Result<Response, ApiError> {
+async fn post_bank_deposits(State(desk): SharedState, body: Body) -> Result<Response, ApiError> {
     let request: BankDepositRequest = json::read(body, desk.max_body_bytes, desk.body_timeout).await?;
     let unknown = || invalid("account_id", "no such on-ramp account");
     let account: BankAccountId = request.account_id.parse().map_err(|_| unknown())?;
@@ -248,19 +248,19 @@ async fn post_bank_deposits(State(desk): Shared, body: Body) -> Result<Response,
 }
 
 impl BankControl {
-    async fn seen(&self) -> Result<SandboxBankView, ApiError> {
+    async fn render(&self) -> Result<SandboxBankView, ApiError> {
         let state = self.bank.state().await.map_err(|_| stopped())?;
         let faults = state.rules.iter().map(|rule| PendingBankFault {
             call: rule.fault.call.map(BankCall::name),
-            fault: rule.fault.trouble.name(),
+            fault: rule.fault.kind.name(),
             remaining: rule.remaining,
         });
         Ok(SandboxBankView {
-            reviewed: state.reviewed,
+            applications: state.applications,
             accounts: state.accounts,
-            moved: state.moved,
-            came_in: state.came_in,
-            standing_cents: state.standing.get(),
+            transfers: state.transfers,
+            deposits: state.deposits,
+            balance_cents: state.balance.get(),
             faults: faults.collect(),
             faults_injected: state.faults_injected,
         })

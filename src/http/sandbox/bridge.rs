@@ -18,9 +18,9 @@ use crate::provider::sandbox::bridge::faults::{BridgeFault, BridgeFaultRule, Bri
 use crate::provider::sandbox::card_balances::SandboxCardBalances;
 
 /// Longest delay that can be asked for, in milliseconds.
-const LONGEST_MS: u64 = 600_000;
+const MAX_DELAY_MS: u64 = 600_000;
 /// Most faults waiting at once.
-const RULES_LIMIT: usize = 1_000;
+const MAX_FAULT_RULES: usize = 1_000;
 
 /// What these routes need.
 pub struct BridgeControl {
@@ -34,7 +34,7 @@ pub struct BridgeControl {
     pub body_timeout: Duration,
 }
 
-type Shared = State<Arc<BridgeControl>>;
+type SharedState = State<Arc<BridgeControl>>;
 
 /// The operations of this room.
 #[derive(OpenApi)]
@@ -55,14 +55,14 @@ pub fn router(crossings: Arc<BridgeControl>) -> Router {
 struct BridgeFaultRequest {
     /// Where; with `clear` nowhere.
     #[schema(inline)]
-    leg: Option<BridgeLegParam>,
+    operation: Option<BridgeLegParam>,
     /// What goes wrong.
     #[schema(inline)]
     fault: BridgeFaultParam,
     /// How often; 1 if absent, 0 until cleared.
     times: Option<u32>,
     /// For `slow`: milliseconds; 3,000 if absent.
-    ms: Option<u64>,
+    delay_ms: Option<u64>,
 }
 
 #[derive(Clone, Copy, Deserialize, ToSchema)]
@@ -103,7 +103,7 @@ enum BridgeFaultParam {
 #[derive(Serialize, ToSchema)]
 struct SandboxBridgeView {
     /// Burns that the attesters have seen.
-    seen: u64,
+    burns: u64,
     /// Faults waiting.
     #[schema(inline)]
     faults: Vec<PendingBridgeFault>,
@@ -126,11 +126,11 @@ struct PendingBridgeFault {
 #[utoipa::path(post, path = "/sandbox/bridge", tag = "Sandbox", request_body = inline(BridgeFaultRequest),
     responses((status = 200, description = "The bridge after it.", body = inline(SandboxBridgeView)),
         (status = 409, description = "Its provider is elsewhere.")))]
-async fn post_bridge(State(crossings): Shared, body: Body) -> Result<Response, ApiError> {
+async fn post_bridge(State(crossings): SharedState, body: Body) -> Result<Response, ApiError> {
     let request: BridgeFaultRequest = crossings.body(body).await?;
     match rule(&request)? {
         None => crossings.bridge.clear_faults(),
-        Some(_) if crossings.bridge.state().rules.len() >= RULES_LIMIT => {
+        Some(_) if crossings.bridge.state().rules.len() >= MAX_FAULT_RULES => {
             return Err(invalid("fault", "too many faults are waiting; clear them first"));
         }
         Some(rule) => crossings.bridge.add_fault(rule),
@@ -142,7 +142,7 @@ async fn post_bridge(State(crossings): Shared, body: Body) -> Result<Response, A
         remaining: rule.remaining,
     });
     Ok(json::ok(&SandboxBridgeView {
-        seen: state.seen,
+        burns: state.burns,
         faults: faults.collect(),
         faults_injected: state.faults_injected,
     }))
@@ -150,11 +150,11 @@ async fn post_bridge(State(crossings): Shared, body: Body) -> Result<Response, A
 
 /// `None` clears.
 fn rule(request: &BridgeFaultRequest) -> Result<Option<BridgeFaultRule>, ApiError> {
-    let ms = request.ms.unwrap_or(3_000);
-    if ms > LONGEST_MS {
+    let ms = request.delay_ms.unwrap_or(3_000);
+    if ms > MAX_DELAY_MS {
         return Err(invalid("ms", "at most 600000"));
     }
-    if request.ms.is_some() && request.fault != BridgeFaultParam::Slow {
+    if request.delay_ms.is_some() && request.fault != BridgeFaultParam::Slow {
         return Err(invalid("ms", "only for slow"));
     }
     let fault = match request.fault {
@@ -169,7 +169,7 @@ fn rule(request: &BridgeFaultRequest) -> Result<Option<BridgeFaultRule>, ApiErro
         BridgeFaultParam::Decline => BridgeFault::Decline,
         BridgeFaultParam::Clear => return Ok(None),
     };
-    let leg = match request.leg {
+    let leg = match request.operation {
         Some(BridgeLegParam::Burn) => BridgeLeg::Burn,
         Some(BridgeLegParam::Attestation) => BridgeLeg::Attestation,
         Some(BridgeLegParam::Mint) => BridgeLeg::Mint,
@@ -217,7 +217,7 @@ struct ControlResponse {
 #[utoipa::path(post, path = "/sandbox/card-balances", tag = "Sandbox", request_body = inline(CardBalanceFaultRequest),
     responses((status = 200, description = "Done.", body = inline(ControlResponse)),
         (status = 409, description = "Its provider is elsewhere.")))]
-async fn post_card_balances(State(crossings): Shared, body: Body) -> Result<Response, ApiError> {
+async fn post_card_balances(State(crossings): SharedState, body: Body) -> Result<Response, ApiError> {
     let request: CardBalanceFaultRequest = crossings.body(body).await?;
     if let Some(held) = request.hold_credits {
         crossings.balances.hold_credits(held);

@@ -20,7 +20,7 @@ use crate::http::json;
 use crate::http::readable::is_readable;
 use crate::provider::sandbox::card_balances::SandboxCardBalances;
 use crate::provider::sandbox::reloadable_cards::SandboxReloadableCards;
-use crate::provider::sandbox::{Sale, SandboxIssuer};
+use crate::provider::sandbox::{CardCharge, SandboxIssuer};
 
 /// What the route needs.
 pub struct CardChargeState {
@@ -29,7 +29,7 @@ pub struct CardChargeState {
     /// Keeps what is spent.
     pub issuer: Arc<SandboxIssuer>,
     /// Keeps reloadable cards, and what is spent with them.
-    pub program: Arc<SandboxReloadableCards<SandboxCardBalances>>,
+    pub reloadable_cards: Arc<SandboxReloadableCards<SandboxCardBalances>>,
     /// Largest body.
     pub max_body_bytes: usize,
     /// A body must arrive within this.
@@ -88,7 +88,7 @@ struct OutcomeRequest {
 
 /// What the issuer wrote down.
 #[derive(Serialize, ToSchema)]
-struct OutcomeTold {
+struct ChargeOutcomeResponse {
     /// The issuer's name of it.
     transaction_id: String,
     /// `settled` or `refunded`.
@@ -115,14 +115,14 @@ async fn post_charge(State(state): State<Arc<CardChargeState>>, body: Body) -> R
     if amount == Cents::ZERO {
         return Err(wrong("amount", "above 0"));
     }
-    let sale = Sale {
+    let sale = CardCharge {
         merchant: &request.merchant,
         amount,
         settles: !request.pending.unwrap_or(false),
     };
     let charged = match &card {
         ChargeableCard::Prepaid(issuer_ref) => state.issuer.charge(issuer_ref, sale).await,
-        ChargeableCard::Reloadable(id) => state.program.charge(*id, sale).await,
+        ChargeableCard::Reloadable(id) => state.reloadable_cards.charge(*id, sale).await,
     };
     match charged {
         Ok(transaction) => Ok(json::ok(&ChargeResponse {
@@ -141,7 +141,7 @@ fn stopped() -> ApiError {
 
 /// Settle a pending charge, or give a charge back
 #[utoipa::path(post, path = "/sandbox/charge-outcome", tag = "Sandbox", request_body = inline(OutcomeRequest),
-    responses((status = 200, description = "What the issuer wrote down.", body = inline(OutcomeTold))))]
+    responses((status = 200, description = "What the issuer wrote down.", body = inline(ChargeOutcomeResponse))))]
 async fn post_charge_outcome(State(state): State<Arc<CardChargeState>>, body: Body) -> Result<Response, ApiError> {
     let request: OutcomeRequest = json::read(body, state.max_body_bytes, state.body_timeout).await?;
     let wrong = |param: &'static str, why: &str| {
@@ -158,10 +158,10 @@ async fn post_charge_outcome(State(state): State<Arc<CardChargeState>>, body: Bo
     let id = &request.transaction_id;
     let ended = match &card {
         ChargeableCard::Prepaid(issuer_ref) => state.issuer.end_charge(issuer_ref, id, status).await,
-        ChargeableCard::Reloadable(card) => state.program.end_charge(*card, id, status).await,
+        ChargeableCard::Reloadable(card) => state.reloadable_cards.end_charge(*card, id, status).await,
     };
     match ended {
-        Ok(()) => Ok(json::ok(&OutcomeTold {
+        Ok(()) => Ok(json::ok(&ChargeOutcomeResponse {
             transaction_id: request.transaction_id,
             status: status.name(),
         })),

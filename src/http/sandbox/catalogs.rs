@@ -19,14 +19,14 @@ use crate::sandbox::control::catalogs::{
 /// What these routes need.
 pub struct CatalogControlState {
     /// Merchants, gift cards, rates.
-    pub desk: CatalogControl,
+    pub control: CatalogControl,
     /// Largest body.
     pub max_body_bytes: usize,
     /// A body must arrive within this.
     pub body_timeout: Duration,
 }
 
-type Shared = State<Arc<CatalogControlState>>;
+type SharedState = State<Arc<CatalogControlState>>;
 
 /// The operations of this room.
 #[derive(OpenApi)]
@@ -52,33 +52,33 @@ impl CatalogControlState {
 /// Merchants, gift cards and rates at a glance
 #[utoipa::path(get, path = "/sandbox/catalogs", tag = "Sandbox",
     responses((status = 200, description = "The simulated catalogs.", body = SandboxCatalogView)))]
-async fn get_catalogs(State(sandbox): Shared) -> Result<Response, ApiError> {
-    Ok(json::ok(&sandbox.desk.state().await?))
+async fn get_catalogs(State(sandbox): SharedState) -> Result<Response, ApiError> {
+    Ok(json::ok(&sandbox.control.state().await?))
 }
 
 /// Make the directory of merchants misbehave
 #[utoipa::path(post, path = "/sandbox/merchants", tag = "Sandbox", request_body = inline(MerchantFaultRequest),
     responses((status = 200, description = "The catalogs after it.", body = SandboxCatalogView),
         (status = 409, description = "Its provider is elsewhere.")))]
-async fn post_merchants(State(sandbox): Shared, body: Body) -> Result<Response, ApiError> {
+async fn post_merchants(State(sandbox): SharedState, body: Body) -> Result<Response, ApiError> {
     let request: MerchantFaultRequest = sandbox.body(body).await?;
-    Ok(json::ok(&sandbox.desk.set_merchant_fault(&request).await?))
+    Ok(json::ok(&sandbox.control.set_merchant_fault(&request).await?))
 }
 
 /// Make the catalog of gift cards misbehave, sell out or change its price
 #[utoipa::path(post, path = "/sandbox/gift-cards", tag = "Sandbox", request_body = inline(GiftCardControlRequest),
     responses((status = 200, description = "The catalogs after it.", body = SandboxCatalogView),
         (status = 409, description = "Its provider is elsewhere.")))]
-async fn post_gift_cards(State(sandbox): Shared, body: Body) -> Result<Response, ApiError> {
+async fn post_gift_cards(State(sandbox): SharedState, body: Body) -> Result<Response, ApiError> {
     let request: GiftCardControlRequest = sandbox.body(body).await?;
-    Ok(json::ok(&sandbox.desk.update_gift_cards(&request).await?))
+    Ok(json::ok(&sandbox.control.update_gift_cards(&request).await?))
 }
 
 /// Move an exchange rate, or let its source fall silent
 #[utoipa::path(post, path = "/sandbox/rates", tag = "Sandbox", request_body = inline(RateRequest),
     responses((status = 200, description = "The catalogs after it.", body = SandboxCatalogView),
         (status = 409, description = "Its provider is elsewhere.")))]
-async fn post_rates(State(sandbox): Shared, body: Body) -> Result<Response, ApiError> {
+async fn post_rates(State(sandbox): SharedState, body: Body) -> Result<Response, ApiError> {
     let request: RateRequest = sandbox.body(body).await?;
-    Ok(json::ok(&sandbox.desk.update_rates(&request).await?))
+    Ok(json::ok(&sandbox.control.update_rates(&request).await?))
 }

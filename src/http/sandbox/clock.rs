@@ -23,14 +23,14 @@ pub struct ClockControl {
     /// The time.
     pub clock: Arc<SandboxClock>,
     /// Whether somebody outside keeps a time of their own: then it is not moved.
-    pub elsewhere: bool,
+    pub has_remote_providers: bool,
     /// Largest body.
     pub max_body_bytes: usize,
     /// A body must arrive within this.
     pub body_timeout: Duration,
 }
 
-type Shared = State<Arc<ClockControl>>;
+type SharedState = State<Arc<ClockControl>>;
 
 /// The operations of this room.
 #[derive(OpenApi)]
@@ -50,7 +50,7 @@ struct SandboxClockView {
     /// RFC 3339.
     now: String,
     /// How far ahead of the machine it is.
-    ahead_seconds: u64,
+    offset_seconds: u64,
 }
 
 /// How far it is to go.
@@ -61,18 +61,18 @@ struct AdvanceClockRequest {
     advance_seconds: u64,
 }
 
-fn seen(clock: &SandboxClock) -> SandboxClockView {
+fn render(clock: &SandboxClock) -> SandboxClockView {
     SandboxClockView {
         now: rfc3339(clock.now()),
-        ahead_seconds: clock.offset_ms() / 1_000,
+        offset_seconds: clock.offset_ms() / 1_000,
     }
 }
 
 /// The sandbox's time
 #[utoipa::path(get, path = "/sandbox/time", tag = "Sandbox",
     responses((status = 200, description = "The time by which the service and its providers go.", body = inline(SandboxClockView))))]
-async fn get_time(State(desk): Shared) -> Response {
-    json::ok(&seen(&desk.clock))
+async fn get_time(State(desk): SharedState) -> Response {
+    json::ok(&render(&desk.clock))
 }
 
 /// Move the sandbox's time forward
@@ -82,9 +82,9 @@ async fn get_time(State(desk): Shared) -> Response {
 #[utoipa::path(post, path = "/sandbox/time", tag = "Sandbox", request_body = inline(AdvanceClockRequest),
     responses((status = 200, description = "The time after it.", body = inline(SandboxClockView)),
         (status = 409, description = "A provider elsewhere keeps a time of its own.")))]
-async fn post_time(State(desk): Shared, body: Body) -> Result<Response, ApiError> {
+async fn post_time(State(desk): SharedState, body: Body) -> Result<Response, ApiError> {
     let wanted: AdvanceClockRequest = json::read(body, desk.max_body_bytes, desk.body_timeout).await?;
-    if desk.elsewhere {
+    if desk.has_remote_providers {
         let error = "A provider is elsewhere and keeps a time of its own.";
         return Err(ApiError::new(StatusCode::CONFLICT, "time_not_ours", error)
             .hint("Take the providers' addresses out of the settings."));
@@ -100,7 +100,7 @@ async fn post_time(State(desk): Shared, body: Body) -> Result<Response, ApiError
     let clock = desk.clock.clone();
     let moved = tokio::task::spawn_blocking(move || clock.advance(wanted.advance_seconds * 1_000)).await;
     match moved.map_err(|_| ApiError::internal())? {
-        Ok(()) => Ok(json::ok(&seen(&desk.clock))),
+        Ok(()) => Ok(json::ok(&render(&desk.clock))),
         Err(AdvanceError::TooFar) => Err(wrong()),
         Err(AdvanceError::Io(error)) => {
             tracing::error!(%error, "the sandbox's time could not be moved");

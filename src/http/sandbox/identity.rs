@@ -26,9 +26,9 @@ use crate::provider::sandbox::issuer_accounts::{AccountFault, SandboxIssuerAccou
 /// The form of a person's answers.
 const MAX_FORM_BYTES: usize = 4 * 1024;
 /// Longest delay that can be asked for, in milliseconds.
-const LONGEST_MS: u64 = 600_000;
+const MAX_DELAY_MS: u64 = 600_000;
 /// Most faults waiting at once.
-const RULES_LIMIT: usize = 1_000;
+const MAX_FAULT_RULES: usize = 1_000;
 
 /// What these routes need.
 pub struct IdentityControl {
@@ -42,7 +42,7 @@ pub struct IdentityControl {
     pub body_timeout: Duration,
 }
 
-type Shared = State<Arc<IdentityControl>>;
+type SharedState = State<Arc<IdentityControl>>;
 
 /// The operations of this room.
 #[derive(OpenApi)]
@@ -113,7 +113,7 @@ async fn post_check(
     let read = Query::parse(Some(text), &FIELDS)?;
     let field = |name: &str| read.get(name).map(|value| (name.to_owned(), value.to_owned()));
     let form: BTreeMap<String, String> = FIELDS.iter().filter_map(|name| field(name)).collect();
-    Ok(match people.identity.answer(token, &form).await {
+    Ok(match people.identity.submit_form(token, &form).await {
         Ok(page) => sandbox_identity_page::page(page, None, StatusCode::OK),
         Err(wrong) => sandbox_identity_page::page(CheckPage::Open, Some(wrong.0), StatusCode::BAD_REQUEST),
     })
@@ -151,21 +151,21 @@ struct IdentityFaultRequest {
     /// How often; 1 if absent, 0 until cleared.
     times: Option<u32>,
     /// For `slow`: milliseconds; 3,000 if absent.
-    ms: Option<u64>,
+    delay_ms: Option<u64>,
 }
 
 impl IdentityFaultRequest {
     /// For `slow`, and how often any fault happens.
     fn read(&self, waiting: usize) -> Result<(u64, Option<u32>), ApiError> {
         let wrong = |param: &'static str, what: &'static str| ApiError::parameter("parameter_invalid", param, what);
-        if self.ms.is_some() && self.fault != IdentityFaultParam::Slow {
+        if self.delay_ms.is_some() && self.fault != IdentityFaultParam::Slow {
             return Err(wrong("ms", "only for slow"));
         }
-        if self.fault != IdentityFaultParam::Clear && waiting >= RULES_LIMIT {
+        if self.fault != IdentityFaultParam::Clear && waiting >= MAX_FAULT_RULES {
             return Err(wrong("fault", "too many faults are waiting; clear them first"));
         }
-        let ms = self.ms.unwrap_or(3_000);
-        if ms > LONGEST_MS {
+        let ms = self.delay_ms.unwrap_or(3_000);
+        if ms > MAX_DELAY_MS {
             return Err(wrong("ms", "at most 600000"));
         }
         let times = match self.times {
@@ -190,7 +190,7 @@ struct PendingIdentityFault {
 #[derive(Serialize, ToSchema)]
 struct SandboxIdentityView {
     /// Checks begun.
-    begun: u64,
+    started: u64,
     /// Verdicts that say yes.
     passed: u64,
     /// Verdicts that say no.
@@ -208,7 +208,7 @@ struct SandboxIdentityView {
 #[utoipa::path(post, path = "/sandbox/identity", tag = "Sandbox", request_body = inline(IdentityFaultRequest),
     responses((status = 200, description = "The provider after it.", body = inline(SandboxIdentityView)),
         (status = 409, description = "Its provider is elsewhere.")))]
-async fn post_identity(State(people): Shared, body: Body) -> Result<Response, ApiError> {
+async fn post_identity(State(people): SharedState, body: Body) -> Result<Response, ApiError> {
     let request: IdentityFaultRequest = json::read(body, MAX_FORM_BYTES, people.body_timeout).await?;
     let provider = &people.identity;
     let (ms, remaining) = request.read(provider.state().await.map_err(stopped)?.rules.len())?;
@@ -220,21 +220,21 @@ async fn post_identity(State(people): Shared, body: Body) -> Result<Response, Ap
         IdentityFaultParam::Decline => CheckFault::Decline,
         IdentityFaultParam::Clear => {
             provider.clear_faults();
-            return identity_seen(provider).await;
+            return render_identity(provider).await;
         }
     };
     provider.add_fault(FaultRule { fault, remaining });
-    identity_seen(provider).await
+    render_identity(provider).await
 }
 
-async fn identity_seen(provider: &SandboxIdentityCheck) -> Result<Response, ApiError> {
+async fn render_identity(provider: &SandboxIdentityCheck) -> Result<Response, ApiError> {
     let state = provider.state().await.map_err(stopped)?;
     let faults = state.rules.iter().map(|rule| PendingIdentityFault {
         fault: rule.fault.name(),
         remaining: rule.remaining,
     });
     Ok(json::ok(&SandboxIdentityView {
-        begun: state.begun,
+        started: state.started,
         passed: state.passed,
         failed: state.failed,
         last_reference: state.last_reference,
@@ -259,7 +259,7 @@ struct SandboxIssuerAccountsView {
 #[utoipa::path(post, path = "/sandbox/accounts", tag = "Sandbox", request_body = inline(IdentityFaultRequest),
     responses((status = 200, description = "The accounts after it.", body = inline(SandboxIssuerAccountsView)),
         (status = 409, description = "Its provider is elsewhere.")))]
-async fn post_accounts(State(people): Shared, body: Body) -> Result<Response, ApiError> {
+async fn post_accounts(State(people): SharedState, body: Body) -> Result<Response, ApiError> {
     let request: IdentityFaultRequest = json::read(body, MAX_FORM_BYTES, people.body_timeout).await?;
     let accounts = &people.accounts;
     let (ms, remaining) = request.read(accounts.state().await.map_err(stopped)?.rules.len())?;
@@ -311,7 +311,7 @@ struct IssuerLinkResponse {
 /// Link a wallet to the issuer, or unlink it, as its owner would on the account page
 #[utoipa::path(post, path = "/sandbox/link", tag = "Sandbox", request_body = inline(IssuerLinkRequest),
     responses((status = 200, description = "What is true now.", body = inline(IssuerLinkResponse))))]
-async fn post_link(State(people): Shared, body: Body) -> Result<Response, ApiError> {
+async fn post_link(State(people): SharedState, body: Body) -> Result<Response, ApiError> {
     let request: IssuerLinkRequest = json::read(body, MAX_FORM_BYTES, people.body_timeout).await?;
     let wrong = |_| ApiError::parameter("parameter_invalid", "wallet", "not an address");
     let wallet: Wallet = request.wallet.parse().map_err(wrong)?;

@@ -21,10 +21,10 @@ use crate::http::json;
 use crate::provider::sandbox::identity_check::SandboxIdentityCheck;
 
 /// Characters of a reason, at most.
-const REASON_MAX: usize = 100;
+const MAX_REASON_LEN: usize = 100;
 
 /// How long the provider has to take a check on.
-const BEGUN_WITHIN: Duration = Duration::from_secs(5);
+const START_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What the route needs.
 pub struct IdentityResultControl {
@@ -94,7 +94,7 @@ async fn post_identity_result(
         (false, reason) => {
             let reason = reason.unwrap_or_else(|| "document_mismatch".to_owned());
             let plain = |b: u8| b.is_ascii_lowercase() || b == b'_';
-            if !(1..=REASON_MAX).contains(&reason.len()) || !reason.bytes().all(plain) {
+            if !(1..=MAX_REASON_LEN).contains(&reason.len()) || !reason.bytes().all(plain) {
                 return Err(wrong("reason", "lower-case letters and underscores, at most 100"));
             }
             Verdict::Failed { reason: reason.into() }
@@ -108,10 +108,10 @@ async fn post_identity_result(
     if wanted.begin == Some(true) {
         // Refused for one that is verified already: then there is nothing to decide, as below.
         drop(desk.engine.request_identity_check(wallet).await);
-        drop(tokio::time::timeout(BEGUN_WITHIN, desk.engine.await_identity_started(wallet)).await);
+        drop(tokio::time::timeout(START_TIMEOUT, desk.engine.await_identity_started(wallet)).await);
     }
     let known = desk.engine.identity(&wallet).await.map_err(|_| ApiError::internal())?;
-    let Some(Status::InReview { begun: Some(begun), .. }) = known.map(|identity| identity.status) else {
+    let Some(Status::InReview { started: Some(begun), .. }) = known.map(|identity| identity.status) else {
         return Err(none());
     };
     match desk.identity.set_result(&begun.reference, verdict).await {

@@ -19,14 +19,14 @@ use crate::sandbox::control::payouts::{
 /// What these routes need.
 pub struct PayoutControlState {
     /// Rails and destinations.
-    pub desk: PayoutControl,
+    pub control: PayoutControl,
     /// Largest body.
     pub max_body_bytes: usize,
     /// A body must arrive within this.
     pub body_timeout: Duration,
 }
 
-type Shared = State<Arc<PayoutControlState>>;
+type SharedState = State<Arc<PayoutControlState>>;
 
 /// The operations of this room.
 #[derive(OpenApi)]
@@ -50,23 +50,23 @@ impl PayoutControlState {
 /// The payout rails at a glance
 #[utoipa::path(get, path = "/sandbox/payouts", tag = "Sandbox",
     responses((status = 200, description = "The simulated rails.", body = SandboxPayoutView)))]
-async fn get_payouts(State(sandbox): Shared) -> Result<Response, ApiError> {
-    Ok(json::ok(&sandbox.desk.state().await?))
+async fn get_payouts(State(sandbox): SharedState) -> Result<Response, ApiError> {
+    Ok(json::ok(&sandbox.control.state().await?))
 }
 
 /// Make the payout rails misbehave, or say something of a payout
 #[utoipa::path(post, path = "/sandbox/payouts", tag = "Sandbox", request_body = inline(PayoutControlRequest),
     responses((status = 200, description = "The rails after it.", body = SandboxPayoutView),
         (status = 409, description = "Its provider is elsewhere.")))]
-async fn post_payouts(State(sandbox): Shared, body: Body) -> Result<Response, ApiError> {
+async fn post_payouts(State(sandbox): SharedState, body: Body) -> Result<Response, ApiError> {
     let request: PayoutControlRequest = sandbox.body(body).await?;
-    Ok(json::ok(&sandbox.desk.apply(&request).await?))
+    Ok(json::ok(&sandbox.control.apply(&request).await?))
 }
 
 /// Register a bank recipient with its destinations
 #[utoipa::path(post, path = "/sandbox/bank-recipients", tag = "Sandbox", request_body = inline(BankRecipientRequest),
     responses((status = 200, description = "Its ids.", body = BankRecipientResponse)))]
-async fn post_bank_recipients(State(sandbox): Shared, body: Body) -> Result<Response, ApiError> {
+async fn post_bank_recipients(State(sandbox): SharedState, body: Body) -> Result<Response, ApiError> {
     let request: BankRecipientRequest = sandbox.body(body).await?;
-    Ok(json::ok(&sandbox.desk.register(request).await?))
+    Ok(json::ok(&sandbox.control.register(request).await?))
 }

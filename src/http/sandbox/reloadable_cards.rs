@@ -19,14 +19,14 @@ use crate::provider::sandbox::reloadable_cards::SandboxReloadableCards;
 use crate::provider::sandbox::reloadable_cards::faults::ReloadableCardFault;
 
 /// Longest delay that can be asked for, in milliseconds.
-const LONGEST_MS: u64 = 600_000;
+const MAX_DELAY_MS: u64 = 600_000;
 /// Most faults waiting at once.
-const RULES_LIMIT: usize = 1_000;
+const MAX_FAULT_RULES: usize = 1_000;
 
 /// What the route needs.
 pub struct ReloadableCardControl {
     /// Keeps reloadable cards.
-    pub program: Arc<SandboxReloadableCards<SandboxCardBalances>>,
+    pub reloadable_cards: Arc<SandboxReloadableCards<SandboxCardBalances>>,
     /// Largest body.
     pub max_body_bytes: usize,
     /// A body must arrive within this.
@@ -55,7 +55,7 @@ struct ReloadableCardFaultRequest {
     /// How often; 1 if absent, 0 until cleared.
     times: Option<u32>,
     /// For `slow`: milliseconds; 3,000 if absent.
-    ms: Option<u64>,
+    delay_ms: Option<u64>,
 }
 
 /// What the program can be told.
@@ -107,11 +107,11 @@ async fn post_card_program(State(desk): State<Arc<ReloadableCardControl>>, body:
         let error = format!("{param}: {why}");
         ApiError::parameter("parameter_invalid", param, error)
     };
-    let ms = request.ms.unwrap_or(3_000);
-    if ms > LONGEST_MS {
+    let ms = request.delay_ms.unwrap_or(3_000);
+    if ms > MAX_DELAY_MS {
         return Err(invalid("ms", "at most 600000"));
     }
-    if request.ms.is_some() && request.fault != ReloadableCardFaultParam::Slow {
+    if request.delay_ms.is_some() && request.fault != ReloadableCardFaultParam::Slow {
         return Err(invalid("ms", "only for slow"));
     }
     let fault = match request.fault {
@@ -123,8 +123,8 @@ async fn post_card_program(State(desk): State<Arc<ReloadableCardControl>>, body:
         ReloadableCardFaultParam::Clear => None,
     };
     match fault {
-        None => desk.program.clear_faults(),
-        Some(_) if desk.program.state().rules.len() >= RULES_LIMIT => {
+        None => desk.reloadable_cards.clear_faults(),
+        Some(_) if desk.reloadable_cards.state().rules.len() >= MAX_FAULT_RULES => {
             return Err(invalid("fault", "too many faults are waiting; clear them first"));
         }
         Some(fault) => {
@@ -133,10 +133,10 @@ async fn post_card_program(State(desk): State<Arc<ReloadableCardControl>>, body:
                 Some(0) => None,
                 some => some,
             };
-            desk.program.add_fault(FaultRule { fault, remaining });
+            desk.reloadable_cards.add_fault(FaultRule { fault, remaining });
         }
     }
-    let state = desk.program.state();
+    let state = desk.reloadable_cards.state();
     let faults = state.rules.iter().map(|rule| PendingReloadableCardFault {
         fault: rule.fault.name(),
         remaining: rule.remaining,

@@ -44,12 +44,12 @@ async fn guard(
     let path = request.uri().path();
     let steers = CONTROLLED_PROVIDERS.iter().find(|(route, ..)| *route == path);
     match steers.filter(|(_, provider, _)| elsewhere.contains(provider)) {
-        Some((_, provider, there)) if request.method() == Method::POST => Err(refused(provider, *there)),
+        Some((_, provider, there)) if request.method() == Method::POST => Err(remote_provider_error(provider, *there)),
         _ => Ok(next.run(request).await),
     }
 }
 
-fn refused(provider: &str, there: bool) -> ApiError {
+fn remote_provider_error(provider: &str, there: bool) -> ApiError {
     let error = format!("This steers a provider in this process, and `{provider}.url` has another one asked.");
     ApiError::new(StatusCode::CONFLICT, "provider_elsewhere", error).hint(match there {
         true => "`purser provider` is steered at its own address, by `purser admin sandbox --service URL`.",

@@ -290,7 +290,7 @@ pub struct AccountBalance {
     /// RFC 3339.
     pub created_at: String,
     /// The owner's own daily caps, if any are set.
-    pub own_caps: Option<OwnerCaps>,
+    pub owner_caps: Option<OwnerCaps>,
 }
 
 /// What the account page shows first.
@@ -315,7 +315,7 @@ pub struct AccountOverview {
     /// RFC 3339.
     pub created_at: String,
     /// The owner's own daily caps, if any are set.
-    pub own_caps: Option<OwnerCaps>,
+    pub owner_caps: Option<OwnerCaps>,
     /// The last event that this state includes.
     pub seq: u64,
     /// Of all kinds, newest first, at most 50.

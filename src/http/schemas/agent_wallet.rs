@@ -18,7 +18,7 @@ pub struct AgentWallet {
     /// The owner's address in lower case.
     pub user_id: String,
     /// `active`.
-    pub state: String,
+    pub status: String,
     /// Where it receives USDC.
     pub addresses: AgentWalletAddresses,
     /// What a person allows.
@@ -57,11 +57,11 @@ pub struct GetAgentWalletResult {
     /// What it holds, in USDC.
     pub balances: AgentBalances,
     /// Spends on their way, oldest first.
-    pub open_spends: Vec<PendingWalletPayment>,
+    pub pending_payments: Vec<PendingWalletPayment>,
     /// `settled`, `pending`, `refused` or `unsettled`: of the spend that was asked for.
     pub status: Option<String>,
     /// That spend.
-    pub spend: Option<WalletPayment>,
+    pub wallet_payment: Option<WalletPayment>,
     /// What was answered to its call.
     pub response: Option<PaidCallResponse>,
 }
@@ -81,7 +81,7 @@ pub struct AgentBalance {
     /// What the chain shows.
     pub balance: ExactDecimal,
     /// Of that, what may be on its way.
-    pub reserved: ExactDecimal,
+    pub held: ExactDecimal,
     /// The rest.
     pub available: ExactDecimal,
 }
@@ -91,7 +91,7 @@ pub struct AgentBalance {
 #[schema(rename_all = "camelCase")]
 pub struct PendingWalletPayment {
     /// Its id.
-    pub spend_id: String,
+    pub wallet_payment_id: String,
     /// `base` or `solana`.
     pub network: String,
     /// USDC.
@@ -118,7 +118,7 @@ pub struct AgentPaymentResult {
     /// `settled`; `pending` where the chain takes its time; `free` where nothing was asked for.
     pub status: String,
     /// The spend; null for what was free.
-    pub spend: Option<WalletPayment>,
+    pub wallet_payment: Option<WalletPayment>,
     /// What the server answered; null for a transfer.
     pub response: Option<PaidCallResponse>,
 }
@@ -128,9 +128,9 @@ pub struct AgentPaymentResult {
 #[schema(rename_all = "camelCase")]
 pub struct WalletPayment {
     /// Its id.
-    pub spend_id: String,
+    pub wallet_payment_id: String,
     /// `reserved`, `signed`, `sent`, `settled`, `refused` or `unsettled`.
-    pub state: String,
+    pub status: String,
     /// `x402` or `transfer`.
     pub kind: String,
     /// USDC.

@@ -42,7 +42,7 @@ pub struct ApiKey {
     /// What it is called.
     pub name: String,
     /// `issued`, `active` once it was used, or `revoked`.
-    pub state: String,
+    pub status: String,
     /// RFC 3339.
     pub created_at: String,
     /// RFC 3339; null before it was first exchanged.

@@ -74,7 +74,7 @@ pub struct BankingApplication {
     /// The bank's word, when it is rejected.
     pub rejection_reason: Option<String>,
     /// What the bank asked for when it gave the application back, in its own words.
-    pub requested: Option<String>,
+    pub requested_items: Option<String>,
     /// Times submitted.
     pub submissions: u32,
     /// What was answered.

@@ -131,7 +131,7 @@ pub struct PaymentReceipt {
 
 /// What became of a payment.
 #[derive(Deserialize, ToSchema)]
-pub struct PaymentProgress {
+pub struct PaymentStatusResponse {
     /// As in `payment`.
     pub status: String,
     /// Whether it will stay so.

@@ -44,7 +44,7 @@ pub struct CardActionResponse {
     pub card_id: String,
     /// `pause`, `resume` or `close`: what whoever made the card is asked for. Null when it is so already.
     #[schema(required)]
-    pub requested: Option<String>,
+    pub requested_action: Option<String>,
     /// Where to read it.
     pub status_url: String,
 }
@@ -75,7 +75,7 @@ pub struct ReloadableCard {
     pub last4: Option<String>,
     /// `pause`, `resume` or `close`, while the issuer is asked for it.
     #[schema(required)]
-    pub requested: Option<String>,
+    pub pending_action: Option<String>,
     /// Of a failed card: `insufficient_card_balance`, or the issuer's word.
     #[schema(required)]
     pub failure_reason: Option<String>,
@@ -111,7 +111,7 @@ pub struct ReloadableCardWithDetails {
     pub last4: Option<String>,
     /// `pause`, `resume` or `close`, while the issuer is asked for it.
     #[schema(required)]
-    pub requested: Option<String>,
+    pub pending_action: Option<String>,
     /// Of a failed card: `insufficient_card_balance`, or the issuer's word.
     #[schema(required)]
     pub failure_reason: Option<String>,

@@ -75,7 +75,7 @@ pub struct Webhook {
     /// What it wants to hear of; empty for everything.
     pub types: Vec<String>,
     /// `active`, `disabled` or `deleted`.
-    pub state: String,
+    pub status: String,
     /// `gone`: it answered 410. `failing`: it only failed for too long.
     #[schema(required)]
     pub disabled_reason: Option<String>,
@@ -142,7 +142,7 @@ pub struct WebhookDelivery {
     /// Its place among the events.
     pub seq: u64,
     /// `pending`, `delivered`, `failed` or `dropped`.
-    pub state: String,
+    pub status: String,
     /// `endpoint_disabled`, `endpoint_deleted` or `event_expired`.
     #[schema(required)]
     pub dropped_reason: Option<String>,

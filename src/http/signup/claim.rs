@@ -12,15 +12,15 @@ use purser_actors::api_key::{MAX_NAME_LEN, Rejection};
 use purser_actors::engine::OperationError;
 
 use super::super::agent_wallet::text;
-use super::super::api_keys::refused;
+use super::super::api_keys::map_error;
 use super::super::auth::Authenticator as _;
 use super::super::error::{ApiError, with_prebuilt_body};
 use super::super::json;
 use super::super::login::cookie_of;
-use super::super::owner::{accepts, back, owner, parse_form, redirect_or_error, refused_page};
+use super::super::owner::{accepts, redirect_to_login, owner, parse_form, redirect_or_error, error_page};
 use super::super::query::Query;
 use super::super::sandbox_identity_page::framed;
-use super::{Shared, SignupState, expired};
+use super::{SharedState, SignupState, expired};
 use crate::identity::api_key::Signup;
 
 const HTML: &str = include_str!("../pages/claim.html");
@@ -36,7 +36,7 @@ const MAX_FORM_BYTES: usize = 2_048;
         (status = 404, description = "The link is not one.", body = String, content_type = "text/html"),
         (status = 410, description = "Answered already, or too late.", body = String, content_type = "text/html")))]
 pub(super) async fn get_claim(
-    State(room): Shared,
+    State(room): SharedState,
     headers: HeaderMap,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
@@ -55,7 +55,7 @@ pub(super) async fn get_claim(
         let said = "<p role=\"status\">This link is too old. The agent has to ask again.</p>";
         return Ok(page(StatusCode::GONE, said));
     }
-    let claims = room.login.doorkeeper.authenticate_session(cookie_of(&headers)).await;
+    let claims = room.login.authenticator.authenticate_session(cookie_of(&headers)).await;
     let may = claims.is_ok_and(|claims| claims.is_signed_in());
     Ok(page(StatusCode::OK, &room.offer(signup, may)))
 }
@@ -72,12 +72,12 @@ pub(super) async fn get_claim(
         (status = 404, description = "The signup is not one of ours."), (status = 408, description = "The body did not come."),
         (status = 409, description = "Somebody else said yes, or the account has as many keys as it can have."),
         (status = 410, description = "Too late."), (status = 413, description = "Too long.")))]
-pub(super) async fn post_claim(State(room): Shared, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
+pub(super) async fn post_claim(State(room): SharedState, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
     let done = room.claim(&headers, body).await;
     match done {
         // A person sends this form, whatever their browser says that it accepts.
         Err(error) if error.status == StatusCode::UNAUTHORIZED && !accepts(&headers, "json") => {
-            Ok(refused_page(&room.login, &error))
+            Ok(error_page(&room.login, &error))
         }
         done => redirect_or_error(&room.login, &headers, done),
     }
@@ -143,13 +143,13 @@ impl SignupState {
             .issue_api_key(signup.key, claims.wallet, &name, most)
             .await
         {
-            Ok(()) => Ok(back()),
+            Ok(()) => Ok(redirect_to_login()),
             Err(OperationError::Rejected(Rejection::AlreadyClaimed)) => Err(ApiError::new(
                 StatusCode::CONFLICT,
                 "signup_claimed",
                 "This signup was answered already.",
             )),
-            Err(denied) => Err(refused(&denied)),
+            Err(denied) => Err(map_error(&denied)),
         }
     }
 }

@@ -84,7 +84,7 @@ mod tests {
     }
 
     /// Allowed, limit, remaining, seconds until the reset, window.
-    fn told(standing: SignupLimitStatus) -> (bool, u32, u32, u32, u32) {
+    fn fields(standing: SignupLimitStatus) -> (bool, u32, u32, u32, u32) {
         let RateLimitStatus {
             limit,
             remaining,
@@ -103,12 +103,12 @@ mod tests {
         for minute in 0..6 {
             let now = at(hour + minute * 60);
             for n in 1..=3 {
-                let seen = told(budgets.count(ip, now));
+                let seen = fields(budgets.count(ip, now));
                 assert_eq!(seen, (true, 3, 3 - n, 60, 60), "call {n} in minute {minute}");
             }
             for _ in 0..5 {
                 assert_eq!(
-                    told(budgets.count(ip, now)),
+                    fields(budgets.count(ip, now)),
                     (false, 3, 0, 60, 60),
                     "the fourth in minute {minute}"
                 );
@@ -116,21 +116,21 @@ mod tests {
         }
         // 18 were allowed so far: one more minute has two.
         let now = at(hour + 360);
-        assert_eq!(told(budgets.count(ip, now)), (true, 20, 1, 3_240, 3_600));
-        assert_eq!(told(budgets.count(ip, now)), (true, 20, 0, 3_240, 3_600));
+        assert_eq!(fields(budgets.count(ip, now)), (true, 20, 1, 3_240, 3_600));
+        assert_eq!(fields(budgets.count(ip, now)), (true, 20, 0, 3_240, 3_600));
         assert_eq!(
-            told(budgets.count(ip, now)),
+            fields(budgets.count(ip, now)),
             (false, 20, 0, 3_240, 3_600),
             "the twenty-first"
         );
         assert_eq!(
-            told(budgets.count(ip, now)),
+            fields(budgets.count(ip, now)),
             (false, 20, 0, 3_240, 3_600),
             "and both at once"
         );
         let now = at(hour + 3_599);
-        assert_eq!(told(budgets.count(ip, now)), (false, 20, 0, 1, 3_600));
-        assert_eq!(told(budgets.count(ip, at(hour + 3_600))), (true, 3, 2, 60, 60));
+        assert_eq!(fields(budgets.count(ip, now)), (false, 20, 0, 1, 3_600));
+        assert_eq!(fields(budgets.count(ip, at(hour + 3_600))), (true, 3, 2, 60, 60));
     }
 
     // Aim (case 51): all addresses of an IPv6 /64 share a budget, and so do an IPv4 address and its IPv6 form; a neighbouring

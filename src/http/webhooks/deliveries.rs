@@ -14,11 +14,11 @@ use purser_actors::webhook_delivery::WebhookDelivery;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{Shared, WebhookState, already_deleted, check_state, may_change};
+use super::{SharedState, WebhookState, already_deleted, check_state, may_change};
 use crate::http::account::{BearerClaims, authenticated_account};
 use crate::http::auth::AuthClaims;
 use crate::http::error::ApiError;
-use crate::http::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, memo};
+use crate::http::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder};
 use crate::http::query::Query;
 use crate::http::{json, schemas};
 use crate::identity::rfc3339;
@@ -41,7 +41,7 @@ pub(in crate::http) const STATES: [&str; 4] = ["pending", "delivered", "failed",
         (status = 403, description = "Another wallet's endpoint or delivery, a frozen account, or a token issued for a payment and an endpoint that another session registered."),
         (status = 404, description = "No such endpoint or delivery.")))]
 pub(super) async fn get_deliveries(
-    State(state): Shared,
+    State(state): SharedState,
     BearerClaims(claims): BearerClaims,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
@@ -51,21 +51,21 @@ pub(super) async fn get_deliveries(
     let wanted_state = query.get("state").map(|_| query.choice("state", &STATES)).transpose()?;
     authenticated_account(&state.engine, &claims).await?;
     if let Some(text) = query.get("delivery_id") {
-        let (id, delivery) = state.own_delivery(&claims, text).await?;
+        let (id, delivery) = state.load_owned_delivery(&claims, text).await?;
         let body = JsonObject::new().object("delivery", &delivery.view(&id));
         return Ok(json::private(json::bytes_as_json(body.to_json())));
     }
     let endpoint = match query.get("webhook_id") {
-        Some(text) => Some(state.own(&claims, text).await?.0),
+        Some(text) => Some(state.load_owned(&claims, text).await?.0),
         None => None,
     };
     let after = match query.get("starting_after") {
-        Some(text) => Some(state.own_delivery(&claims, text).await?.0),
+        Some(text) => Some(state.load_owned_delivery(&claims, text).await?.0),
         None => None,
     };
     let wanted = DeliveryQuery {
         endpoint,
-        state: wanted_state.map(str::to_owned),
+        status: wanted_state.map(str::to_owned),
         after,
         limit,
     };
@@ -80,7 +80,7 @@ pub(super) async fn get_deliveries(
 
 impl WebhookState {
     /// The delivery of this name, if it is the caller's.
-    async fn own_delivery(
+    async fn load_owned_delivery(
         &self,
         claims: &AuthClaims,
         text: &str,
@@ -127,7 +127,7 @@ pub(in crate::http) enum RedeliverParams<'a> {
 impl RedeliverWebhookRequest {
     /// # Errors
     /// 400 for neither or both.
-    pub(in crate::http) fn understood(&self) -> Result<RedeliverParams<'_>, ApiError> {
+    pub(in crate::http) fn parse(&self) -> Result<RedeliverParams<'_>, ApiError> {
         match (&self.delivery_id, &self.webhook_id, &self.since) {
             (Some(id), None, None) => Ok(RedeliverParams::One(id)),
             (None, Some(id), Some(since)) => {
@@ -166,27 +166,27 @@ impl RedeliverWebhookRequest {
         (status = 422, description = "The key was used for something else."),
         (status = 429, description = "Too many requests."), (status = 503, description = "Not now.")))]
 pub(super) async fn post_redeliver(
-    State(state): Shared,
+    State(state): SharedState,
     BearerClaims(claims): BearerClaims,
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
     let wanted: RedeliverWebhookRequest = json::read(body, state.max_body_bytes, state.body_timeout).await?;
-    let again = wanted.understood()?;
+    let again = wanted.parse()?;
     authenticated_account(&state.engine, &claims).await?;
     let (room, caller, route) = (state.clone(), claims.clone(), "/redeliver-webhook");
     match again {
         RedeliverParams::One(text) => {
             let named = text.to_owned();
             let run = move |place: Option<IdempotencySlot>| async move {
-                let (id, delivery) = room.own_delivery(&caller, &named).await?;
-                let to = delivery.letter.endpoint;
+                let (id, delivery) = room.load_owned_delivery(&caller, &named).await?;
+                let to = delivery.message.endpoint;
                 let endpoint = room.engine.webhook(&to).await.map_err(|_| ApiError::internal())?;
                 let endpoint = endpoint.ok_or_else(ApiError::internal)?;
                 may_change(&caller, &endpoint)?;
                 check_state(&endpoint)?;
                 let memo = place.map(|place| {
-                    memo::<WebhookDelivery>(place, move |told: CommandResult<'_, WebhookDelivery>| one(to, id, told))
+                    recorder::<WebhookDelivery>(place, move |told: CommandResult<'_, WebhookDelivery>| one(to, id, told))
                 });
                 match room.engine.redeliver_webhook(id, None, memo).await {
                     Ok(()) => Ok(accepted(to, Some(id), None)),
@@ -199,10 +199,10 @@ pub(super) async fn post_redeliver(
         RedeliverParams::Since(text, since) => {
             let named = text.to_owned();
             let run = move |place: Option<IdempotencySlot>| async move {
-                let (id, endpoint) = room.own(&caller, &named).await?;
+                let (id, endpoint) = room.load_owned(&caller, &named).await?;
                 may_change(&caller, &endpoint)?;
                 let memo = place.map(|place| {
-                    memo::<WebhookEndpoint>(place, move |told: CommandResult<'_, WebhookEndpoint>| {
+                    recorder::<WebhookEndpoint>(place, move |told: CommandResult<'_, WebhookEndpoint>| {
                         all(id, since, told.map(drop).map_err(|why| *why))
                     })
                 });

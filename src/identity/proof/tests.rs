@@ -39,7 +39,7 @@ fn solana_key() -> SigningKey {
 
 impl Service {
     /// A good proof's fields, unsigned, for a challenge issued at `issued`.
-    fn answer(&self, network: Network, issued: Timestamp) -> SignInProof {
+    fn proof(&self, network: Network, issued: Timestamp) -> SignInProof {
         let (address, kind) = match network {
             Network::Base => (EVM_ADDRESS.to_owned(), "eip191"),
             Network::Solana => (
@@ -120,16 +120,16 @@ fn a_proper_answer_signs_in_on_both_chains() {
             request_id: Some("request 1".to_owned()),
             resources: Some(vec!["https://a.example".to_owned(), "ipfs://b".to_owned()]),
             signature_scheme: Some(if network == Network::Base { "eip191" } else { "siws" }.to_owned()),
-            ..service.answer(network, NOW)
+            ..service.proof(network, NOW)
         };
         let bare = SignInProof {
             statement: None,
             expiration_time: None,
-            ..service.answer(network, NOW)
+            ..service.proof(network, NOW)
         };
         let empty_list = SignInProof {
             resources: Some(Vec::new()),
-            ..service.answer(network, NOW)
+            ..service.proof(network, NOW)
         };
         for proof in [full, bare, empty_list] {
             let proof = sign(proof, network);
@@ -145,10 +145,10 @@ fn a_proper_answer_signs_in_on_both_chains() {
 #[test]
 fn case_42_a_nonce_on_another_chain_is_the_same_nonce() {
     let service = service();
-    let on_base = service.answer(Network::Base, NOW);
+    let on_base = service.proof(Network::Base, NOW);
     let on_solana = SignInProof {
         nonce: on_base.nonce.clone(),
-        ..service.answer(Network::Solana, NOW)
+        ..service.proof(Network::Solana, NOW)
     };
     let first = service.check(&sign(on_base, Network::Base)).unwrap();
     let second = service.check(&sign(on_solana, Network::Solana)).unwrap();
@@ -171,7 +171,7 @@ fn case_42_a_challenge_is_good_for_five_minutes() {
             Err(SignInError::IssuedTooOld),
         ),
     ] {
-        let proof = service.answer(Network::Base, Timestamp(NOW.0 - age_ms));
+        let proof = service.proof(Network::Base, Timestamp(NOW.0 - age_ms));
         let open = SignInProof {
             expiration_time: None,
             ..proof.clone()
@@ -197,7 +197,7 @@ fn case_43_a_clients_own_time_of_issue_is_right() {
     let service = service();
     for network in Network::ALL {
         for own in [NOW.0 - 300_000, NOW.0 - 61_000, NOW.0, NOW.0 + 2_000, NOW.0 + 300_000] {
-            let mut proof = service.answer(network, Timestamp(NOW.0 - 60_000));
+            let mut proof = service.proof(network, Timestamp(NOW.0 - 60_000));
             proof.issued_at = rfc3339::format(Timestamp(own));
             let signed_in = service.check(&sign(proof, network)).unwrap();
             assert_eq!(
@@ -206,7 +206,7 @@ fn case_43_a_clients_own_time_of_issue_is_right() {
                 "remembered for as long as the challenge lives"
             );
         }
-        let mut old = service.answer(network, Timestamp(NOW.0 - 300_001));
+        let mut old = service.proof(network, Timestamp(NOW.0 - 300_001));
         (old.issued_at, old.expiration_time) = (rfc3339::format(NOW), None);
         assert_eq!(service.check(&sign(old, network)), Err(SignInError::IssuedTooOld));
     }
@@ -216,11 +216,11 @@ fn case_43_a_clients_own_time_of_issue_is_right() {
 type Change = Box<dyn Fn(&mut SignInProof)>;
 
 /// Signs each changed answer as it is and demands the refusal beside the change, on both chains.
-fn refuse_each(changes: &[(SignInError, Change)]) {
+fn assert_each_rejected(changes: &[(SignInError, Change)]) {
     let service = service();
     for network in Network::ALL {
         for (at, (refusal, change)) in changes.iter().enumerate() {
-            let mut proof = service.answer(network, NOW);
+            let mut proof = service.proof(network, NOW);
             change(&mut proof);
             assert_eq!(
                 service.check(&sign(proof, network)),
@@ -234,7 +234,7 @@ fn refuse_each(changes: &[(SignInError, Change)]) {
 /// Aim (case 42): a rightly signed message for another place is refused, by name.
 #[test]
 fn case_42_a_message_for_another_place_is_refused_by_name() {
-    refuse_each(&[
+    assert_each_rejected(&[
         (
             SignInError::DomainMismatch,
             Box::new(|p| p.domain = "evil.example".to_owned()),
@@ -270,7 +270,7 @@ fn case_42_a_message_for_another_place_is_refused_by_name() {
 fn case_43_a_message_of_another_time_is_refused_by_name() {
     let later = |ms| rfc3339::format(NOW.plus_ms(ms));
     let earlier = |ms| rfc3339::format(Timestamp(NOW.0 - ms));
-    refuse_each(&[
+    assert_each_rejected(&[
         (
             SignInError::IssuedAt,
             Box::new(|p| p.issued_at = "2026-01-15T10:30:00+00:00".to_owned()),

@@ -12,7 +12,7 @@ use super::*;
 
 const LIMITS: CallLimits = CallLimits {
     connect: Duration::from_secs(5),
-    whole: Duration::from_secs(20),
+    total: Duration::from_secs(20),
     body_bytes: 10_000,
     header_bytes: 4_000,
 };
@@ -55,31 +55,31 @@ async fn called(address: SocketAddr, limits: CallLimits) -> Result<OutboundRespo
 
 /// Says one thing first and another afterwards.
 struct Rebinding {
-    asked: AtomicUsize,
-    says: [Vec<IpAddr>; 2],
+    lookups: AtomicUsize,
+    answers: [Vec<IpAddr>; 2],
 }
 
 impl DnsLookup for Rebinding {
     fn addresses<'a>(&'a self, _: &'a str) -> BoxFuture<'a, io::Result<Vec<IpAddr>>> {
-        let n = self.asked.fetch_add(1, Ordering::SeqCst).min(1);
-        Box::pin(async move { Ok(self.says[n].clone()) })
+        let n = self.lookups.fetch_add(1, Ordering::SeqCst).min(1);
+        Box::pin(async move { Ok(self.answers[n].clone()) })
     }
 }
 
 async fn through(says: [Vec<IpAddr>; 2], port: u16) -> (Result<OutboundResponse, OutboundError>, usize) {
     let lookup = Arc::new(Rebinding {
-        asked: AtomicUsize::new(0),
-        says,
+        lookups: AtomicUsize::new(0),
+        answers: says,
     });
     let limits = CallLimits {
         connect: Duration::from_millis(300),
-        whole: Duration::from_secs(2),
+        total: Duration::from_secs(2),
         ..LIMITS
     };
     let policy = AddressPolicy::new(&[port], &[]);
     let caller = OutboundClient::with_lookup(policy, limits, lookup.clone()).unwrap();
     let target = caller.check_url(&format!("http://shop.example.com:{port}/")).unwrap();
-    (caller.call(&target, get()).await, lookup.asked.load(Ordering::SeqCst))
+    (caller.call(&target, get()).await, lookup.lookups.load(Ordering::SeqCst))
 }
 
 // Aim (case 59): a name that means an inside address is not called, also when only one of its addresses is one.
@@ -182,7 +182,7 @@ async fn case_60_an_answer_without_end_is_cut_at_the_limit() {
 #[tokio::test]
 async fn case_60_who_hangs_drips_or_breaks_off_is_given_up() {
     let short = CallLimits {
-        whole: Duration::from_millis(300),
+        total: Duration::from_millis(300),
         ..LIMITS
     };
     let hangs = server(|stream| async move {

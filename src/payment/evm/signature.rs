@@ -15,7 +15,7 @@ pub(super) fn signature_bytes(text: &str, factories: &[[u8; 20]]) -> Result<EvmS
         hex::decode_to_slice(digits, &mut of_key).map_err(|_| refused("the signature is not hex"))?;
         return Ok(of_key.into());
     }
-    if digits.len() > 2 * EvmSignature::MAX {
+    if digits.len() > 2 * EvmSignature::MAX_BYTES {
         return Err(refused("a signature has at most 4096 bytes"));
     }
     let bytes = hex::decode(digits).map_err(|_| refused("the signature is not hex"))?;
@@ -37,7 +37,7 @@ pub(super) fn signature_bytes(text: &str, factories: &[[u8; 20]]) -> Result<EvmS
 /// Of a key or of a contract wallet, as it was sent.
 pub(super) fn any_signature(text: &str) -> Option<EvmSignature> {
     let digits = text.strip_prefix("0x").unwrap_or(text);
-    let short_enough = digits.len() <= 2 * EvmSignature::MAX;
+    let short_enough = digits.len() <= 2 * EvmSignature::MAX_BYTES;
     let bytes = short_enough.then(|| hex::decode(digits).ok())??;
     EvmSignature::new(&bytes)
 }

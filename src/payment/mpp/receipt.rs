@@ -28,7 +28,7 @@ impl Receipt<'_> {
         push_json_string(&mut json, self.challenge);
         json.push_str(&format!(
             ",\"chainId\":{},\"method\":\"{METHOD}\",\"reference\":",
-            Chains::in_effect().base.token.chain_id
+            Chains::configured().base.token.chain_id
         ));
         push_json_string(&mut json, self.transaction);
         json.push_str(&format!(

@@ -18,7 +18,7 @@ pub const LIGHTHOUSE: Pubkey = constant(b"L2TExMFKdjpN9kozasaurPirfHy9P8sbXoAN1q
 pub const ASSOCIATED_TOKEN: Pubkey = constant(b"ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL");
 
 /// Programs of the chain and accounts that it writes itself, of which nobody has a key. The system program's address is all zeros.
-const NOBODYS: [Pubkey; 27] = [
+const UNOWNED_ADDRESSES: [Pubkey; 27] = [
     [0; 32],
     TOKEN,
     COMPUTE_BUDGET,
@@ -49,8 +49,8 @@ const NOBODYS: [Pubkey; 27] = [
 ];
 
 /// Whether an address is a program's or one of the chain's own, so that nobody can ever spend what it is sent.
-pub fn is_nobodys(address: &Pubkey) -> bool {
-    NOBODYS.contains(address)
+pub fn is_unowned(address: &Pubkey) -> bool {
+    UNOWNED_ADDRESSES.contains(address)
 }
 
 /// An address written in the source; a wrong one does not compile.

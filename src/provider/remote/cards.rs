@@ -76,24 +76,24 @@ impl CardIssuerApi for RemoteIssuer {
         })
     }
 
-    fn standing<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<CardSnapshot, PortError>> {
+    fn card_snapshot<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<CardSnapshot, PortError>> {
         Box::pin(self.fetch_card("standing", issuer_ref))
     }
 
-    fn steer<'a>(&'a self, order: &'a port::CardActionRequest) -> BoxFuture<'a, Result<CardSnapshot, PortError>> {
+    fn apply_action<'a>(&'a self, order: &'a port::CardActionRequest) -> BoxFuture<'a, Result<CardSnapshot, PortError>> {
         const CALL: &str = "steer card";
         Box::pin(async move {
             let path = ["cards", &order.issuer_ref, "wishes"];
             let wanted = CardActionRequest {
                 card_id: TextValue(order.card),
-                wish: order.wish.into(),
+                action: order.action.into(),
             };
             let said: CardActionResponse = self.remote.post(CALL, &path, Some(order.key), &wanted).await?;
             said.read(order).map_err(unreadable(CALL))
         })
     }
 
-    fn told(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<CardEvent>, PortError>> {
+    fn events_after(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<CardEvent>, PortError>> {
         const CALL: &str = "prepaid card words";
         Box::pin(async move {
             if !self.remote.is_configured() {

@@ -50,7 +50,7 @@ impl IssuerAccounts for RemoteIssuerAccounts {
         const CALL: &str = "open account";
         Box::pin(async move {
             let wanted = IssuerAccountRequest {
-                holder: TextValue(WalletAddress(*holder)),
+                wallet: TextValue(WalletAddress(*holder)),
             };
             // The holder is the key: a wallet has one account.
             let said: IssuerAccountResponse = self.0.post(CALL, &["card-accounts"], None, &wanted).await?;

@@ -43,7 +43,7 @@ impl PayoutApi for RemotePayouts {
             if said.key != key {
                 return Err(unreadable(CALL)(MalformedResponse("it is about another order")));
             }
-            Ok(said.report.map(PayoutUpdateBody::read))
+            Ok(said.payout.map(PayoutUpdateBody::read))
         })
     }
 

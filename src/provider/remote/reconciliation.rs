@@ -17,7 +17,7 @@ pub struct RemoteReconciliationList {
 }
 
 impl RemoteReconciliationList {
-    async fn ask(&self, asked: ReconciliationQuery<'_>, limit: usize) -> Result<ListPage<ProviderEntry>, PortError> {
+    async fn fetch(&self, asked: ReconciliationQuery<'_>, limit: usize) -> Result<ListPage<ProviderEntry>, PortError> {
         let (limit, name) = (limit.to_string(), self.list.source().name());
         let mut query = vec![("limit", limit.as_str())];
         query.extend(asked.after.map(|after| ("after", after)));
@@ -40,7 +40,7 @@ impl ProviderList for RemoteReconciliationList {
                 after: after.as_deref(),
                 key: None,
             };
-            self.ask(asked, limit).await
+            self.fetch(asked, limit).await
         })
     }
 
@@ -51,7 +51,7 @@ impl ProviderList for RemoteReconciliationList {
                 after: None,
                 key: Some(name.as_str()),
             };
-            let page = self.ask(asked, 1).await?;
+            let page = self.fetch(asked, 1).await?;
             match page.items.into_iter().next() {
                 Some(entry) if entry.name != *name => {
                     Err(unreadable(CALL)(MalformedResponse("it is about something else")))

@@ -43,7 +43,7 @@ impl ReloadableCardApi for RemoteReloadableCards {
             let path = [CARDS, &order.issuer_ref, "wishes"];
             let wanted = CardActionRequest {
                 card_id: TextValue(order.card),
-                wish: order.wish.into(),
+                action: order.action.into(),
             };
             let said: CardActionResponse = self.0.post(CALL, &path, Some(order.key), &wanted).await?;
             said.read(order).map_err(unreadable(CALL))
@@ -84,7 +84,7 @@ impl ReloadableCardApi for RemoteReloadableCards {
         Box::pin(async move {
             let name = key.to_string();
             let path = [RESERVATIONS, &name, "end"];
-            let said: SettleHoldResponse = self.0.post(CALL, &path, Some(key), &SettleHoldRequest { paid }).await?;
+            let said: SettleHoldResponse = self.0.post(CALL, &path, Some(key), &SettleHoldRequest { captured: paid }).await?;
             said.read(key, paid).map_err(unreadable(CALL))
         })
     }

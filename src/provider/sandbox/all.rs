@@ -15,7 +15,7 @@ use super::card_balances::deposit_watcher::DepositSource;
 use super::gift_cards::{SandboxGiftCardSettings, SandboxGiftCards};
 use super::identity_check::SandboxIdentityCheck;
 use super::issuer_accounts::SandboxIssuerAccounts;
-use super::issuer_reconciliation::Remainders;
+use super::issuer_reconciliation::PrepaidRemainderList;
 use super::merchants::SandboxMerchants;
 use super::payouts::{SandboxPayoutSettings, SandboxPayouts};
 use super::rates::SandboxRates;
@@ -34,7 +34,7 @@ pub struct SandboxProviders {
     /// Sells gift cards.
     pub gift_cards: Arc<SandboxGiftCards>,
     /// Pays out.
-    pub rails: Arc<SandboxPayouts>,
+    pub payouts: Arc<SandboxPayouts>,
     /// Knows who people are.
     pub identity_check: Arc<SandboxIdentityCheck>,
     /// Opens holders' accounts.
@@ -42,7 +42,7 @@ pub struct SandboxProviders {
     /// Sees what is deposited to holders' balances.
     pub balances: Arc<SandboxCardBalances>,
     /// Keeps reloadable cards, and takes from those balances.
-    pub program: Arc<SandboxReloadableCards<SandboxCardBalances>>,
+    pub reloadable_cards: Arc<SandboxReloadableCards<SandboxCardBalances>>,
     /// Keeps their bank accounts.
     pub bank: Arc<SandboxBank>,
     /// Carries USDC from Solana to Base.
@@ -66,45 +66,45 @@ impl SandboxProviders {
     ) -> Result<Self, (&'static str, String)> {
         let times = &config.sandbox;
         let settings = IssuerSettings {
-            ready_after_ms: times.card_ready_ms,
+            ready_after_ms: times.card_issue_delay_ms,
             ..IssuerSettings::default()
         };
         let issuer = SandboxIssuer::open(directory, settings, clock.clone())
             .map_err(|e| ("the sandbox's issuer", e.to_string()))?;
         let settings = SandboxGiftCardSettings {
-            ready_after_ms: times.gift_ready_ms,
+            ready_after_ms: times.gift_card_delay_ms,
             ..SandboxGiftCardSettings::default()
         };
         let gift_cards = SandboxGiftCards::open(directory, settings, clock.clone())
             .map_err(|e| ("the sandbox's gift cards", e.to_string()))?;
         let settings = SandboxPayoutSettings {
-            paid_after_ms: times.payout_paid_ms,
+            paid_after_ms: times.payout_delay_ms,
             ..SandboxPayoutSettings::default()
         };
         let rails = SandboxPayouts::open(directory, settings, clock.clone())
             .map_err(|e| ("the sandbox's payout rails", e.to_string()))?;
-        let identity_check = SandboxIdentityCheck::open(directory, times.identity_check_ms, clock.clone())
+        let identity_check = SandboxIdentityCheck::open(directory, times.identity_check_delay_ms, clock.clone())
             .map_err(|e| ("the sandbox's identity check", e.to_string()))?;
         let accounts = SandboxIssuerAccounts::open(directory, clock.clone())
             .map_err(|e| ("the sandbox's accounts", e.to_string()))?;
-        let balances = SandboxCardBalances::open(directory, watched.clone(), clock.clone(), times.credit_ms)
+        let balances = SandboxCardBalances::open(directory, watched.clone(), clock.clone(), times.issuer_credit_delay_ms)
             .map_err(|e| ("the sandbox's card balances", e.to_string()))?;
         let balances = Arc::new(balances);
         let program = SandboxReloadableCards::open_in(directory, balances.clone(), clock.clone())
             .map_err(|e| ("the sandbox's card program", e.to_string()))?;
-        let bank = SandboxBank::open(directory, times.bank_ms, clock.clone())
+        let bank = SandboxBank::open(directory, times.bank_delay_ms, clock.clone())
             .map_err(|e| ("the sandbox's bank", e.to_string()))?;
-        let bridge = SandboxBridge::open(directory, chains.clone(), clock.clone(), times.attest_ms)
+        let bridge = SandboxBridge::open(directory, chains.clone(), clock.clone(), times.attestation_delay_ms)
             .map_err(|e| ("the sandbox's bridge", e.to_string()))?;
         let merchants = SandboxMerchants::new().map_err(|e| ("the sandbox's merchants", e))?;
         Ok(Self {
             issuer: Arc::new(issuer),
             gift_cards: Arc::new(gift_cards),
-            rails: Arc::new(rails),
+            payouts: Arc::new(rails),
             identity_check: Arc::new(identity_check),
             accounts: Arc::new(accounts),
             balances,
-            program: Arc::new(program),
+            reloadable_cards: Arc::new(program),
             bank: Arc::new(bank),
             bridge: Arc::new(bridge),
             rates: Arc::new(SandboxRates::new(config.rates.table(), clock.clone())),
@@ -118,10 +118,10 @@ impl SandboxProviders {
             (ReconciliationSource::Cards, cards),
             (
                 ReconciliationSource::PrepaidRemainders,
-                Arc::new(Remainders(self.issuer.clone())),
+                Arc::new(PrepaidRemainderList(self.issuer.clone())),
             ),
             (ReconciliationSource::GiftCards, self.gift_cards.clone()),
-            (ReconciliationSource::Payouts, self.rails.clone()),
+            (ReconciliationSource::Payouts, self.payouts.clone()),
             (
                 ReconciliationSource::BankTransfers,
                 Arc::new(BankTransferList(self.bank.clone())),
@@ -132,11 +132,11 @@ impl SandboxProviders {
             ),
             (
                 ReconciliationSource::ReloadableCards,
-                Arc::new(ReloadableCardList(self.program.clone())),
+                Arc::new(ReloadableCardList(self.reloadable_cards.clone())),
             ),
             (
                 ReconciliationSource::CardBalances,
-                Arc::new(ReloadableCardBalanceList(self.program.clone())),
+                Arc::new(ReloadableCardBalanceList(self.reloadable_cards.clone())),
             ),
             (ReconciliationSource::Bridge, self.bridge.clone()),
         ])
@@ -147,12 +147,12 @@ impl SandboxProviders {
         Providers {
             issuer: self.issuer.clone(),
             gift_cards: self.gift_cards.clone(),
-            rails: self.rails.clone(),
+            payouts: self.payouts.clone(),
             identity_check: self.identity_check.clone(),
             accounts: self.accounts.clone(),
             deposits: self.balances.clone(),
-            balances: self.program.clone(),
-            program: self.program.clone(),
+            balances: self.reloadable_cards.clone(),
+            reloadable_cards: self.reloadable_cards.clone(),
             bank: self.bank.clone(),
             bridge: self.bridge.clone(),
             rates: self.rates.clone(),

@@ -36,15 +36,15 @@ const RETRY_MS: u64 = 500;
 #[derive(Clone, Debug)]
 pub struct SandboxBankSummary {
     /// Applications decided.
-    pub reviewed: u64,
+    pub applications: u64,
     /// Accounts open.
     pub accounts: usize,
     /// Moves made.
-    pub moved: u64,
+    pub transfers: u64,
     /// Deposits that came in.
-    pub came_in: u64,
+    pub deposits: u64,
     /// US dollars on all accounts.
-    pub standing: Cents,
+    pub balance: Cents,
     /// The faults waiting for a call.
     pub rules: Vec<FaultRule<BankFault>>,
     /// Calls that met a fault since the start.
@@ -55,7 +55,7 @@ pub struct SandboxBankSummary {
 pub struct SandboxBank {
     decides_after_ms: u64,
     clock: Arc<dyn Clock>,
-    book: Mutex<BankRecords>,
+    records: Mutex<BankRecords>,
     archive: Archive,
     rules: FaultRules<BankFault>,
 }
@@ -82,7 +82,7 @@ impl SandboxBank {
         Ok(Self {
             decides_after_ms,
             clock,
-            book: Mutex::new(book),
+            records: Mutex::new(book),
             archive,
             rules: FaultRules::default(),
         })
@@ -104,13 +104,13 @@ impl SandboxBank {
     /// When the file has stopped.
     pub async fn state(&self) -> Result<SandboxBankSummary, LogError> {
         let (state, durable) = {
-            let book = self.book.lock();
+            let book = self.records.lock();
             let state = SandboxBankSummary {
-                reviewed: book.reviewed,
+                applications: book.applications,
                 accounts: book.accounts.len(),
-                moved: book.moved,
-                came_in: book.came_in,
-                standing: Cents::new(book.accounts.values().map(|at| at.cents).sum()),
+                transfers: book.transfers,
+                deposits: book.deposits,
+                balance: Cents::new(book.accounts.values().map(|at| at.cents).sum()),
                 rules: self.rules.pending(),
                 faults_injected: self.rules.injected(),
             };
@@ -130,19 +130,19 @@ impl SandboxBank {
         (sender, reference): (String, String),
     ) -> Result<(), DepositError> {
         let durable = {
-            let mut book = self.book.lock();
+            let mut book = self.records.lock();
             match book.accounts.get(&account.0) {
                 Some(standing) if standing.ramp == AccountType::OnRamp => {}
                 _ => return Err(DepositError::NoAccount),
             }
-            let entry = BankRecord::CameIn {
+            let entry = BankRecord::Deposited {
                 account,
                 reference,
                 cents: amount.get(),
                 sender,
                 at: self.clock.now(),
             };
-            self.keep(&mut book, &entry)
+            self.persist(&mut book, &entry)
         };
         Ok(durable.wait().await?)
     }
@@ -159,24 +159,24 @@ impl SandboxBank {
         reference: String,
     ) -> Result<(), DepositError> {
         let durable = {
-            let mut book = self.book.lock();
+            let mut book = self.records.lock();
             match book.accounts.get(&account.0) {
                 Some(standing) if standing.ramp == AccountType::OffRamp && standing.cents >= amount.get() => {}
                 _ => return Err(DepositError::NoAccount),
             }
-            let entry = BankRecord::CameBack {
+            let entry = BankRecord::Returned {
                 account,
                 reference,
                 cents: amount.get(),
                 transfer,
                 at: self.clock.now(),
             };
-            self.keep(&mut book, &entry)
+            self.persist(&mut book, &entry)
         };
         Ok(durable.wait().await?)
     }
 
-    fn keep(&self, book: &mut BankRecords, entry: &BankRecord) -> DurablePromise {
+    fn persist(&self, book: &mut BankRecords, entry: &BankRecord) -> DurablePromise {
         if self.archive.has_failed() || book.apply(entry).is_err() {
             return DurablePromise::broken();
         }
@@ -184,22 +184,22 @@ impl SandboxBank {
     }
 
     /// One call: what a fault does to it, what is written down under its key, and what is told of that once it is due.
-    async fn ask(
+    async fn call(
         &self,
         call: BankCall,
         (key, digest): (JobId, [u8; 32]),
         decide: impl FnOnce(&BankRecords, Timestamp, bool) -> BankRecord + Send,
     ) -> Result<Option<BankRecord>, PortError> {
         let operation = call.name();
-        let trouble = self.trouble(call).await?;
+        let trouble = self.check_faults(call).await?;
         let (entry, durable) = {
-            let mut book = self.book.lock();
-            match book.asked(key) {
+            let mut book = self.records.lock();
+            match book.find_request(key) {
                 Some(entry) => (entry, self.archive.barrier()),
                 None => {
                     let due = self.clock.now().plus_ms(self.decides_after_ms);
                     let entry = decide(&book, due, trouble == Some(BankFaultKind::Decline));
-                    let durable = self.keep(&mut book, &entry);
+                    let durable = self.persist(&mut book, &entry);
                     (entry, durable)
                 }
             }
@@ -210,7 +210,7 @@ impl SandboxBank {
             tokio::time::sleep(Duration::from_millis(TIMEOUT_MS)).await;
             return Err(failed(operation, ErrorKind::Unknown, "no answer in time"));
         }
-        match entry.asked() {
+        match entry.request() {
             Some((_, kept, _)) if kept != digest => {
                 let message = "the key was used for something else";
                 Err(failed(operation, ErrorKind::Permanent, message))
@@ -221,14 +221,14 @@ impl SandboxBank {
     }
 
     /// What a fault does before the bank has understood the call.
-    async fn trouble(&self, call: BankCall) -> Result<Option<BankFaultKind>, PortError> {
+    async fn check_faults(&self, call: BankCall) -> Result<Option<BankFaultKind>, PortError> {
         let meets = |fault: BankFault| {
-            let listening = matches!(fault.trouble, BankFaultKind::Duplicate | BankFaultKind::OutOfOrder);
+            let listening = matches!(fault.kind, BankFaultKind::Duplicate | BankFaultKind::OutOfOrder);
             let reading = matches!(call, BankCall::Incoming | BankCall::Balance);
-            let lost = matches!(fault.trouble, BankFaultKind::LoseResponse | BankFaultKind::Decline);
+            let lost = matches!(fault.kind, BankFaultKind::LoseResponse | BankFaultKind::Decline);
             fault.call.is_none_or(|of| of == call) && (!listening || call == BankCall::Incoming) && !(lost && reading)
         };
-        let trouble = self.rules.take(meets).map(|fault| fault.trouble);
+        let trouble = self.rules.take(meets).map(|fault| fault.kind);
         let operation = call.name();
         match trouble {
             Some(BankFaultKind::Unreachable) => Err(failed(operation, ErrorKind::Temporary, "the bank is unreachable")),
@@ -248,7 +248,7 @@ impl SandboxBank {
         }
     }
 
-    const fn later<T>(&self) -> BankDecision<T> {
+    const fn pending<T>(&self) -> BankDecision<T> {
         let retry_after_ms = if self.decides_after_ms < RETRY_MS {
             self.decides_after_ms
         } else {
@@ -258,41 +258,41 @@ impl SandboxBank {
     }
 
     async fn read_incoming(&self, after: u64, limit: usize) -> Result<Vec<IncomingTransfer>, PortError> {
-        let trouble = self.trouble(BankCall::Incoming).await?;
+        let trouble = self.check_faults(BankCall::Incoming).await?;
         let (found, durable) = {
-            let book = self.book.lock();
-            (book.came_in(after, limit), self.archive.barrier())
+            let book = self.records.lock();
+            (book.incoming_after(after, limit), self.archive.barrier())
         };
         let stopped = |e: LogError| failed("incoming", ErrorKind::Temporary, &e.to_string());
         durable.wait().await.map_err(stopped)?;
         let told = found.into_iter().filter_map(|(number, entry)| match entry {
-            BankRecord::CameIn {
+            BankRecord::Deposited {
                 account,
                 reference,
                 cents,
                 sender,
                 ..
             } => Some(IncomingTransfer {
-                number,
+                position: number,
                 reference,
                 account,
                 amount: Cents::new(cents),
                 sender,
-                returns: None,
+                returned_transfer: None,
             }),
-            BankRecord::CameBack {
+            BankRecord::Returned {
                 account,
                 reference,
                 cents,
                 transfer,
                 ..
             } => Some(IncomingTransfer {
-                number,
+                position: number,
                 reference,
                 account,
                 amount: Cents::new(cents),
                 sender: String::new(),
-                returns: Some(transfer),
+                returned_transfer: Some(transfer),
             }),
             _ => None,
         });
@@ -306,8 +306,8 @@ impl SandboxBank {
     }
 
     async fn read_balance(&self, account: BankAccountId) -> Result<Cents, PortError> {
-        self.trouble(BankCall::Balance).await?;
-        let standing = self.book.lock().accounts.get(&account.0).copied();
+        self.check_faults(BankCall::Balance).await?;
+        let standing = self.records.lock().accounts.get(&account.0).copied();
         let standing = standing.ok_or_else(|| failed("balance", ErrorKind::Permanent, "no such account"))?;
         Ok(Cents::new(standing.cents))
     }

@@ -38,7 +38,7 @@ pub struct SandboxBridge {
     wallet: TestWallet,
     clock: Arc<dyn Clock>,
     attest_after_ms: u64,
-    book: Mutex<BridgeRecords>,
+    records: Mutex<BridgeRecords>,
     archive: Archive,
     faults: BridgeFaults,
     /// Whether Solana knows the bridge's token account.
@@ -49,7 +49,7 @@ pub struct SandboxBridge {
 #[derive(Clone, Debug)]
 pub struct SandboxBridgeSummary {
     /// Burns that the attesters have seen.
-    pub seen: u64,
+    pub burns: u64,
     /// The faults waiting for a call.
     pub rules: Vec<BridgeFaultRule>,
     /// Calls that met a fault since the start.
@@ -75,7 +75,7 @@ impl SandboxBridge {
             wallet: bridge_wallet().map_err(|_| LogError::Stopped)?,
             clock,
             attest_after_ms,
-            book: Mutex::new(book),
+            records: Mutex::new(book),
             archive,
             faults: BridgeFaults::default(),
             is_open: AtomicBool::new(false),
@@ -95,20 +95,20 @@ impl SandboxBridge {
     /// Totals and faults.
     pub fn state(&self) -> SandboxBridgeSummary {
         SandboxBridgeSummary {
-            seen: self.book.lock().seen,
+            burns: self.records.lock().burns,
             rules: self.faults.rules(),
             faults_injected: self.faults.injected(),
         }
     }
 
     /// Looks at what is known of a burn and notes what follows; the result may be told once it is durable.
-    async fn note<R>(
+    async fn record<R>(
         &self,
         transaction: &str,
         decide: impl FnOnce(&[BridgeRecord], Timestamp) -> (Option<BridgeRecordKind>, R) + Send,
     ) -> Result<R, PortError> {
         let (result, durable) = {
-            let mut book = self.book.lock();
+            let mut book = self.records.lock();
             book.now = book.now.max(self.clock.now());
             let now = book.now;
             let known = book.of(transaction);
@@ -116,11 +116,11 @@ impl SandboxBridge {
             let noted = what.map(|what| BridgeRecord {
                 transaction: transaction.to_owned(),
                 at: now,
-                what,
+                kind: what,
             });
             let durable = match noted {
                 None => self.archive.barrier(),
-                Some(noted) => self.keep(&mut book, &noted),
+                Some(noted) => self.persist(&mut book, &noted),
             };
             (result, durable)
         };
@@ -131,7 +131,7 @@ impl SandboxBridge {
         Ok(result)
     }
 
-    fn keep(&self, book: &mut BridgeRecords, noted: &BridgeRecord) -> DurablePromise {
+    fn persist(&self, book: &mut BridgeRecords, noted: &BridgeRecord) -> DurablePromise {
         if self.archive.has_failed() || book.apply(noted).is_err() {
             return DurablePromise::broken();
         }
@@ -152,43 +152,43 @@ impl SandboxBridge {
             .find(|(cents, at, ..)| *at == leg && Usdc::from_cents(*cents) == Ok(arrives))?;
         let met = match (leg, fault) {
             (BridgeLeg::Burn, BridgeFault::LoseResponse) => has(known, &BridgeRecordKind::Sent),
-            (BridgeLeg::Burn, BridgeFault::Expire) => self.book.lock().rounds(signed.key) > 1,
-            (BridgeLeg::Attestation, BridgeFault::Expire) => has(known, &BridgeRecordKind::Lapsed),
+            (BridgeLeg::Burn, BridgeFault::Expire) => self.records.lock().rounds(signed.key) > 1,
+            (BridgeLeg::Attestation, BridgeFault::Expire) => has(known, &BridgeRecordKind::AttestationExpired),
             (BridgeLeg::Attestation, BridgeFault::Slow { .. }) => has(known, &BridgeRecordKind::BurnObserved),
-            (BridgeLeg::Mint, BridgeFault::RetryableDecline) => has(known, &BridgeRecordKind::Refused),
+            (BridgeLeg::Mint, BridgeFault::RetryableDecline) => has(known, &BridgeRecordKind::MintDeclined),
             _ => false,
         };
         (!met).then_some(fault)
     }
 
     /// All that is known of a burn, durably.
-    async fn known(&self, transaction: &str) -> Result<Vec<BridgeRecord>, PortError> {
-        self.note(transaction, |known, _| (None, known.to_vec())).await
+    async fn records_of(&self, transaction: &str) -> Result<Vec<BridgeRecord>, PortError> {
+        self.record(transaction, |known, _| (None, known.to_vec())).await
     }
 }
 
 impl Bridge for SandboxBridge {
     fn sign_burn<'a>(&'a self, crossing: &'a BridgeTransfer) -> BoxFuture<'a, Result<SignedBurn, PortError>> {
-        Box::pin(self.signed_burn(crossing))
+        Box::pin(self.sign_burn(crossing))
     }
 
     fn burn<'a>(&'a self, burn: &'a SignedBurn) -> BoxFuture<'a, Result<SubmitResult, PortError>> {
-        Box::pin(self.sent_burn(burn))
+        Box::pin(self.submit_burn(burn))
     }
 
     fn find_burn<'a>(&'a self, burn: &'a SignedBurn) -> BoxFuture<'a, Result<ChainStatus, PortError>> {
-        Box::pin(self.found_burn(burn))
+        Box::pin(self.lookup_burn(burn))
     }
 
     fn attestation<'a>(&'a self, burn: &'a SignedBurn) -> BoxFuture<'a, Result<AttestationStatus, PortError>> {
-        Box::pin(self.attested(burn))
+        Box::pin(self.attestation(burn))
     }
 
     fn reattest<'a>(&'a self, nonce: &'a [u8; 32]) -> BoxFuture<'a, Result<(), PortError>> {
         Box::pin(async move {
-            let burned = self.book.lock().with_nonce(nonce);
+            let burned = self.records.lock().with_nonce(nonce);
             let transaction = burned.ok_or_else(|| failed(ErrorKind::Temporary, "no such message"))?;
-            self.note(&transaction, |_, _| (Some(BridgeRecordKind::Reattested), ()))
+            self.record(&transaction, |_, _| (Some(BridgeRecordKind::Reattested), ()))
                 .await
         })
     }
@@ -208,16 +208,16 @@ impl Bridge for SandboxBridge {
     }
 
     fn find_mint<'a>(&'a self, attested: &'a AttestedMessage) -> BoxFuture<'a, Result<ChainStatus, PortError>> {
-        Box::pin(self.found_mint(attested))
+        Box::pin(self.lookup_mint(attested))
     }
 }
 
 fn has(known: &[BridgeRecord], what: &BridgeRecordKind) -> bool {
-    known.iter().any(|noted| noted.what == *what)
+    known.iter().any(|noted| noted.kind == *what)
 }
 
 fn signed_of(known: &[BridgeRecord]) -> Option<SignedBurnRecord> {
-    known.iter().find_map(|noted| match noted.what {
+    known.iter().find_map(|noted| match noted.kind {
         BridgeRecordKind::Signed(signed) => Some(signed),
         _ => None,
     })

@@ -31,11 +31,11 @@ pub struct SandboxCardBalances {
     chain: Arc<dyn DepositSource>,
     clock: Arc<dyn Clock>,
     credit_after_ms: u64,
-    book: Mutex<BalanceRecords>,
+    records: Mutex<BalanceRecords>,
     archive: Archive,
-    desk: Mutex<BalanceFaults>,
+    faults: Mutex<BalanceFaults>,
     /// One look at the chain at a time.
-    looking: tokio::sync::Mutex<()>,
+    scan_lock: tokio::sync::Mutex<()>,
 }
 
 /// What the desk has ordered. Held in memory: a restart makes the issuer well again.
@@ -63,25 +63,25 @@ impl SandboxCardBalances {
             chain,
             clock,
             credit_after_ms,
-            book: Mutex::new(book),
+            records: Mutex::new(book),
             archive,
-            desk: Mutex::default(),
-            looking: tokio::sync::Mutex::default(),
+            faults: Mutex::default(),
+            scan_lock: tokio::sync::Mutex::default(),
         })
     }
 
     /// Credits nothing more, or goes on.
     pub fn hold_credits(&self, held: bool) {
-        self.desk.lock().holds_credits = held;
+        self.faults.lock().holds_credits = held;
     }
 
     /// The next so many calls find nobody.
     pub fn set_unreachable(&self, times: u32) {
-        self.desk.lock().unreachable = times;
+        self.faults.lock().unreachable = times;
     }
 
     fn check_reachable(&self) -> Result<(), PortError> {
-        let mut desk = self.desk.lock();
+        let mut desk = self.faults.lock();
         if desk.unreachable == 0 {
             return Ok(());
         }
@@ -90,29 +90,29 @@ impl SandboxCardBalances {
     }
 
     /// Takes over what reached Base since the last look.
-    async fn look(&self) -> Result<(), PortError> {
-        let _one = self.looking.lock().await;
+    async fn scan_deposits(&self) -> Result<(), PortError> {
+        let _one = self.scan_lock.lock().await;
         let stopped = |e: LogError| failed(ErrorKind::Temporary, &e.to_string());
         let Wallet::Evm(ours) = treasury(Network::Base) else {
             return Ok(());
         };
         loop {
-            let from = self.book.lock().position;
+            let from = self.records.lock().position;
             let page = self.chain.deposits_after(from, PAGE).await?;
             let Some(last) = page.last().map(|seen| seen.position) else {
                 return Ok(());
             };
             let arrived = page.into_iter().filter(|seen| seen.to != ours).map(arrival);
             let durable = {
-                let mut book = self.book.lock();
+                let mut book = self.records.lock();
                 let entries = arrived.chain([BalanceRecord::Cursor(last)]).collect::<Vec<_>>();
-                self.keep(&mut book, &entries)
+                self.persist(&mut book, &entries)
             };
             durable.wait().await.map_err(stopped)?;
         }
     }
 
-    fn keep(&self, book: &mut BalanceRecords, entries: &[BalanceRecord]) -> DurablePromise {
+    fn persist(&self, book: &mut BalanceRecords, entries: &[BalanceRecord]) -> DurablePromise {
         if self.archive.has_failed() || entries.iter().any(|entry| book.apply(entry).is_err()) {
             return DurablePromise::broken();
         }
@@ -124,14 +124,14 @@ impl SandboxCardBalances {
     /// Whether a deposit counts now.
     fn counts(&self, atomic: u64, at: Timestamp) -> bool {
         Usdc::from_cents(NEVER_CREDITED) != Ok(Usdc::from_atomic(atomic))
-            && !self.desk.lock().holds_credits
+            && !self.faults.lock().holds_credits
             && self.clock.now() >= at.plus_ms(self.credit_after_ms)
     }
 
     async fn counted(&self, address: &[u8; 20]) -> Result<Usdc, PortError> {
         self.check_reachable()?;
-        self.look().await?;
-        let found = self.book.lock().of(address);
+        self.scan_deposits().await?;
+        let found = self.records.lock().of(address);
         let counted = found.into_iter().filter_map(|entry| match entry {
             BalanceRecord::Deposit { atomic, at, .. } if self.counts(atomic, at) => Some(atomic),
             _ => None,
@@ -141,8 +141,8 @@ impl SandboxCardBalances {
 
     async fn credited(&self, deposit: &CardDeposit) -> Result<bool, PortError> {
         self.check_reachable()?;
-        self.look().await?;
-        let found = self.book.lock().of(&deposit.address);
+        self.scan_deposits().await?;
+        let found = self.records.lock().of(&deposit.address);
         Ok(found.into_iter().any(|entry| match entry {
             BalanceRecord::Deposit {
                 transaction,

@@ -55,7 +55,7 @@ pub struct SandboxGiftCards {
     settings: SandboxGiftCardSettings,
     clock: Arc<dyn Clock>,
     catalog: Catalog,
-    book: Mutex<GiftCardRecords>,
+    records: Mutex<GiftCardRecords>,
     archive: Archive,
     faults: FaultRules<GiftCardFault>,
 }
@@ -101,7 +101,7 @@ impl SandboxGiftCards {
             settings,
             clock,
             catalog,
-            book: Mutex::new(book),
+            records: Mutex::new(book),
             archive,
             faults: FaultRules::default(),
         })
@@ -142,12 +142,12 @@ impl SandboxGiftCards {
         if self.catalog.get(product_id).is_none() {
             return Ok(false);
         }
-        let durable = self.keep(&mut self.book.lock(), &record);
+        let durable = self.persist(&mut self.records.lock(), &record);
         durable.wait().await.map(|()| true)
     }
 
     /// Takes a record into the book and the file.
-    fn keep(&self, book: &mut GiftCardRecords, record: &GiftCardRecord) -> DurablePromise {
+    fn persist(&self, book: &mut GiftCardRecords, record: &GiftCardRecord) -> DurablePromise {
         if self.archive.has_failed() || book.apply(record).is_err() {
             return DurablePromise::broken();
         }
@@ -160,7 +160,7 @@ impl SandboxGiftCards {
     /// When the file has stopped.
     pub async fn state(&self) -> Result<SandboxGiftCardSummary, LogError> {
         let (state, durable) = {
-            let book = self.book.lock();
+            let book = self.records.lock();
             let (gift_cards, declined) = book.totals();
             let all = self.catalog.all();
             let state = SandboxGiftCardSummary {
@@ -205,7 +205,7 @@ impl SandboxGiftCards {
             Some(id) => found.iter().position(|listed| listed.product.product_id == *id)? + 1,
         };
         let rest = &found[from..];
-        let book = self.book.lock();
+        let book = self.records.lock();
         Some(GiftCardPage {
             products: rest
                 .iter()
@@ -218,15 +218,15 @@ impl SandboxGiftCards {
         })
     }
 
-    fn look(&self, product_id: &str, country: &str, amount: Cents) -> GiftCardQuote {
+    fn quote(&self, product_id: &str, country: &str, amount: Cents) -> GiftCardQuote {
         let Some(product) = self
             .catalog
             .get(product_id)
-            .map(|listed| self.book.lock().now_of(listed))
+            .map(|listed| self.records.lock().now_of(listed))
         else {
             return GiftCardQuote::UnknownProduct;
         };
-        if !product.reach.covers(country) {
+        if !product.redeemability.covers(country) {
             return GiftCardQuote::NotInCountry;
         }
         if !product.values.offer(amount) {
@@ -253,7 +253,7 @@ fn failed(operation: &'static str, kind: ErrorKind, message: &str) -> PortError 
 impl GiftCardApi for SandboxGiftCards {
     fn search<'a>(&'a self, wanted: &'a GiftCardQuery) -> BoxFuture<'a, Result<Option<GiftCardPage>, PortError>> {
         Box::pin(async move {
-            let fault = self.faults.take(GiftCardFault::meets_reading);
+            let fault = self.faults.take(GiftCardFault::affects_reads);
             self.before("search_gift_cards", fault).await?;
             Ok(self.page(wanted))
         })
@@ -261,10 +261,10 @@ impl GiftCardApi for SandboxGiftCards {
 
     fn product<'a>(&'a self, product_id: &'a str) -> BoxFuture<'a, Result<Option<GiftCardProduct>, PortError>> {
         Box::pin(async move {
-            let fault = self.faults.take(GiftCardFault::meets_reading);
+            let fault = self.faults.take(GiftCardFault::affects_reads);
             self.before("gift_product", fault).await?;
             let listed = self.catalog.get(product_id);
-            Ok(listed.map(|listed| self.book.lock().now_of(listed)))
+            Ok(listed.map(|listed| self.records.lock().now_of(listed)))
         })
     }
 
@@ -275,17 +275,17 @@ impl GiftCardApi for SandboxGiftCards {
         amount: Cents,
     ) -> BoxFuture<'a, Result<GiftCardQuote, PortError>> {
         Box::pin(async move {
-            let fault = self.faults.take(GiftCardFault::meets_looking);
+            let fault = self.faults.take(GiftCardFault::affects_quotes);
             self.before("gift_offer", fault).await?;
             if fault == Some(GiftCardFault::OutOfStock) {
                 return Ok(GiftCardQuote::OutOfStock);
             }
-            Ok(self.look(product_id, country, amount))
+            Ok(self.quote(product_id, country, amount))
         })
     }
 
     fn order<'a>(&'a self, order: &'a GiftCardOrderRequest) -> BoxFuture<'a, Result<GiftCardOrderStatus, PortError>> {
-        Box::pin(self.take_order(order))
+        Box::pin(self.place_order(order))
     }
 }
 

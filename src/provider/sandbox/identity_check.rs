@@ -31,7 +31,7 @@ const KIND: [u8; 8] = *b"SBXIDC01";
 const OPEN_FOR_MS: u64 = 24 * 3_600_000;
 /// What the engine is told to wait while the person has not answered, and at most while the verdict is due.
 const UNANSWERED_RETRY_MS: u64 = 5_000;
-const RETRY_AT_MOST_MS: u64 = 2_000;
+const MAX_RETRY_AFTER_MS: u64 = 2_000;
 /// How long a call takes that times out.
 const TIMEOUT_MS: u64 = 1_000;
 
@@ -70,7 +70,7 @@ impl CheckFault {
 #[derive(Clone, Debug)]
 pub struct SandboxCheckSummary {
     /// Checks begun.
-    pub begun: u64,
+    pub started: u64,
     /// Verdicts that say yes, due ones included.
     pub passed: u64,
     /// Verdicts that say no.
@@ -98,13 +98,13 @@ pub enum CheckPage {
 pub struct SandboxIdentityCheck {
     decides_after_ms: u64,
     clock: Arc<dyn Clock>,
-    book: Mutex<CheckRecords>,
+    records: Mutex<CheckRecords>,
     archive: Archive,
     rules: FaultRules<CheckFault>,
     /// Where the service takes callbacks, and the key they are signed with; unknown until it listens.
     callbacks: OnceLock<(String, CallbackKey)>,
     /// What the addresses of its pages begin with; nothing while the service itself shows them.
-    pages_at: OnceLock<String>,
+    pages_origin: OnceLock<String>,
 }
 
 impl SandboxIdentityCheck {
@@ -118,22 +118,22 @@ impl SandboxIdentityCheck {
         Ok(Self {
             decides_after_ms,
             clock,
-            book: Mutex::new(book),
+            records: Mutex::new(book),
             archive,
             rules: FaultRules::default(),
             callbacks: OnceLock::new(),
-            pages_at: OnceLock::new(),
+            pages_origin: OnceLock::new(),
         })
     }
 
     /// Sends its callbacks there from now on, signed with this key. The first address stays.
-    pub fn call_back_to(&self, url: String, key: CallbackKey) {
+    pub fn set_callback(&self, url: String, key: CallbackKey) {
         drop(self.callbacks.set((url, key)));
     }
 
     /// Its pages are shown at this origin from now on. The first stays.
-    pub fn show_pages_at(&self, origin: String) {
-        drop(self.pages_at.set(origin));
+    pub fn set_pages_origin(&self, origin: String) {
+        drop(self.pages_origin.set(origin));
     }
 
     /// Adds a fault.
@@ -152,9 +152,9 @@ impl SandboxIdentityCheck {
     /// When the file has stopped.
     pub async fn state(&self) -> Result<SandboxCheckSummary, LogError> {
         let (state, durable) = {
-            let book = self.book.lock();
+            let book = self.records.lock();
             let state = SandboxCheckSummary {
-                begun: book.begun,
+                started: book.started,
                 passed: book.passed,
                 failed: book.failed,
                 last_reference: book.last.map(reference),
@@ -168,12 +168,12 @@ impl SandboxIdentityCheck {
 
     /// What a person's page shows; `None` for an address of nobody's.
     pub fn page(&self, token: &str) -> Option<CheckPage> {
-        let mut book = self.book.lock();
+        let mut book = self.records.lock();
         book.now = book.now.max(self.clock.now());
         let check = book.by_token(token)?;
         Some(if check.answered.is_some() {
             CheckPage::Answered
-        } else if given_up(&check, book.now) {
+        } else if has_expired(&check, book.now) {
             CheckPage::Expired
         } else {
             CheckPage::Open
@@ -184,14 +184,14 @@ impl SandboxIdentityCheck {
     ///
     /// # Errors
     /// What is wrong with the form; nothing is decided then.
-    pub async fn answer(
+    pub async fn submit_form(
         self: &Arc<Self>,
         token: &str,
         form: &BTreeMap<String, String>,
     ) -> Result<CheckPage, InvalidField> {
         let none = InvalidField("There is no such check.");
         let found = |book: &CheckRecords| book.by_token(token).ok_or(none);
-        let decided = self.decide(found, |now| form::judge(form, now, self.decides_after_ms));
+        let decided = self.decide(found, |now| form::parse_form(form, now, self.decides_after_ms));
         decided.await.map(|(page, _)| page)
     }
 
@@ -202,7 +202,7 @@ impl SandboxIdentityCheck {
     pub async fn set_result(self: &Arc<Self>, wanted: &str, verdict: Verdict) -> Result<bool, InvalidField> {
         let none = InvalidField("There is no such check.");
         let found = |book: &CheckRecords| book.by_reference(wanted).ok_or(none);
-        let judged = |_| Ok(FormResult::at_once(verdict));
+        let judged = |_| Ok(FormResult::immediate(verdict));
         self.decide(found, judged).await.map(|(_, decided)| decided)
     }
 
@@ -213,13 +213,13 @@ impl SandboxIdentityCheck {
         judge: impl FnOnce(Timestamp) -> Result<FormResult, InvalidField>,
     ) -> Result<(CheckPage, bool), InvalidField> {
         let (told, durable) = {
-            let mut book = self.book.lock();
+            let mut book = self.records.lock();
             let now = book.now.max(self.clock.now());
             let check = found(&book)?;
             if check.answered.is_some() {
                 return Ok((CheckPage::Answered, false));
             }
-            if given_up(&check, now) {
+            if has_expired(&check, now) {
                 return Ok((CheckPage::Expired, false));
             }
             let judged = judge(now)?;
@@ -229,7 +229,7 @@ impl SandboxIdentityCheck {
                 decided_at: now.plus_ms(judged.after_ms),
                 verdict: judged.verdict.clone(),
             };
-            ((check, judged), self.keep(&mut book, &entry))
+            ((check, judged), self.persist(&mut book, &entry))
         };
         if durable.wait().await.is_err() {
             return Err(InvalidField("The sandbox has stopped. Try again later."));
@@ -240,13 +240,13 @@ impl SandboxIdentityCheck {
             tokio::time::sleep(Duration::from_millis(judged.after_ms)).await;
             // Whoever is gone by then tells nobody; the service asks.
             if let Some(provider) = provider.upgrade() {
-                provider.tell(&check, &judged.verdict, judged.telling).await;
+                provider.send_callback(&check, &judged.verdict, judged.delivery).await;
             }
         });
         Ok((CheckPage::Answered, true))
     }
 
-    fn keep(&self, book: &mut CheckRecords, entry: &CheckRecord) -> DurablePromise {
+    fn persist(&self, book: &mut CheckRecords, entry: &CheckRecord) -> DurablePromise {
         use crate::sandbox::archive::ArchiveState as _;
         if self.archive.has_failed() || book.apply(entry).is_err() {
             return DurablePromise::broken();
@@ -256,7 +256,7 @@ impl SandboxIdentityCheck {
         self.archive.append(book, record)
     }
 
-    async fn begin(&self, order: &IdentityCheckRequest) -> Result<StartedCheck, PortError> {
+    async fn start_check(&self, order: &IdentityCheckRequest) -> Result<StartedCheck, PortError> {
         let fault = self.rules.take(|_| true);
         self.before(fault, "identity start").await?;
         if fault == Some(CheckFault::Decline) {
@@ -267,7 +267,7 @@ impl SandboxIdentityCheck {
             ));
         }
         let durable = {
-            let mut book = self.book.lock();
+            let mut book = self.records.lock();
             book.now = book.now.max(self.clock.now());
             match book.by_key(order.key) {
                 Some(known) if known.wallet != order.wallet => {
@@ -279,12 +279,12 @@ impl SandboxIdentityCheck {
                 }
                 Some(_) => self.archive.barrier(),
                 None => {
-                    let begun = CheckRecord::Begun {
+                    let begun = CheckRecord::Started {
                         key: order.key,
                         wallet: order.wallet,
                         at: book.now,
                     };
-                    self.keep(&mut book, &begun)
+                    self.persist(&mut book, &begun)
                 }
             }
         };
@@ -299,13 +299,13 @@ impl SandboxIdentityCheck {
             // A page of the service itself has an address without an origin, which outlives a move.
             url: format!(
                 "{}{PAGES}{}",
-                self.pages_at.get().map_or("", String::as_str),
+                self.pages_origin.get().map_or("", String::as_str),
                 token(order.key)
             ),
         })
     }
 
-    async fn look(&self, wanted: &str) -> Result<CheckStatus, PortError> {
+    async fn check_status(&self, wanted: &str) -> Result<CheckStatus, PortError> {
         let fault = self.rules.take(|fault| fault != CheckFault::Decline);
         self.before(fault, "identity status").await?;
         if fault == Some(CheckFault::Timeout) {
@@ -313,7 +313,7 @@ impl SandboxIdentityCheck {
             return Err(failed(ErrorKind::Unknown, "identity status", "no answer in time"));
         }
         let (check, now, durable) = {
-            let mut book = self.book.lock();
+            let mut book = self.records.lock();
             book.now = book.now.max(self.clock.now());
             (book.by_reference(wanted), book.now, self.archive.barrier())
         };
@@ -323,9 +323,9 @@ impl SandboxIdentityCheck {
         Ok(match &check.answered {
             Some((decided_at, verdict)) if *decided_at <= now => CheckStatus::Decided(verdict.clone()),
             Some((decided_at, _)) => CheckStatus::Pending {
-                retry_after_ms: (decided_at.0 - now.0).min(RETRY_AT_MOST_MS),
+                retry_after_ms: (decided_at.0 - now.0).min(MAX_RETRY_AFTER_MS),
             },
-            None if given_up(&check, now) => CheckStatus::Decided(Verdict::Failed {
+            None if has_expired(&check, now) => CheckStatus::Decided(Verdict::Failed {
                 reason: "not_completed".into(),
             }),
             None => CheckStatus::Pending {
@@ -352,15 +352,15 @@ impl SandboxIdentityCheck {
 
 impl IdentityCheck for SandboxIdentityCheck {
     fn start<'a>(&'a self, check: &'a IdentityCheckRequest) -> BoxFuture<'a, Result<StartedCheck, PortError>> {
-        Box::pin(self.begin(check))
+        Box::pin(self.start_check(check))
     }
 
     fn status<'a>(&'a self, reference: &'a str) -> BoxFuture<'a, Result<CheckStatus, PortError>> {
-        Box::pin(self.look(reference))
+        Box::pin(self.check_status(reference))
     }
 }
 
-fn given_up(check: &CheckSummary, now: Timestamp) -> bool {
+fn has_expired(check: &CheckSummary, now: Timestamp) -> bool {
     check.answered.is_none() && now >= check.at.plus_ms(OPEN_FOR_MS)
 }
 

@@ -85,13 +85,13 @@ impl ArchiveRecord for AccountRecord {
 
 #[derive(Default)]
 struct AccountRecords {
-    shelf: RecordBuffer<AccountRecord>,
+    buffer: RecordBuffer<AccountRecord>,
     opened: u64,
 }
 
 impl AccountRecords {
     fn has(&self, wallet: &Wallet) -> bool {
-        let near = self.shelf.find(by_wallet(wallet));
+        let near = self.buffer.find(by_wallet(wallet));
         near.iter().any(|AccountRecord::Opened { wallet: of, .. }| of == wallet)
     }
 }
@@ -101,12 +101,12 @@ impl ArchiveState for AccountRecords {
 
     fn apply(&mut self, entry: &AccountRecord) -> Result<(), String> {
         self.opened += 1;
-        self.shelf.add(entry.clone());
+        self.buffer.add(entry.clone());
         Ok(())
     }
 
     fn buffer(&mut self) -> &mut RecordBuffer<AccountRecord> {
-        &mut self.shelf
+        &mut self.buffer
     }
 
     fn save(&self) -> Vec<u8> {
@@ -138,7 +138,7 @@ pub struct SandboxIssuerAccountSummary {
 /// The simulated issuer's accounts.
 pub struct SandboxIssuerAccounts {
     clock: Arc<dyn Clock>,
-    book: Mutex<AccountRecords>,
+    records: Mutex<AccountRecords>,
     archive: Archive,
     rules: FaultRules<AccountFault>,
 }
@@ -153,7 +153,7 @@ impl SandboxIssuerAccounts {
         let archive = Archive::open(&directory.join("issuer.accounts"), KIND, &mut book)?;
         Ok(Self {
             clock,
-            book: Mutex::new(book),
+            records: Mutex::new(book),
             archive,
             rules: FaultRules::default(),
         })
@@ -175,7 +175,7 @@ impl SandboxIssuerAccounts {
     /// When the file has stopped.
     pub async fn state(&self) -> Result<SandboxIssuerAccountSummary, LogError> {
         let (state, durable) = {
-            let book = self.book.lock();
+            let book = self.records.lock();
             let state = SandboxIssuerAccountSummary {
                 opened: book.opened,
                 rules: self.rules.pending(),
@@ -198,7 +198,7 @@ impl SandboxIssuerAccounts {
             }
             Some(AccountFault::Timeout) | None => {}
         }
-        self.keep(wallet)
+        self.persist(wallet)
             .wait()
             .await
             .map_err(|e| failed(ErrorKind::Unknown, &e.to_string()))?;
@@ -211,8 +211,8 @@ impl SandboxIssuerAccounts {
     }
 
     /// Takes a new account into the book and the file.
-    fn keep(&self, wallet: &Wallet) -> DurablePromise {
-        let mut book = self.book.lock();
+    fn persist(&self, wallet: &Wallet) -> DurablePromise {
+        let mut book = self.records.lock();
         if book.has(wallet) {
             return self.archive.barrier();
         }

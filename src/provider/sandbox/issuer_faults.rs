@@ -55,7 +55,7 @@ pub enum MagicOutcome {
     /// The card is made and the first answer never comes: the same key asked again finds it.
     TimeoutAfterSuccess,
     /// Two temporary errors, then the card.
-    TemporaryTwice,
+    TwoTemporaryErrors,
 }
 
 /// Cards of exactly these amounts meet their fate without the desk.
@@ -78,7 +78,7 @@ pub const fn magic_amounts() -> [(Cents, MagicOutcome, &'static str); 4] {
         ),
         (
             Cents::new(999),
-            MagicOutcome::TemporaryTwice,
+            MagicOutcome::TwoTemporaryErrors,
             "the issuer fails twice, then makes the card",
         ),
     ]

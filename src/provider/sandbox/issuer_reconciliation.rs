@@ -10,14 +10,14 @@ use purser_actors::product::Currency;
 use purser_actors::reconciliation::{EntryAmount, EntryStatus};
 
 use super::issuer_records::CardOrderRecord;
-use super::life::{Event, Lives};
+use super::issuer_card_ledger::{CardRecord, CardLedgers};
 use super::{SandboxIssuer, failed};
 use crate::sandbox::archive::RecordBuffer;
 use crate::sandbox::archive::{ArchiveRecord, ArchiveState};
 use crate::sandbox::record_log::DurablePromise;
 
 /// The place that a cursor of this sandbox means.
-pub(super) fn place(after: Option<&ListCursor>) -> Result<u64, PortError> {
+pub(super) fn position(after: Option<&ListCursor>) -> Result<u64, PortError> {
     let wrong = || failed(ErrorKind::Permanent, "not a cursor of this list");
     after.map_or(Ok(0), |cursor| cursor.number().ok_or_else(wrong))
 }
@@ -39,12 +39,12 @@ pub(super) fn page<T: ArchiveRecord>(
         at = number + 1;
         items.len() < limit.max(1)
     });
-    let next = (!items.is_empty()).then(|| ListCursor::of_number(at));
+    let next = (!items.is_empty()).then(|| ListCursor::from_number(at));
     ListPage { items, next }
 }
 
 /// What is told once it is durable.
-pub(super) async fn durably<T>(told: T, durable: DurablePromise) -> Result<T, PortError> {
+pub(super) async fn await_durable<T>(told: T, durable: DurablePromise) -> Result<T, PortError> {
     let kept = durable.wait().await;
     kept.map(|()| told)
         .map_err(|e| failed(ErrorKind::Temporary, &e.to_string()))
@@ -68,12 +68,12 @@ fn entry(order: &CardOrderRecord, now: Timestamp) -> ProviderEntry {
         None => (EntryStatus::Pending, order.at),
     };
     ProviderEntry {
-        name: EntryKey::of(order.key),
+        name: EntryKey::for_order(order.key),
         product: "card".into(),
-        money: EntryAmount::Cents(order.amount, Currency::USD),
-        returns: None,
+        amount: EntryAmount::Cents(order.amount, Currency::USD),
+        returned_transfer: None,
         terms: None,
-        standing,
+        status: standing,
         at,
     }
 }
@@ -81,62 +81,62 @@ fn entry(order: &CardOrderRecord, now: Timestamp) -> ProviderEntry {
 /// Once it is made, or declined.
 fn listed(order: &CardOrderRecord, now: Timestamp) -> ListedRecord {
     match entry(order, now) {
-        entry if entry.standing == EntryStatus::Pending => ListedRecord::NotYet,
+        entry if entry.status == EntryStatus::Pending => ListedRecord::NotYet,
         entry => ListedRecord::As(entry),
     }
 }
 
 /// What was given back of each card that has ended, all so far, under the key of its order: a line for each time.
-pub struct Remainders(pub Arc<SandboxIssuer>);
+pub struct PrepaidRemainderList(pub Arc<SandboxIssuer>);
 
-impl Remainders {
+impl PrepaidRemainderList {
     /// Of the card that this order made.
-    fn given(lives: &Lives, order: &CardOrderRecord) -> Option<ProviderEntry> {
-        let (released, at) = lives.of(order.clone()).given_back()?;
+    fn remainder_entry(lives: &CardLedgers, order: &CardOrderRecord) -> Option<ProviderEntry> {
+        let (released, at) = lives.of(order.clone()).released_total()?;
         Some(ProviderEntry {
-            name: EntryKey::of(order.key),
+            name: EntryKey::for_order(order.key),
             product: "remainder".into(),
-            money: EntryAmount::Cents(released, Currency::USD),
-            returns: None,
+            amount: EntryAmount::Cents(released, Currency::USD),
+            returned_transfer: None,
             terms: None,
-            standing: EntryStatus::Completed,
+            status: EntryStatus::Completed,
             at,
         })
     }
 }
 
-impl ProviderList for Remainders {
+impl ProviderList for PrepaidRemainderList {
     fn entries<'a>(
         &'a self,
         after: Option<&'a ListCursor>,
         limit: usize,
     ) -> BoxFuture<'a, Result<ListPage<ProviderEntry>, PortError>> {
         Box::pin(async move {
-            let after = place(after)?;
+            let after = position(after)?;
             let (page, durable) = {
-                let (book, lives) = (self.0.book.lock(), self.0.lives.lock());
-                let shown = |event: &Event| match event.gives_back() {
+                let (book, lives) = (self.0.records.lock(), self.0.ledgers.lock());
+                let shown = |event: &CardRecord| match event.releases_money() {
                     false => ListedRecord::Nothing,
                     true => book
                         .by_ref(&event.issuer_ref)
-                        .and_then(|order| Self::given(&lives, &order))
+                        .and_then(|order| Self::remainder_entry(&lives, &order))
                         .map_or(ListedRecord::Nothing, ListedRecord::As),
                 };
-                (page(&lives.shelf, after, limit, shown), self.0.lived.barrier())
+                (page(&lives.buffer, after, limit, shown), self.0.ledger_archive.barrier())
             };
-            durably(page, durable).await
+            await_durable(page, durable).await
         })
     }
 
     fn entry<'a>(&'a self, name: &'a EntryKey) -> BoxFuture<'a, Result<Option<ProviderEntry>, PortError>> {
         Box::pin(async move {
             let (found, durable) = {
-                let (book, lives) = (self.0.book.lock(), self.0.lives.lock());
+                let (book, lives) = (self.0.records.lock(), self.0.ledgers.lock());
                 let order = name.order().and_then(|key| book.order(key));
-                let found = order.and_then(|order| Self::given(&lives, &order));
-                (found, self.0.lived.barrier())
+                let found = order.and_then(|order| Self::remainder_entry(&lives, &order));
+                (found, self.0.ledger_archive.barrier())
             };
-            durably(found, durable).await
+            await_durable(found, durable).await
         })
     }
 }
@@ -148,28 +148,28 @@ impl ProviderList for SandboxIssuer {
         limit: usize,
     ) -> BoxFuture<'a, Result<ListPage<ProviderEntry>, PortError>> {
         Box::pin(async move {
-            let after = place(after)?;
+            let after = position(after)?;
             let (page, durable) = {
-                let mut book = self.book.lock();
+                let mut book = self.records.lock();
                 book.now = book.now.max(self.clock.now());
                 let now = book.now;
                 let shown = |order: &CardOrderRecord| listed(order, now);
                 (page(book.buffer(), after, limit, shown), self.archive.barrier())
             };
-            durably(page, durable).await
+            await_durable(page, durable).await
         })
     }
 
     fn entry<'a>(&'a self, name: &'a EntryKey) -> BoxFuture<'a, Result<Option<ProviderEntry>, PortError>> {
         Box::pin(async move {
             let (found, durable) = {
-                let mut book = self.book.lock();
+                let mut book = self.records.lock();
                 book.now = book.now.max(self.clock.now());
                 let order = name.order().and_then(|key| book.order(key));
                 let found = order.map(|order| entry(&order, book.now));
                 (found, self.archive.barrier())
             };
-            durably(found, durable).await
+            await_durable(found, durable).await
         })
     }
 }

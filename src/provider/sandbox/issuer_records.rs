@@ -61,31 +61,31 @@ fn by_ref(issuer_ref: &str) -> u64 {
 
 #[derive(Default)]
 pub(super) struct IssuerRecords {
-    shelf: RecordBuffer<CardOrderRecord>,
+    buffer: RecordBuffer<CardOrderRecord>,
     pub(super) cards: usize,
     pub(super) declined: usize,
     /// Cents on all cards.
     pub(super) loaded: u64,
     /// Temporary errors that a magic order has had; gone once it is accepted.
-    pub(super) stumbles: HashMap<JobId, u32>,
+    pub(super) faults: HashMap<JobId, u32>,
     /// The issuer's time never runs backwards.
     pub(super) now: Timestamp,
 }
 
 impl IssuerRecords {
     pub(super) fn order(&self, key: JobId) -> Option<CardOrderRecord> {
-        self.shelf.find(by_key(key)).into_iter().find(|order| order.key == key)
+        self.buffer.find(by_key(key)).into_iter().find(|order| order.key == key)
     }
 
     /// A card, made or being made, by the issuer's name of it.
     pub(super) fn by_ref(&self, issuer_ref: &str) -> Option<CardOrderRecord> {
-        let mut near = self.shelf.find(by_ref(issuer_ref)).into_iter();
+        let mut near = self.buffer.find(by_ref(issuer_ref)).into_iter();
         near.find(|order| order.declined.is_none() && card_numbers::issuer_ref(order.key) == issuer_ref)
     }
 
     /// Whether a card has the number with this account part.
     pub(super) fn is_number_used(&self, account_part: u64) -> bool {
-        let mut near = self.shelf.find(by_number(account_part)).into_iter();
+        let mut near = self.buffer.find(by_number(account_part)).into_iter();
         near.any(|order| {
             order.declined.is_none() && card_numbers::account_part(order.key, order.attempt) == account_part
         })
@@ -103,12 +103,12 @@ impl ArchiveState for IssuerRecords {
             self.declined += 1;
         }
         self.now = self.now.max(order.at);
-        self.shelf.add(order.clone());
+        self.buffer.add(order.clone());
         Ok(())
     }
 
     fn buffer(&mut self) -> &mut RecordBuffer<CardOrderRecord> {
-        &mut self.shelf
+        &mut self.buffer
     }
 
     fn save(&self) -> Vec<u8> {

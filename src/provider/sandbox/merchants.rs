@@ -162,7 +162,7 @@ impl SandboxMerchants {
         let merchants = rest
             .iter()
             .take(wanted.limit)
-            .map(|entry| entry.shown(wanted.card_type));
+            .map(|entry| entry.to_merchant(wanted.card_type));
         Some(MerchantPage {
             merchants: merchants.collect(),
             has_more: rest.len() > wanted.limit,
@@ -202,7 +202,7 @@ impl DirectoryEntry {
         }
     }
 
-    fn shown(&self, card_type: CardType) -> Merchant {
+    fn to_merchant(&self, card_type: CardType) -> Merchant {
         let places = CardType::ALL.into_iter().zip(self.accepted);
         let status = places
             .filter(|(card, _)| *card == card_type)

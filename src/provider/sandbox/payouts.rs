@@ -59,7 +59,7 @@ impl Default for SandboxPayoutSettings {
 pub struct SandboxPayouts {
     settings: SandboxPayoutSettings,
     clock: Arc<dyn Clock>,
-    book: Mutex<PayoutRecords>,
+    records: Mutex<PayoutRecords>,
     archive: Archive,
     faults: FaultRules<PayoutFault>,
 }
@@ -70,7 +70,7 @@ pub struct SandboxPayoutSummary {
     /// Orders taken.
     pub orders: usize,
     /// Words told.
-    pub words: u64,
+    pub events: u64,
     /// Of the orders, those whose money was taken back.
     pub recalled: usize,
     /// The faults waiting for a call.
@@ -90,7 +90,7 @@ impl SandboxPayouts {
         Ok(Self {
             settings,
             clock,
-            book: Mutex::new(book),
+            records: Mutex::new(book),
             archive,
             faults: FaultRules::default(),
         })
@@ -112,12 +112,12 @@ impl SandboxPayouts {
     /// When the file has stopped.
     pub async fn state(&self) -> Result<SandboxPayoutSummary, LogError> {
         let (state, durable) = {
-            let mut book = self.book.lock();
-            let durable = self.speak(&mut book);
+            let mut book = self.records.lock();
+            let durable = self.emit_due_events(&mut book);
             let (orders, words, recalled) = book.totals();
             let state = SandboxPayoutSummary {
                 orders,
-                words,
+                events: words,
                 recalled,
                 rules: self.faults.pending(),
                 faults_injected: self.faults.injected(),
@@ -139,21 +139,21 @@ impl SandboxPayouts {
         sequence: Option<u64>,
     ) -> Result<bool, LogError> {
         let durable = {
-            let mut book = self.book.lock();
-            drop(self.speak(&mut book));
+            let mut book = self.records.lock();
+            drop(self.emit_due_events(&mut book));
             let Some(order) = book.order_of(payout) else {
                 return Ok(false);
             };
             let sequence = sequence.unwrap_or(book.latest(order.key).map_or(1, |word| word.sequence + 1));
             let at = book.now;
-            self.keep(
+            self.persist(
                 &mut book,
-                &PayoutRecord::Word(PayoutEventRecord {
+                &PayoutRecord::Event(PayoutEventRecord {
                     at,
                     key: order.key,
                     payout,
                     sequence,
-                    says,
+                    kind: says,
                 }),
             )
         };
@@ -161,17 +161,17 @@ impl SandboxPayouts {
     }
 
     /// Says every word whose time has come, in the order of their times.
-    fn speak(&self, book: &mut PayoutRecords) -> DurablePromise {
+    fn emit_due_events(&self, book: &mut PayoutRecords) -> DurablePromise {
         book.now = book.now.max(self.clock.now());
         let mut durable = self.archive.barrier();
         while let Some(word) = book.due() {
-            durable = self.keep(book, &PayoutRecord::Word(word));
+            durable = self.persist(book, &PayoutRecord::Event(word));
         }
         durable
     }
 
     /// Takes a record into the book and the file.
-    fn keep(&self, book: &mut PayoutRecords, record: &PayoutRecord) -> DurablePromise {
+    fn persist(&self, book: &mut PayoutRecords, record: &PayoutRecord) -> DurablePromise {
         if self.archive.has_failed() || book.apply(record).is_err() {
             return DurablePromise::broken();
         }
@@ -198,12 +198,12 @@ impl SandboxPayouts {
 
     async fn read(&self, after: u64, limit: usize) -> Result<Vec<PayoutEvent>, PortError> {
         const CALL: &str = "told";
-        self.before(CALL, self.faults.take(PayoutFault::meets_listening))
+        self.before(CALL, self.faults.take(PayoutFault::affects_event_reads))
             .await?;
         let (told, durable) = {
-            let mut book = self.book.lock();
-            let durable = self.speak(&mut book);
-            (book.told(after, limit), durable)
+            let mut book = self.records.lock();
+            let durable = self.emit_due_events(&mut book);
+            (book.events_after(after, limit), durable)
         };
         let stopped = |e: LogError| failed(CALL, ErrorKind::Temporary, &e.to_string());
         durable.wait().await.map_err(stopped)?;
@@ -221,15 +221,15 @@ fn failed(operation: &'static str, kind: ErrorKind, message: &str) -> PortError 
 
 impl PayoutApi for SandboxPayouts {
     fn send(&self, order: PlainPayout) -> BoxFuture<'_, Result<PayoutStatusUpdate, PortError>> {
-        Box::pin(self.take_order(order))
+        Box::pin(self.place_order(order))
     }
 
     fn find(&self, key: JobId) -> BoxFuture<'_, Result<Option<PayoutStatusUpdate>, PortError>> {
-        Box::pin(self.known_order(key))
+        Box::pin(self.find_order(key))
     }
 
     fn recall(&self, key: JobId, payout: PayoutId) -> BoxFuture<'_, Result<RecallResult, PortError>> {
-        Box::pin(self.take_back(key, payout))
+        Box::pin(self.recall_order(key, payout))
     }
 
     fn card_country<'a>(&'a self, number: &'a Secret<String>) -> BoxFuture<'a, Result<Option<Country>, PortError>> {

@@ -19,7 +19,7 @@ pub struct SandboxRates {
 struct State {
     table: Arc<RateTable>,
     /// Calls that meet no answer; `None` is until cleared.
-    silent: Option<u32>,
+    unreachable_calls: Option<u32>,
 }
 
 /// The source at a glance.
@@ -28,7 +28,7 @@ pub struct SandboxRateSummary {
     /// What is told now.
     pub table: Arc<RateTable>,
     /// Calls that still meet no answer; `None` is until cleared.
-    pub silent: Option<u32>,
+    pub unreachable_calls: Option<u32>,
 }
 
 impl SandboxRates {
@@ -38,7 +38,7 @@ impl SandboxRates {
         Self {
             settings: table.clone(),
             clock,
-            state: Mutex::new(State { table, silent: Some(0) }),
+            state: Mutex::new(State { table, unreachable_calls: Some(0) }),
         }
     }
 
@@ -57,14 +57,14 @@ impl SandboxRates {
 
     /// Lets so many calls meet no answer; `None` until cleared.
     pub fn set_unreachable(&self, times: Option<u32>) {
-        self.state.lock().silent = times;
+        self.state.lock().unreachable_calls = times;
     }
 
     /// Back to the settings, and answering.
     pub fn clear(&self) {
         let mut state = self.state.lock();
         state.table = self.settings.clone();
-        state.silent = Some(0);
+        state.unreachable_calls = Some(0);
     }
 
     /// The table and what waits.
@@ -72,7 +72,7 @@ impl SandboxRates {
         let state = self.state.lock();
         SandboxRateSummary {
             table: state.table.clone(),
-            silent: state.silent,
+            unreachable_calls: state.unreachable_calls,
         }
     }
 }
@@ -81,7 +81,7 @@ impl RateSource for SandboxRates {
     fn current(&self) -> BoxFuture<'_, Result<Arc<RateTable>, PortError>> {
         Box::pin(async {
             let mut state = self.state.lock();
-            match &mut state.silent {
+            match &mut state.unreachable_calls {
                 Some(0) => return Ok(state.table.clone()),
                 Some(left) => *left -= 1,
                 None => {}

@@ -22,7 +22,7 @@ use purser_actors::port::{
 use self::faults::{ReloadableCardFault, failed};
 use self::records::{CardLedger, OpenedCard, ReloadableCardRecord, ReloadableCardRecords};
 use super::fault_rules::{FaultRule, FaultRules};
-use super::{Sale, card_numbers};
+use super::{CardCharge, card_numbers};
 use crate::provider::reloadable_cards::{PlainOpenResult, ReloadableCardApi};
 use crate::provider::{CardBalanceReader, PlainCard};
 use crate::sandbox::archive::{Archive, ArchiveState as _};
@@ -45,7 +45,7 @@ pub struct SandboxReloadableCardSummary {
 pub struct SandboxReloadableCards<B> {
     balances: Arc<B>,
     clock: Arc<dyn Clock>,
-    book: Mutex<ReloadableCardRecords>,
+    records: Mutex<ReloadableCardRecords>,
     archive: Archive,
     rules: FaultRules<ReloadableCardFault>,
 }
@@ -61,7 +61,7 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
         Ok(Self {
             balances,
             clock,
-            book: Mutex::new(book),
+            records: Mutex::new(book),
             archive,
             rules: FaultRules::default(),
         })
@@ -80,7 +80,7 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
     /// Totals and faults.
     pub fn state(&self) -> SandboxReloadableCardSummary {
         SandboxReloadableCardSummary {
-            cards: self.book.lock().cards,
+            cards: self.records.lock().cards,
             rules: self.rules.pending(),
             faults_injected: self.rules.injected(),
         }
@@ -90,12 +90,12 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
     ///
     /// # Errors
     /// As a call of the port.
-    pub async fn charge(&self, id: CardId, sale: Sale<'_>) -> Result<CardTransaction, PortError> {
+    pub async fn charge(&self, id: CardId, sale: CardCharge<'_>) -> Result<CardTransaction, PortError> {
         let refused = |message: &str| failed(ErrorKind::Permanent, "charge", message);
         let (transaction, durable) = {
-            let mut book = self.book.lock();
+            let mut book = self.records.lock();
             let file = book.card(id).ok_or_else(|| refused("no such card"))?;
-            let transaction = file.judged(sale, self.clock.now());
+            let transaction = file.charge(sale, self.clock.now());
             let charged = ReloadableCardRecord::Charged {
                 card: id,
                 transaction: transaction.clone(),
@@ -103,11 +103,11 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
             // A card for one charge ends with it, in the same record.
             let is_last = !file.opened.reusable && transaction.status != TransactionStatus::Declined;
             let closed = is_last.then(|| {
-                let left = Cents::new(file.left.get().saturating_sub(sale.amount.get()));
-                moved(&file, None, (CardState::Closed, left), transaction.at)
+                let left = Cents::new(file.available.get().saturating_sub(sale.amount.get()));
+                state_change(&file, None, (CardState::Closed, left), transaction.at)
             });
             let entries: Vec<_> = std::iter::once(charged).chain(closed).collect();
-            (transaction, self.keep(&mut book, &entries))
+            (transaction, self.persist(&mut book, &entries))
         };
         written("charge", durable).await?;
         Ok(transaction)
@@ -120,9 +120,9 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
     pub async fn end_charge(&self, id: CardId, charge: &str, status: TransactionStatus) -> Result<(), PortError> {
         const CALL: &str = "end charge";
         let durable = {
-            let mut book = self.book.lock();
+            let mut book = self.records.lock();
             let now = self.clock.now();
-            let ended = book.card(id).and_then(|file| file.became(charge, status, now));
+            let ended = book.card(id).and_then(|file| file.update_charge(charge, status, now));
             let no = || {
                 failed(
                     ErrorKind::Permanent,
@@ -131,12 +131,12 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
                 )
             };
             let entries = ended.ok_or_else(no)?;
-            self.keep(&mut book, &entries)
+            self.persist(&mut book, &entries)
         };
         written(CALL, durable).await
     }
 
-    fn keep(&self, book: &mut ReloadableCardRecords, entries: &[ReloadableCardRecord]) -> DurablePromise {
+    fn persist(&self, book: &mut ReloadableCardRecords, entries: &[ReloadableCardRecord]) -> DurablePromise {
         if self.archive.has_failed() || entries.iter().any(|entry| book.apply(entry).is_err()) {
             return DurablePromise::broken();
         }
@@ -155,20 +155,20 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
         let fault = faults::before(&self.rules, CALL).await?;
         let counted = self.counted(&order.account).await?;
         let (answer, durable) = {
-            let mut book = self.book.lock();
-            match book.under(order.key).first() {
+            let mut book = self.records.lock();
+            match book.records_of(order.key).first() {
                 Some(ReloadableCardRecord::Opened(known))
                     if known.card == order.card && known.amount == order.amount =>
                 {
                     (PlainOpenResult::Open(plain(known)), self.archive.barrier())
                 }
-                Some(ReloadableCardRecord::Refused { reason, .. }) => {
+                Some(ReloadableCardRecord::Declined { reason, .. }) => {
                     (declined(reason.clone()), self.archive.barrier())
                 }
                 Some(_) => return Err(another_content(CALL)),
                 None => {
-                    let (answer, entry) = self.judge(&book, order, fault, counted);
-                    (answer, self.keep(&mut book, &[entry]))
+                    let (answer, entry) = self.decide_order(&book, order, fault, counted);
+                    (answer, self.persist(&mut book, &[entry]))
                 }
             }
         };
@@ -178,7 +178,7 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
     }
 
     /// A new order under the lock.
-    fn judge(
+    fn decide_order(
         &self,
         book: &ReloadableCardRecords,
         order: &OpenCardRequest,
@@ -186,7 +186,7 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
         counted: u64,
     ) -> (PlainOpenResult, ReloadableCardRecord) {
         let (key, at) = (order.key, self.clock.now());
-        let refused = |reason| ReloadableCardRecord::Refused {
+        let refused = |reason| ReloadableCardRecord::Declined {
             key,
             card: true,
             amount: order.amount,
@@ -197,11 +197,11 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
             let reason = Some("card_program_declined".to_owned());
             return (declined(reason.clone()), refused(reason));
         }
-        if order.amount.get() > counted.saturating_sub(book.drawn(&order.account)) {
+        if order.amount.get() > counted.saturating_sub(book.spent_balance(&order.account)) {
             return (declined(None), refused(None));
         }
         let mut attempt = 0;
-        while book.is_given_out(card_numbers::account_part(key, attempt)) {
+        while book.is_number_used(card_numbers::account_part(key, attempt)) {
             attempt += 1;
         }
         let opened = OpenedCard {
@@ -219,32 +219,32 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
         )
     }
 
-    async fn steered(&self, order: &CardActionRequest) -> Result<CardSnapshot, PortError> {
+    async fn run_card_action(&self, order: &CardActionRequest) -> Result<CardSnapshot, PortError> {
         const CALL: &str = "steer card";
         let fault = faults::before(&self.rules, CALL).await?;
         let (standing, durable) = {
-            let mut book = self.book.lock();
+            let mut book = self.records.lock();
             let file = book
                 .by_ref(&order.issuer_ref)
                 .filter(|file| file.opened.card == order.card);
             let file = file.ok_or_else(|| failed(ErrorKind::Permanent, CALL, "no such card"))?;
-            let to = match (file.state, order.wish) {
+            let to = match (file.state, order.action) {
                 (CardState::Open, CardAction::Pause) => Some((CardState::Paused, Cents::ZERO)),
                 (CardState::Paused, CardAction::Resume) => Some((CardState::Open, Cents::ZERO)),
-                (CardState::Open | CardState::Paused, CardAction::Close) => Some((CardState::Closed, file.left)),
+                (CardState::Open | CardState::Paused, CardAction::Close) => Some((CardState::Closed, file.available)),
                 _ => None,
             };
             // An order that was carried out is not carried out again, whatever came after it.
-            match to.filter(|_| book.under(order.key).is_empty()) {
+            match to.filter(|_| book.records_of(order.key).is_empty()) {
                 Some((state, back)) => {
-                    let moved = moved(&file, Some(order.key), (state, back), self.clock.now());
-                    let durable = self.keep(&mut book, &[moved]);
+                    let moved = state_change(&file, Some(order.key), (state, back), self.clock.now());
+                    let durable = self.persist(&mut book, &[moved]);
                     let now = book
                         .card(order.card)
-                        .map_or_else(|| file.standing(), |now| now.standing());
+                        .map_or_else(|| file.snapshot(), |now| now.snapshot());
                     (now, durable)
                 }
-                None => (file.standing(), self.archive.barrier()),
+                None => (file.snapshot(), self.archive.barrier()),
             }
         };
         written(CALL, durable).await?;
@@ -252,35 +252,35 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
         Ok(standing)
     }
 
-    async fn heard(&self, after: u64, limit: usize) -> Result<Vec<CardEvent>, PortError> {
+    async fn read_events(&self, after: u64, limit: usize) -> Result<Vec<CardEvent>, PortError> {
         let (words, durable) = {
-            let book = self.book.lock();
-            (book.told(after, limit), self.archive.barrier())
+            let book = self.records.lock();
+            (book.events_after(after, limit), self.archive.barrier())
         };
         written("told", durable).await?;
         Ok(words)
     }
 
     fn file(&self, operation: &'static str, issuer_ref: &str) -> Result<CardLedger, PortError> {
-        let found = self.book.lock().by_ref(issuer_ref);
+        let found = self.records.lock().by_ref(issuer_ref);
         found.ok_or_else(|| failed(ErrorKind::Permanent, operation, "no such card"))
     }
 }
 
 const ATOMIC_PER_CENT: u64 = 10_000;
 
-fn moved(
+fn state_change(
     file: &CardLedger,
     key: Option<JobId>,
     (state, back): (CardState, Cents),
     at: Timestamp,
 ) -> ReloadableCardRecord {
-    ReloadableCardRecord::Moved {
+    ReloadableCardRecord::StateChanged {
         card: file.opened.card,
         account: file.opened.account,
         key,
         state,
-        back,
+        returned: back,
         at,
     }
 }
@@ -322,23 +322,23 @@ impl<B: CardBalanceReader> ReloadableCardApi for SandboxReloadableCards<B> {
     }
 
     fn apply_action<'a>(&'a self, order: &'a CardActionRequest) -> BoxFuture<'a, Result<CardSnapshot, PortError>> {
-        Box::pin(self.steered(order))
+        Box::pin(self.run_card_action(order))
     }
 
     fn events_after(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<CardEvent>, PortError>> {
-        Box::pin(self.heard(after, limit))
+        Box::pin(self.read_events(after, limit))
     }
 
     fn hold<'a>(&'a self, order: &'a HoldRequest) -> BoxFuture<'a, Result<HoldResult, PortError>> {
-        Box::pin(self.reserved(order))
+        Box::pin(self.create_hold(order))
     }
 
     fn hold_status(&self, key: JobId) -> BoxFuture<'_, Result<HoldStatus, PortError>> {
-        Box::pin(self.stands(key))
+        Box::pin(self.read_hold_status(key))
     }
 
     fn settle_hold(&self, key: JobId, paid: bool) -> BoxFuture<'_, Result<(), PortError>> {
-        Box::pin(self.ended(key, paid))
+        Box::pin(self.end_hold(key, paid))
     }
 
     fn cvv<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<Secret<String>, PortError>> {
@@ -351,7 +351,7 @@ impl<B: CardBalanceReader> ReloadableCardApi for SandboxReloadableCards<B> {
     fn available<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<Cents, PortError>> {
         Box::pin(async move {
             faults::before(&self.rules, "available").await?;
-            Ok(self.file("available", issuer_ref)?.left)
+            Ok(self.file("available", issuer_ref)?.available)
         })
     }
 }
@@ -362,8 +362,8 @@ impl<B: CardBalanceReader> CardBalanceReader for SandboxReloadableCards<B> {
         Box::pin(async move {
             let counted = self.balances.balance(account).await?.atomic();
             let (drawn, durable) = {
-                let book = self.book.lock();
-                (book.drawn(account), self.archive.barrier())
+                let book = self.records.lock();
+                (book.spent_balance(account), self.archive.barrier())
             };
             written("card balance", durable).await?;
             Ok(Usdc::from_atomic(

@@ -24,13 +24,13 @@ impl Entropy for TestClock {
     }
 }
 
-struct House {
+struct Harness {
     dir: TempDir,
     clock: Arc<TestClock>,
     issuer: Arc<SandboxIssuer>,
 }
 
-impl House {
+impl Harness {
     fn new() -> Self {
         let clock = Arc::new(TestClock(AtomicU64::new(1_768_473_000_000)));
         let dir = tempfile::tempdir().unwrap();
@@ -86,7 +86,7 @@ fn order(key: u128, cents: u64) -> IssueCardRequest {
 // The same key is the same card, at once, later and after a kill; another order under it is refused.
 #[tokio::test]
 async fn a_key_makes_one_card() {
-    let house = House::new();
+    let house = Harness::new();
     let order_one = order(1, 500);
     let first = house.issuer.issue(&order_one).await.unwrap();
     assert!(
@@ -116,7 +116,7 @@ async fn a_key_makes_one_card() {
 // One hundred calls with one key at once make one card.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_hundred_calls_make_one_card() {
-    let house = House::new();
+    let house = Harness::new();
     let tasks: Vec<_> = (0..100)
         .map(|_| {
             let issuer = Arc::clone(&house.issuer);
@@ -133,7 +133,7 @@ async fn a_hundred_calls_make_one_card() {
 // CVV and balance belong to ready cards of this issuer; the file holds neither number nor CVV.
 #[tokio::test]
 async fn card_details_are_fetched_through() {
-    let house = House::new();
+    let house = Harness::new();
     house.issuer.issue(&order(1, 500)).await.unwrap();
     let early = card_numbers::issuer_ref(JobId(1));
     assert_eq!(
@@ -162,7 +162,7 @@ async fn card_details_are_fetched_through() {
 #[tokio::test]
 async fn magic_amounts_do_what_the_table_says() {
     for (amount, magic, _) in issuer_faults::magic_amounts() {
-        let house = House::new();
+        let house = Harness::new();
         let order = order(1, amount.get());
         let first = house.issuer.issue(&order).await;
         match magic {
@@ -190,7 +190,7 @@ async fn magic_amounts_do_what_the_table_says() {
                 assert_eq!(house.killed().cards().await, 1, "the card was made");
                 house.pass(2_000);
             }
-            MagicOutcome::TemporaryTwice => {
+            MagicOutcome::TwoTemporaryErrors => {
                 assert_eq!(first.unwrap_err().kind, ErrorKind::Temporary);
                 assert_eq!(house.issuer.issue(&order).await.unwrap_err().kind, ErrorKind::Temporary);
                 assert!(house.issuer.issue(&order).await.is_ok());
@@ -205,7 +205,7 @@ async fn magic_amounts_do_what_the_table_says() {
 // case_11 for the issuer: each fault has its kind of error, and afterwards one card exists.
 #[tokio::test]
 async fn faults_have_their_kind() {
-    let house = House::new();
+    let house = Harness::new();
     let table = [
         (IssuerFault::Unreachable, ErrorKind::Temporary, 0),
         (IssuerFault::MalformedResponse, ErrorKind::Unknown, 0),
@@ -230,7 +230,7 @@ async fn faults_have_their_kind() {
 // case_70: what reaches the engine is sealed for its card and shows no number.
 #[tokio::test]
 async fn case_70_the_engine_sees_a_sealed_number() {
-    let house = House::new();
+    let house = Harness::new();
     let entropy: Arc<dyn Entropy> = Arc::new(TestClock(AtomicU64::new(1)));
     let vault = Arc::new(Vault::from_file(&house.dir.path().join("keys"), true, entropy).unwrap());
     let vaulted = SealingIssuer::new(Arc::clone(&house.issuer), Arc::clone(&vault));
@@ -257,7 +257,7 @@ async fn case_70_the_engine_sees_a_sealed_number() {
 // Aim: a card that went from memory to the index long ago is found by key and name, and its number stays given out.
 #[tokio::test]
 async fn an_old_card_is_still_the_keys_card() {
-    let mut house = House::new();
+    let mut house = Harness::new();
     house.issuer.issue(&order(1, 500)).await.unwrap();
     for key in 2..60 {
         house.issuer.issue(&order(key, 600)).await.unwrap();
@@ -273,15 +273,15 @@ async fn an_old_card_is_still_the_keys_card() {
         assert_eq!(other.unwrap_err().kind, ErrorKind::Permanent);
         let taken = house
             .issuer
-            .book
+            .records
             .lock()
             .is_number_used(card_numbers::account_part(JobId(1), 0));
         assert!(taken);
         let state = house.issuer.state().await.unwrap();
         assert_eq!((state.cards, state.loaded), (59, Cents::new(500 + 58 * 600)));
-        let House { dir, clock, issuer } = house;
+        let Harness { dir, clock, issuer } = house;
         drop(issuer);
         let issuer = open(dir.path(), &clock);
-        house = House { dir, clock, issuer };
+        house = Harness { dir, clock, issuer };
     }
 }

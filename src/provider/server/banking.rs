@@ -14,7 +14,7 @@ use zeroize::Zeroizing;
 
 use super::{
     AfterParam, IdempotencyKeyHeader, MAX_EVENTS_PER_PAGE, ProtocolBody, ProtocolErrorResponse, ProtocolQuery,
-    ProtocolResult, answered, not_found,
+    ProtocolResult, ok, not_found,
 };
 use crate::provider::Providers;
 use crate::provider::banking::BankApi;
@@ -28,7 +28,7 @@ use crate::provider::wire::{DecimalAmount, ErrorCode, MalformedResponse, TextVal
 /// The longest document, a third longer in Base64.
 const MAX_DOCUMENT_BYTES: usize = 16 * 1024 * 1024;
 /// Documents that are held until their application is decided; the oldest go first, and are asked for again.
-const MOST_DOCUMENTS: usize = 20;
+const MAX_DOCUMENTS: usize = 20;
 
 /// Documents in the order in which they came.
 type StoredDocuments = Arc<Mutex<VecDeque<(DocumentId, Zeroizing<Vec<u8>>)>>>;
@@ -36,7 +36,7 @@ type StoredDocuments = Arc<Mutex<VecDeque<(DocumentId, Zeroizing<Vec<u8>>)>>>;
 #[derive(Clone)]
 struct PendingApplications {
     bank: Arc<dyn BankApi>,
-    papers: StoredDocuments,
+    documents: StoredDocuments,
 }
 
 type ServerState = State<Arc<dyn BankApi>>;
@@ -48,7 +48,7 @@ pub(super) fn router(providers: &Providers) -> Router {
         .route("/bank-documents/{document_id}", send)
         .with_state(PendingApplications {
             bank: providers.bank.clone(),
-            papers: StoredDocuments::default(),
+            documents: StoredDocuments::default(),
         });
     Router::new()
         .route("/bank-accounts", post(open_bank_account))
@@ -78,7 +78,7 @@ pub(super) fn document() -> utoipa::openapi::OpenApi {
     params(("Idempotency-Key" = String, Header, description = "The same key is the same submission.")),
     responses((status = 200, description = "What the bank says to it.", body = BankReview)))]
 async fn apply_to_bank(
-    State(PendingApplications { bank, papers }): State<PendingApplications>,
+    State(PendingApplications { bank, documents }): State<PendingApplications>,
     IdempotencyKeyHeader(key): IdempotencyKeyHeader,
     ProtocolBody(asked): ProtocolBody<BankApplication>,
 ) -> ProtocolResult<BankReview> {
@@ -90,14 +90,14 @@ async fn apply_to_bank(
     };
     let asked = match asked.read(key, bytes_of)? {
         Ok(asked) => asked,
-        Err(missing) => return answered(BankReview::wants(id, key, missing)),
+        Err(missing) => return ok(BankReview::documents_required(id, key, missing)),
     };
     let of_it: Vec<_> = asked.documents.iter().map(|paper| paper.id).collect();
     let said = bank.review(asked).await?;
     if matches!(said, BankDecision::Final(_)) {
         papers.lock().retain(|(id, _)| !of_it.contains(id));
     }
-    answered(BankReview::of(id, key, said))
+    ok(BankReview::of(id, key, said))
 }
 
 /// Brings the bytes of a document that an application names
@@ -105,7 +105,7 @@ async fn apply_to_bank(
     params(("document_id" = String, Path, description = "The service's id of it.")),
     responses((status = 200, description = "It is here until its application is decided.", body = BankDocumentReceived)))]
 async fn send_document(
-    State(PendingApplications { papers, .. }): State<PendingApplications>,
+    State(PendingApplications { documents, .. }): State<PendingApplications>,
     Path(id): Path<String>,
     ProtocolBody(sent): ProtocolBody<BankDocumentBytes>,
 ) -> ProtocolResult<BankDocumentReceived> {
@@ -114,11 +114,11 @@ async fn send_document(
     let mut papers = papers.lock();
     papers.retain(|(of, _)| *of != id);
     papers.push_back((id, bytes));
-    if papers.len() > MOST_DOCUMENTS {
+    if papers.len() > MAX_DOCUMENTS {
         papers.pop_front();
     }
     let document_id = TextValue(id);
-    answered(BankDocumentReceived { document_id })
+    ok(BankDocumentReceived { document_id })
 }
 
 /// Opens an account, or asks after it
@@ -132,7 +132,7 @@ async fn open_bank_account(
 ) -> ProtocolResult<BankAccountResponse> {
     let order = order.read(key);
     let said = bank.open(&order).await?;
-    answered(BankAccountResponse::of(&order, said))
+    ok(BankAccountResponse::of(&order, said))
 }
 
 /// What stands on an account now
@@ -144,7 +144,7 @@ async fn bank_balance(State(bank): ServerState, Path(account): Path<String>) -> 
         .parse()
         .map_err(|_| ProtocolErrorResponse::new(ErrorCode::NotFound, "there is no such account"))?;
     let balance = bank.balance(account).await.map_err(not_found)?;
-    answered(BankBalance {
+    ok(BankBalance {
         account_id: TextValue(account),
         balance: TextValue(DecimalAmount(balance)),
     })
@@ -161,7 +161,7 @@ async fn bank_transfer(
 ) -> ProtocolResult<BankTransferResponse> {
     let order = order.read(key);
     let said = bank.transfer(&order).await?;
-    answered(BankTransferResponse::of(&order, said))
+    ok(BankTransferResponse::of(&order, said))
 }
 
 /// What came into on-ramps since
@@ -172,5 +172,5 @@ async fn bank_deposits(
     ProtocolQuery(since): ProtocolQuery<AfterParam>,
 ) -> ProtocolResult<BankDepositList> {
     let told = bank.incoming(since.after, since.limit.min(MAX_EVENTS_PER_PAGE)).await?;
-    answered(BankDepositList::of(told))
+    ok(BankDepositList::of(told))
 }

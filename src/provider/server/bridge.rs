@@ -8,7 +8,7 @@ use axum::routing::post;
 use purser_actors::port::Bridge;
 use utoipa::OpenApi;
 
-use super::{ProtocolBody, ProtocolResult, answered};
+use super::{ProtocolBody, ProtocolResult, ok};
 use crate::provider::Providers;
 use crate::provider::wire::MalformedResponse;
 use crate::provider::wire::bridge::{
@@ -26,7 +26,7 @@ pub(super) fn router(providers: &Providers) -> Router {
         .route("/bridge-burns", post(send_burn))
         .route("/bridge-burns/find", post(find_burn))
         .route("/bridge-burns/attestation", post(burn_attestation))
-        .route("/bridge-messages/{nonce}/attest-again", post(attest_again))
+        .route("/bridge-messages/{nonce}/attest-again", post(reattest_message))
         .route("/bridge-messages/mint", post(sign_mint))
         .route("/bridge-mints", post(send_mint))
         .route("/bridge-mints/find", post(find_mint))
@@ -57,7 +57,7 @@ async fn sign_burn(
     ProtocolBody(crossing): ProtocolBody<BridgeTransferRequest>,
 ) -> ProtocolResult<SignedBurnResponse> {
     let burn = SignedBurn::from(&bridge.sign_burn(&crossing.read()?).await?);
-    answered(SignedBurnResponse { crossing, burn })
+    ok(SignedBurnResponse { transfer_id, burn })
 }
 
 /// Sends a burn; the same one sent again burns nothing more
@@ -69,7 +69,7 @@ async fn send_burn(
 ) -> ProtocolResult<SubmitBurnResponse> {
     let burn = burn.read()?;
     let said = bridge.burn(&burn).await?;
-    answered(SubmitBurnResponse::of(&burn, said))
+    ok(SubmitBurnResponse::of(&burn, said))
 }
 
 /// What Solana shows of a burn
@@ -81,7 +81,7 @@ async fn find_burn(
 ) -> ProtocolResult<ChainStatusResponse> {
     let burn = burn.read()?;
     let said = bridge.find_burn(&burn).await?;
-    answered(ChainStatusResponse::of(burn.transaction, said))
+    ok(ChainStatusResponse::of(burn.transaction, said))
 }
 
 /// What the attesters say of a burn; they are asked by its transaction alone
@@ -93,18 +93,18 @@ async fn burn_attestation(
 ) -> ProtocolResult<AttestationResponse> {
     let burn = burn.read()?;
     let said = bridge.attestation(&burn).await?;
-    answered(AttestationResponse::of(burn.transaction, said))
+    ok(AttestationResponse::of(burn.transaction, said))
 }
 
 /// Has a lapsed message attested again; the newer word has the same nonce
 #[utoipa::path(post, path = "/v1/bridge-messages/{nonce}/attest-again", tag = "bridge",
     params(("nonce" = String, Path, description = "Names the message, 64 hex digits.")),
     responses((status = 200, description = "They were asked.", body = ReattestResponse)))]
-async fn attest_again(State(bridge): ServerState, Path(nonce): Path<String>) -> ProtocolResult<ReattestResponse> {
+async fn reattest_message(State(bridge): ServerState, Path(nonce): Path<String>) -> ProtocolResult<ReattestResponse> {
     let mut named = [0; 32];
     hex::decode_to_slice(&nonce, &mut named).map_err(|_| MalformedResponse("a nonce"))?;
     bridge.reattest(&named).await?;
-    answered(ReattestResponse { nonce })
+    ok(ReattestResponse { nonce })
 }
 
 /// Signs a mint; sends nothing
@@ -116,7 +116,7 @@ async fn sign_mint(
 ) -> ProtocolResult<SignedMintResponse> {
     let mint = SignedMint::from(&bridge.sign_mint(&message.read()?).await?);
     let nonce = message.nonce;
-    answered(SignedMintResponse { nonce, mint })
+    ok(SignedMintResponse { nonce, mint })
 }
 
 /// Sends a mint; a nonce mints once
@@ -128,7 +128,7 @@ async fn send_mint(
 ) -> ProtocolResult<SubmitMintResponse> {
     let mint = mint.read()?;
     let said = bridge.mint(&mint).await?;
-    answered(SubmitMintResponse::of(&mint, said))
+    ok(SubmitMintResponse::of(&mint, said))
 }
 
 /// What Base shows of a message's mint, whoever minted
@@ -139,5 +139,5 @@ async fn find_mint(
     ProtocolBody(message): ProtocolBody<BridgeMessage>,
 ) -> ProtocolResult<ChainStatusResponse> {
     let said = bridge.find_mint(&message.read()?).await?;
-    answered(ChainStatusResponse::of(message.nonce, said))
+    ok(ChainStatusResponse::of(message.nonce, said))
 }

@@ -9,7 +9,7 @@ use axum::routing::{get, post};
 use utoipa::OpenApi;
 
 use super::{
-    AfterParam, IdempotencyKeyHeader, MAX_EVENTS_PER_PAGE, ProtocolBody, ProtocolQuery, ProtocolResult, answered,
+    AfterParam, IdempotencyKeyHeader, MAX_EVENTS_PER_PAGE, ProtocolBody, ProtocolQuery, ProtocolResult, ok,
     not_found,
 };
 use crate::provider::wire::SecretText;
@@ -24,8 +24,8 @@ pub(super) fn router(providers: &Providers) -> Router {
         .route("/cards", post(order_card))
         .route("/cards/{reference}", get(card_report))
         .route("/cards/{reference}/cvv", get(card_cvv))
-        .route("/cards/{reference}/wishes", post(wish_of_prepaid_card))
-        .route("/prepaid-card-words", get(prepaid_card_words))
+        .route("/cards/{reference}/wishes", post(apply_prepaid_card_action))
+        .route("/prepaid-card-words", get(list_prepaid_card_events))
         .route("/billing-address", get(billing_address))
         .with_state(providers.issuer.clone())
 }
@@ -59,7 +59,7 @@ async fn order_card(
         amount: order.amount.0.0,
     };
     let said = issuer.issue(&order).await?;
-    answered(IssueCardResponse::of(&order, said))
+    ok(IssueCardResponse::of(&order, said))
 }
 
 /// How a card stands, and what was charged
@@ -67,8 +67,8 @@ async fn order_card(
     params(("reference" = String, Path, description = "The issuer's name of the card.")),
     responses((status = 200, description = "How it stands.", body = CardReport)))]
 async fn card_report(State(issuer): ServerState, Path(reference): Path<String>) -> ProtocolResult<CardReport> {
-    let said = issuer.standing(&reference).await.map_err(not_found)?;
-    answered(CardReport::of(&reference, said))
+    let said = issuer.card_snapshot(&reference).await.map_err(not_found)?;
+    ok(CardReport::of(&reference, said))
 }
 
 /// Does what a holder wants of a prepaid card, if it still can be done; the same key is carried out once, whatever came after it
@@ -76,34 +76,34 @@ async fn card_report(State(issuer): ServerState, Path(reference): Path<String>) 
     params(("reference" = String, Path, description = "The issuer's name of the card."),
         ("Idempotency-Key" = String, Header, description = "The same key is the same wish.")),
     responses((status = 200, description = "How the card stands.", body = CardActionResponse)))]
-async fn wish_of_prepaid_card(
+async fn apply_prepaid_card_action(
     State(issuer): ServerState,
     Path(issuer_ref): Path<String>,
     IdempotencyKeyHeader(key): IdempotencyKeyHeader,
     ProtocolBody(order): ProtocolBody<CardActionRequest>,
 ) -> ProtocolResult<CardActionResponse> {
     let card = order.card_id.0;
-    let wish = order.wish.into();
+    let wish = order.action.into();
     let order = port::CardActionRequest {
         key,
         card,
         issuer_ref,
-        wish,
+        action,
     };
-    let standing = CardSnapshot::of(card, issuer.steer(&order).await?);
+    let standing = CardSnapshot::of(card, issuer.apply_action(&order).await?);
     let key = key.to_string();
-    answered(CardActionResponse { key, standing })
+    ok(CardActionResponse { key, snapshot })
 }
 
 /// What became of any prepaid card since: charges come when nobody asks, and so does what is given back of one that has ended
 #[utoipa::path(get, path = "/v1/prepaid-card-words", tag = "cards", params(AfterParam),
     responses((status = 200, description = "Words in the order in which they were told.", body = CardEventList)))]
-async fn prepaid_card_words(
+async fn list_prepaid_card_events(
     State(issuer): ServerState,
     ProtocolQuery(since): ProtocolQuery<AfterParam>,
 ) -> ProtocolResult<CardEventList> {
-    let told = issuer.told(since.after, since.limit.min(MAX_EVENTS_PER_PAGE)).await?;
-    answered(CardEventList::of(told))
+    let told = issuer.events_after(since.after, since.limit.min(MAX_EVENTS_PER_PAGE)).await?;
+    ok(CardEventList::of(told))
 }
 
 /// A card's security code
@@ -112,12 +112,12 @@ async fn prepaid_card_words(
     responses((status = 200, description = "The code.", body = CvvResponse)))]
 async fn card_cvv(State(issuer): ServerState, Path(reference): Path<String>) -> ProtocolResult<CvvResponse> {
     let cvv = issuer.cvv(&reference).await.map_err(not_found)?;
-    answered(CvvResponse { cvv: SecretText(cvv) })
+    ok(CvvResponse { cvv: SecretText(cvv) })
 }
 
 /// The billing address of this issuer's cards
 #[utoipa::path(get, path = "/v1/billing-address", tag = "cards",
     responses((status = 200, description = "The same for every card.", body = BillingAddress)))]
 async fn billing_address(State(issuer): ServerState) -> ProtocolResult<BillingAddress> {
-    answered(issuer.billing_address().into())
+    ok(issuer.billing_address().into())
 }

@@ -7,7 +7,7 @@ use axum::extract::{Path, State};
 use axum::routing::{get, post};
 use utoipa::OpenApi;
 
-use super::{IdempotencyKeyHeader, ProtocolBody, ProtocolQuery, ProtocolResult, answered};
+use super::{IdempotencyKeyHeader, ProtocolBody, ProtocolQuery, ProtocolResult, ok};
 use crate::provider::Providers;
 use crate::provider::gift_cards::GiftCardApi;
 use crate::provider::wire::gift_card_orders::{GiftCardOrderRequest, GiftCardOrderResponse};
@@ -40,7 +40,7 @@ async fn search_gift_cards(
     State(catalog): ServerState,
     ProtocolQuery(query): ProtocolQuery<GiftCardQuery>,
 ) -> ProtocolResult<GiftCardProductList> {
-    answered(GiftCardProductList::of(catalog.search(&query.into()).await?))
+    ok(GiftCardProductList::of(catalog.search(&query.into()).await?))
 }
 
 /// One product as it is offered now
@@ -52,7 +52,7 @@ async fn gift_card_product(
     Path(product_id): Path<String>,
 ) -> ProtocolResult<GiftCardProductResponse> {
     let product = catalog.product(&product_id).await?.map(Into::into);
-    answered(GiftCardProductResponse { product_id, product })
+    ok(GiftCardProductResponse { product_id, product })
 }
 
 /// Stock and price of a purchase at this moment; nothing is reserved
@@ -65,7 +65,7 @@ async fn gift_card_offer(
     ProtocolQuery(query): ProtocolQuery<GiftCardQuoteQuery>,
 ) -> ProtocolResult<GiftCardQuote> {
     let said = catalog.offer(&product_id, &query.country, query.amount.0.0).await?;
-    answered(said.into())
+    ok(said.into())
 }
 
 /// Orders a gift card, or asks after an order
@@ -78,5 +78,5 @@ async fn order_gift_card(
     ProtocolBody(order): ProtocolBody<GiftCardOrderRequest>,
 ) -> ProtocolResult<GiftCardOrderResponse> {
     let said = catalog.order(&order.clone().read(key)).await?;
-    answered(GiftCardOrderResponse::of(order, said))
+    ok(GiftCardOrderResponse::of(order, said))
 }

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use utoipa::{IntoParams, OpenApi};
 
 use super::{
-    IdempotencyKeyHeader, ProtocolBody, ProtocolErrorResponse, ProtocolQuery, ProtocolResult, answered, not_found,
+    IdempotencyKeyHeader, ProtocolBody, ProtocolErrorResponse, ProtocolQuery, ProtocolResult, ok, not_found,
 };
 use crate::provider::wire::identity::{
     IdentityCheck, IdentityCheckRequest, IdentityCheckResponse, IssuerAccountRequest, IssuerAccountResponse,
@@ -30,7 +30,7 @@ struct IdentityServerState {
 
 pub(super) fn router(providers: &Providers) -> Router {
     Router::new()
-        .route("/identity-checks", post(begin_check))
+        .route("/identity-checks", post(start_identity_check))
         .route("/identity-checks/{reference}", get(check_status))
         .route("/card-accounts", post(open_account))
         .route("/card-accounts/{address}", get(account_balance))
@@ -54,7 +54,7 @@ pub(super) fn document() -> utoipa::openapi::OpenApi {
 #[utoipa::path(post, path = "/v1/identity-checks", tag = "people", request_body = IdentityCheckRequest,
     params(("Idempotency-Key" = String, Header, description = "The same key never begins a second check.")),
     responses((status = 200, description = "Where the person answers.", body = IdentityCheck)))]
-async fn begin_check(
+async fn start_identity_check(
     State(people): State<IdentityServerState>,
     IdempotencyKeyHeader(key): IdempotencyKeyHeader,
     ProtocolBody(order): ProtocolBody<IdentityCheckRequest>,
@@ -64,7 +64,7 @@ async fn begin_check(
         .identity_check
         .start(&port::IdentityCheckRequest { key, wallet })
         .await?;
-    answered(IdentityCheck::of(wallet, begun))
+    ok(IdentityCheck::of(wallet, begun))
 }
 
 /// Where a check stands
@@ -76,7 +76,7 @@ async fn check_status(
     Path(reference): Path<String>,
 ) -> ProtocolResult<IdentityCheckResponse> {
     let said = people.identity_check.status(&reference).await.map_err(not_found)?;
-    answered(IdentityCheckResponse::of(&reference, said))
+    ok(IdentityCheckResponse::of(&reference, said))
 }
 
 /// Opens a holder's account at the issuer, or finds it
@@ -86,9 +86,9 @@ async fn open_account(
     State(people): State<IdentityServerState>,
     ProtocolBody(order): ProtocolBody<IssuerAccountRequest>,
 ) -> ProtocolResult<IssuerAccountResponse> {
-    let holder = order.holder.0.0;
+    let holder = order.wallet.0.0;
     let said = people.accounts.open(&holder).await?;
-    answered(IssuerAccountResponse::of(holder, said))
+    ok(IssuerAccountResponse::of(holder, said))
 }
 
 /// What there is behind a deposit address now
@@ -101,7 +101,7 @@ async fn account_balance(
 ) -> ProtocolResult<IssuerBalance> {
     let address = read_address(&address)?;
     let balance = people.balances.balance(&address.0).await?;
-    answered(IssuerBalance {
+    ok(IssuerBalance {
         deposit_address: TextValue(address),
         balance: TextValue(UsdcAmount(balance)),
     })
@@ -133,7 +133,7 @@ async fn account_deposit(
         amount: moved.amount.0.0,
     };
     let credited = people.deposits.is_credited(&deposited).await?;
-    answered(IssuerDeposit {
+    ok(IssuerDeposit {
         transaction: deposited.transaction,
         amount: moved.amount,
         credited,

@@ -10,7 +10,7 @@ use utoipa::OpenApi;
 
 use super::{
     AfterParam, IdempotencyKeyHeader, MAX_EVENTS_PER_PAGE, ProtocolBody, ProtocolErrorResponse, ProtocolQuery,
-    ProtocolResult, answered,
+    ProtocolResult, ok,
 };
 use crate::provider::Providers;
 use crate::provider::payouts::PayoutApi;
@@ -27,9 +27,9 @@ pub(super) fn router(providers: &Providers) -> Router {
         .route("/payouts", post(order_payout))
         .route("/payouts/{payout_id}/recall", post(recall_payout))
         .route("/payout-orders/{key}", get(payout_order))
-        .route("/payout-reports", get(payout_reports))
+        .route("/payout-reports", get(list_payout_events))
         .route("/debit-card-country", post(debit_card_country))
-        .with_state(providers.rails.clone())
+        .with_state(providers.payouts.clone())
 }
 
 pub(super) fn document() -> utoipa::openapi::OpenApi {
@@ -51,7 +51,7 @@ async fn order_payout(
     let order = order.read(key)?;
     let payout = order.payout;
     let said = rails.send(order).await?;
-    answered(PayoutStatusUpdate::of(payout, said))
+    ok(PayoutStatusUpdate::of(payout, said))
 }
 
 /// Takes a payout back; asking twice changes nothing
@@ -69,7 +69,7 @@ async fn recall_payout(
         .map_err(|_| ProtocolErrorResponse::new(ErrorCode::NotFound, "there is no such payout"))?;
     let outcome = rails.recall(key, payout).await?.into();
     let payout_id = TextValue(payout);
-    answered(RecallResponse { payout_id, outcome })
+    ok(RecallResponse { payout_id, outcome })
 }
 
 /// What was ordered under a key, without ordering it
@@ -79,20 +79,20 @@ async fn recall_payout(
 async fn payout_order(State(rails): ServerState, Path(key): Path<String>) -> ProtocolResult<PayoutLookupResponse> {
     let order = key.parse().map_err(|_| MalformedResponse("an Idempotency-Key"))?;
     let report = rails.find(order).await?.map(PayoutUpdateBody::of);
-    answered(PayoutLookupResponse { key, report })
+    ok(PayoutLookupResponse { key, payout })
 }
 
 /// What was told of any payout since: returns come days later, when nobody asks any more
 #[utoipa::path(get, path = "/v1/payout-reports", tag = "payouts", params(AfterParam),
     responses((status = 200, description = "Words in the order in which they were told.", body = PayoutEventList)))]
-async fn payout_reports(
+async fn list_payout_events(
     State(rails): ServerState,
     ProtocolQuery(since): ProtocolQuery<AfterParam>,
 ) -> ProtocolResult<PayoutEventList> {
     let told = rails
         .events_after(since.after, since.limit.min(MAX_EVENTS_PER_PAGE))
         .await?;
-    answered(PayoutEventList::of(told))
+    ok(PayoutEventList::of(told))
 }
 
 /// Where the bank of a debit card is
@@ -103,5 +103,5 @@ async fn debit_card_country(
     ProtocolBody(card): ProtocolBody<DebitCardQuery>,
 ) -> ProtocolResult<DebitCardCountryResponse> {
     let country = rails.card_country(&card.number.0).await?.map(TextValue);
-    answered(DebitCardCountryResponse { country })
+    ok(DebitCardCountryResponse { country })
 }

@@ -7,13 +7,13 @@ use purser_actors::port::{EntryKey, ListCursor, ListPage};
 use serde::Deserialize;
 use utoipa::{IntoParams, OpenApi};
 
-use super::{ProtocolErrorResponse, ProtocolQuery, ProtocolResult, answered};
+use super::{ProtocolErrorResponse, ProtocolQuery, ProtocolResult, ok};
 use crate::provider::wire::reconciliation::{ReconciliationListName, ReconciliationPage, ReconciliationQuery};
 use crate::provider::wire::{ErrorCode, MalformedResponse};
 use crate::provider::{ProviderLists, Providers};
 
 /// The most entries on a page.
-const MOST_ENTRIES: usize = 1_000;
+const MAX_ENTRIES: usize = 1_000;
 
 pub(super) fn router(providers: &Providers) -> Router {
     Router::new()
@@ -54,7 +54,7 @@ async fn list_entries(
     ProtocolQuery(from): ProtocolQuery<AfterQuery>,
 ) -> ProtocolResult<ReconciliationPage> {
     let missing = || ProtocolErrorResponse::new(ErrorCode::NotFound, "this provider does not keep that list");
-    let name = ReconciliationListName::named(&name).ok_or_else(missing)?;
+    let name = ReconciliationListName::from_name(&name).ok_or_else(missing)?;
     let list = lists.get(&name.source()).ok_or_else(missing)?;
     let asked = ReconciliationQuery {
         list: name,
@@ -70,10 +70,10 @@ async fn list_entries(
         (after, None) => {
             let no_cursor = || MalformedResponse("a cursor of this list");
             let after = after.map(|text| ListCursor::new(text.to_owned()).ok_or_else(no_cursor));
-            list.entries(after.transpose()?.as_ref(), from.limit.clamp(1, MOST_ENTRIES))
+            list.entries(after.transpose()?.as_ref(), from.limit.clamp(1, MAX_ENTRIES))
                 .await?
         }
         (Some(_), Some(_)) => return Err(MalformedResponse("a cursor or a key, and not both").into()),
     };
-    answered(ReconciliationPage::of(asked, page))
+    ok(ReconciliationPage::of(asked, page))
 }

@@ -6,7 +6,7 @@ use axum::routing::get;
 use std::sync::Arc;
 use utoipa::OpenApi;
 
-use super::{ProtocolQuery, ProtocolResult, answered};
+use super::{ProtocolQuery, ProtocolResult, ok};
 use crate::provider::Providers;
 use crate::provider::merchants::MerchantDirectory;
 use crate::provider::rates::RateSource;
@@ -34,7 +34,7 @@ pub(super) fn document() -> utoipa::openapi::OpenApi {
     responses((status = 200, description = "What a unit of each currency costs.", body = reference_data::ExchangeRates)))]
 async fn exchange_rates(State(rates): State<Arc<dyn RateSource>>) -> ProtocolResult<reference_data::ExchangeRates> {
     let table = rates.current().await?;
-    answered(reference_data::ExchangeRates::of(&table))
+    ok(reference_data::ExchangeRates::of(&table))
 }
 
 /// A page of merchants
@@ -45,5 +45,5 @@ async fn search_merchants(
     ProtocolQuery(query): ProtocolQuery<reference_data::MerchantQuery>,
 ) -> ProtocolResult<reference_data::MerchantList> {
     let page = merchants.search(&query.read()?).await?;
-    answered(reference_data::MerchantList::of(page))
+    ok(reference_data::MerchantList::of(page))
 }

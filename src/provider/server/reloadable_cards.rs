@@ -11,7 +11,7 @@ use utoipa::OpenApi;
 
 use super::{
     AfterParam, IdempotencyKeyHeader, MAX_EVENTS_PER_PAGE, ProtocolBody, ProtocolErrorResponse, ProtocolQuery,
-    ProtocolResult, answered, not_found,
+    ProtocolResult, ok, not_found,
 };
 use crate::provider::Providers;
 use crate::provider::reloadable_cards::ReloadableCardApi;
@@ -34,10 +34,10 @@ pub(super) fn router(providers: &Providers) -> Router {
         .route("/reloadable-cards/{reference}/cvv", get(reloadable_card_cvv))
         .route("/reloadable-cards/{reference}/wishes", post(apply_card_action))
         .route("/card-words", get(list_card_events))
-        .route("/balance-reservations", post(reserve_balance))
-        .route("/balance-reservations/{key}", get(balance_reservation))
-        .route("/balance-reservations/{key}/end", post(end_reservation))
-        .with_state(providers.program.clone())
+        .route("/balance-reservations", post(create_balance_hold))
+        .route("/balance-reservations/{key}", get(get_balance_hold))
+        .route("/balance-reservations/{key}/end", post(settle_balance_hold))
+        .with_state(providers.reloadable_cards.clone())
 }
 
 pub(super) fn document() -> utoipa::openapi::OpenApi {
@@ -66,7 +66,7 @@ async fn open_reloadable_card(
     ProtocolBody(order): ProtocolBody<OpenReloadableCardRequest>,
 ) -> ProtocolResult<OpenReloadableCardResponse> {
     let said = program.open(&order.read(key)).await?;
-    answered(OpenReloadableCardResponse::of(order, said))
+    ok(OpenReloadableCardResponse::of(order, said))
 }
 
 /// What can be spent with a card now
@@ -76,7 +76,7 @@ async fn open_reloadable_card(
 async fn reloadable_card(State(program): ServerState, Path(reference): Path<String>) -> ProtocolResult<CardBalance> {
     let available = program.available(&reference).await.map_err(not_found)?;
     let available = TextValue(DecimalAmount(available));
-    answered(CardBalance { reference, available })
+    ok(CardBalance { reference, available })
 }
 
 /// A card's security code
@@ -88,7 +88,7 @@ async fn reloadable_card_cvv(
     Path(reference): Path<String>,
 ) -> ProtocolResult<CvvResponse> {
     let cvv = program.cvv(&reference).await.map_err(not_found)?;
-    answered(CvvResponse { cvv: SecretText(cvv) })
+    ok(CvvResponse { cvv: SecretText(cvv) })
 }
 
 /// Does what a holder wants of a card, if it still can be done; the same key is carried out once, whatever came after it
@@ -103,16 +103,16 @@ async fn apply_card_action(
     ProtocolBody(order): ProtocolBody<CardActionRequest>,
 ) -> ProtocolResult<CardActionResponse> {
     let card = order.card_id.0;
-    let wish = order.wish.into();
+    let wish = order.action.into();
     let order = port::CardActionRequest {
         key,
         card,
         issuer_ref,
-        wish,
+        action,
     };
     let standing = CardSnapshot::of(card, program.apply_action(&order).await?);
     let key = key.to_string();
-    answered(CardActionResponse { key, standing })
+    ok(CardActionResponse { key, snapshot })
 }
 
 /// What became of any card since: charges come when nobody asks
@@ -125,33 +125,33 @@ async fn list_card_events(
     let told = program
         .events_after(since.after, since.limit.min(MAX_EVENTS_PER_PAGE))
         .await?;
-    answered(CardEventList::of(told))
+    ok(CardEventList::of(told))
 }
 
 /// Sets part of a balance aside, or asks after it
 #[utoipa::path(post, path = "/v1/balance-reservations", tag = "reloadable cards", request_body = HoldRequest,
     params(("Idempotency-Key" = String, Header, description = "The same key never sets aside twice; it is the reservation's name.")),
     responses((status = 200, description = "What became of it.", body = HoldResponse)))]
-async fn reserve_balance(
+async fn create_balance_hold(
     State(program): ServerState,
     IdempotencyKeyHeader(key): IdempotencyKeyHeader,
     ProtocolBody(order): ProtocolBody<HoldRequest>,
 ) -> ProtocolResult<HoldResponse> {
     let said = program.hold(&order.read(key)).await?;
-    answered(HoldResponse::of(order, said))
+    ok(HoldResponse::of(order, said))
 }
 
 /// How what was set aside under a key stands; it only reads
 #[utoipa::path(get, path = "/v1/balance-reservations/{key}", tag = "reloadable cards",
     params(("key" = String, Path, description = "The key that the reservation was made with.")),
     responses((status = 200, description = "How it stands; `never` is as final as any no.", body = HoldLookupResponse)))]
-async fn balance_reservation(
+async fn get_balance_hold(
     State(program): ServerState,
     Path(name): Path<String>,
 ) -> ProtocolResult<HoldLookupResponse> {
     let malformed = |_| ProtocolErrorResponse::new(ErrorCode::InvalidRequest, "the path names no key");
     let key: JobId = name.parse().map_err(malformed)?;
-    answered(HoldLookupResponse::of(key, program.hold_status(key).await?))
+    ok(HoldLookupResponse::of(key, program.hold_status(key).await?))
 }
 
 /// Ends a reservation for good: paid out, or the balance's again
@@ -159,7 +159,7 @@ async fn balance_reservation(
     params(("key" = String, Path, description = "The key that the reservation was made with."),
         ("Idempotency-Key" = String, Header, description = "The same.")),
     responses((status = 200, description = "How it has ended.", body = SettleHoldResponse)))]
-async fn end_reservation(
+async fn settle_balance_hold(
     State(program): ServerState,
     Path(name): Path<String>,
     IdempotencyKeyHeader(key): IdempotencyKeyHeader,
@@ -171,7 +171,7 @@ async fn end_reservation(
             "the path names another reservation",
         ));
     }
-    program.settle_hold(key, end.paid).await?;
-    let paid = end.paid;
-    answered(SettleHoldResponse { key: name, paid })
+    program.settle_hold(key, end.captured).await?;
+    let paid = end.captured;
+    ok(SettleHoldResponse { key: name, captured })
 }

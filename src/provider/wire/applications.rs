@@ -42,9 +42,9 @@ pub struct BankDocument {
     #[schema(value_type = String)]
     pub document_id: TextValue<DocumentId>,
     /// What it shows.
-    pub shows: String,
+    pub document_type: String,
     /// Its media type.
-    pub media: String,
+    pub media_type: String,
     /// SHA-256 of the bytes, in hex. Bytes with another one are not this document.
     pub sha256: String,
 }
@@ -88,8 +88,8 @@ impl From<&PlainApplication> for BankApplication {
     fn from(asked: &PlainApplication) -> Self {
         let documents = asked.documents.iter().map(|paper| BankDocument {
             document_id: TextValue(paper.id),
-            shows: paper.shows.to_string(),
-            media: paper.media.to_string(),
+            document_type: paper.document_type.to_string(),
+            media_type: paper.media_type.to_string(),
             sha256: hex::encode(paper.sha256),
         });
         let answers = asked.answers.iter();
@@ -125,8 +125,8 @@ impl BankApplication {
             };
             documents.push(PlainDocument {
                 id: paper.document_id.0,
-                shows: Cow::Owned(paper.shows),
-                media: Cow::Owned(paper.media),
+                document_type: Cow::Owned(paper.document_type),
+                media_type: Cow::Owned(paper.media_type),
                 sha256,
                 bytes,
             });
@@ -194,9 +194,9 @@ pub enum BankReviewStatus {
         reason: String,
     },
     /// More is wanted; the holder submits again, under another key.
-    Wanted {
+    InformationRequired {
         /// In the bank's words.
-        what: String,
+        items: String,
     },
 }
 
@@ -210,7 +210,7 @@ impl BankReview {
                 BankDecision::Pending { retry_after_ms } => BankReviewStatus::Pending { retry_after_ms },
                 BankDecision::Final(ReviewDecision::Approved { customer }) => BankReviewStatus::Approved { customer },
                 BankDecision::Final(ReviewDecision::Rejected { reason }) => BankReviewStatus::Rejected { reason },
-                BankDecision::Final(ReviewDecision::InformationRequested { what }) => BankReviewStatus::Wanted { what },
+                BankDecision::Final(ReviewDecision::InformationRequested { what }) => BankReviewStatus::InformationRequired { items: what },
             },
         }
     }
@@ -234,12 +234,12 @@ impl BankReview {
                 customer: name(customer)?,
             }),
             BankReviewStatus::Rejected { reason } => BankDecision::Final(ReviewDecision::Rejected { reason }),
-            BankReviewStatus::Wanted { what } => BankDecision::Final(ReviewDecision::InformationRequested { what }),
+            BankReviewStatus::InformationRequired { items: what } => BankDecision::Final(ReviewDecision::InformationRequested { what }),
         }))
     }
 
     /// That documents are not there.
-    pub fn wants(id: BankingApplicationId, key: JobId, missing: Vec<DocumentId>) -> Self {
+    pub fn documents_required(id: BankingApplicationId, key: JobId, missing: Vec<DocumentId>) -> Self {
         let document_ids = missing.into_iter().map(TextValue).collect();
         Self {
             application_id: TextValue(id),

@@ -69,9 +69,9 @@ pub enum HoldResult {
     /// It is set aside.
     Held,
     /// It was set aside under this key, and that has ended for good.
-    Ended {
+    Settled {
         /// Whether it was paid out; if not, it is the balance's again.
-        paid: bool,
+        captured: bool,
     },
     /// Accepted; ask again with the same key after this time.
     Pending {
@@ -79,7 +79,7 @@ pub enum HoldResult {
         retry_after_ms: u64,
     },
     /// Definitely refused: the balance was less. Nothing is set aside under this key and nothing will be.
-    Insufficient,
+    InsufficientBalance,
     /// Definitely refused for another reason.
     Declined {
         /// The issuer's word for it.
@@ -92,9 +92,9 @@ impl HoldResponse {
     pub fn of(order: HoldRequest, said: port::HoldResult) -> Self {
         let state = match said {
             port::HoldResult::Held => HoldResult::Held,
-            port::HoldResult::AlreadySettled { paid } => HoldResult::Ended { paid },
+            port::HoldResult::AlreadySettled { paid } => HoldResult::Settled { captured: paid },
             port::HoldResult::Pending { retry_after_ms } => HoldResult::Pending { retry_after_ms },
-            port::HoldResult::InsufficientBalance => HoldResult::Insufficient,
+            port::HoldResult::InsufficientBalance => HoldResult::InsufficientBalance,
             port::HoldResult::Declined { reason } => HoldResult::Declined {
                 reason: reason.to_string(),
             },
@@ -118,9 +118,9 @@ impl HoldResponse {
         }
         Ok(match self.state {
             HoldResult::Held => port::HoldResult::Held,
-            HoldResult::Ended { paid } => port::HoldResult::AlreadySettled { paid },
+            HoldResult::Settled { captured: paid } => port::HoldResult::AlreadySettled { paid },
             HoldResult::Pending { retry_after_ms } => port::HoldResult::Pending { retry_after_ms },
-            HoldResult::Insufficient => port::HoldResult::InsufficientBalance,
+            HoldResult::InsufficientBalance => port::HoldResult::InsufficientBalance,
             HoldResult::Declined { reason } => port::HoldResult::Declined { reason: reason.into() },
         })
     }
@@ -184,7 +184,7 @@ impl HoldLookupResponse {
 #[serde(deny_unknown_fields)]
 pub struct SettleHoldRequest {
     /// Whether the amount was paid out; else it is the balance's again.
-    pub paid: bool,
+    pub captured: bool,
 }
 
 /// How it has ended.
@@ -193,7 +193,7 @@ pub struct SettleHoldResponse {
     /// The reservation's key.
     pub key: String,
     /// Whether it was paid out.
-    pub paid: bool,
+    pub captured: bool,
 }
 
 impl SettleHoldResponse {
@@ -202,7 +202,7 @@ impl SettleHoldResponse {
     /// # Errors
     /// When it is about another reservation, or another end.
     pub fn read(&self, key: JobId, paid: bool) -> Result<(), MalformedResponse> {
-        match (&*self.key, self.paid) == (&*key.to_string(), paid) {
+        match (&*self.key, self.captured) == (&*key.to_string(), paid) {
             true => Ok(()),
             false => Err(MalformedResponse("it is about another reservation")),
         }

@@ -29,7 +29,7 @@ pub struct OpenBankAccountRequest {
     /// Whose: the bank's name of the customer.
     pub customer: String,
     /// What it is for.
-    pub ramp: BankAccountType,
+    pub account_type: BankAccountType,
 }
 
 impl From<&port::OpenAccountRequest> for OpenBankAccountRequest {
@@ -37,7 +37,7 @@ impl From<&port::OpenAccountRequest> for OpenBankAccountRequest {
         Self {
             account_id: TextValue(order.account),
             customer: order.customer.clone(),
-            ramp: match order.ramp {
+            account_type: match order.account_type {
                 AccountType::OnRamp => BankAccountType::Onramp,
                 AccountType::OffRamp => BankAccountType::Offramp,
             },
@@ -52,7 +52,7 @@ impl OpenBankAccountRequest {
             key,
             account: self.account_id.0,
             customer: self.customer,
-            ramp: match self.ramp {
+            account_type: match self.account_type {
                 BankAccountType::Onramp => AccountType::OnRamp,
                 BankAccountType::Offramp => AccountType::OffRamp,
             },
@@ -96,7 +96,7 @@ pub enum BankAccountStatus {
         memo: Option<String>,
     },
     /// There is none under this key and will be none.
-    Refused {
+    Rejected {
         /// The bank's word for it.
         reason: String,
     },
@@ -116,7 +116,7 @@ impl BankAccountResponse {
                     account_number: at.account_number,
                     memo: at.memo,
                 },
-                BankDecision::Final(OpenAccountResult::Rejected { reason }) => BankAccountStatus::Refused { reason },
+                BankDecision::Final(OpenAccountResult::Rejected { reason }) => BankAccountStatus::Rejected { reason },
             },
         }
     }
@@ -147,7 +147,7 @@ impl BankAccountResponse {
                     memo: memo.map(name).transpose()?,
                 }))
             }
-            BankAccountStatus::Refused { reason } => BankDecision::Final(OpenAccountResult::Rejected { reason }),
+            BankAccountStatus::Rejected { reason } => BankDecision::Final(OpenAccountResult::Rejected { reason }),
         })
     }
 }

@@ -11,11 +11,11 @@ use utoipa::ToSchema;
 use super::{BaseAddress, MalformedResponse, TextValue, UsdcAmount, name};
 
 /// The longest transaction or message, in bytes.
-const LONGEST: usize = 4 * 1024;
+const MAX_BYTES_LEN: usize = 4 * 1024;
 
 pub(super) fn bytes_of(text: &str) -> Result<Vec<u8>, MalformedResponse> {
     let bytes = BASE64.decode(text).map_err(|_| MalformedResponse("bytes in Base64"))?;
-    match bytes.len() <= LONGEST {
+    match bytes.len() <= MAX_BYTES_LEN {
         true => Ok(bytes),
         false => Err(MalformedResponse("no more than 4 KiB")),
     }
@@ -36,21 +36,21 @@ pub(super) fn thirty_two(text: &str) -> Result<[u8; 32], MalformedResponse> {
 #[serde(deny_unknown_fields)]
 pub struct BridgeTransferRequest {
     /// The service's name of it, 32 hex digits. It may be signed more than once; one burn of them is sent.
-    pub crossing: String,
+    pub transfer_id: String,
     /// Who receives it on Base.
     #[schema(value_type = String)]
     pub to: TextValue<BaseAddress>,
     /// What must arrive, in USDC. More is burned where the bridge takes a fee.
     #[schema(value_type = UsdcAmount)]
-    pub arrives: TextValue<UsdcAmount>,
+    pub amount: TextValue<UsdcAmount>,
 }
 
 impl From<&BridgeTransfer> for BridgeTransferRequest {
     fn from(crossing: &BridgeTransfer) -> Self {
         Self {
-            crossing: format!("{:032x}", crossing.key),
+            transfer_id: format!("{:032x}", crossing.key),
             to: TextValue(BaseAddress(crossing.to)),
-            arrives: TextValue(UsdcAmount(crossing.arrives)),
+            amount: TextValue(UsdcAmount(crossing.delivered_amount)),
         }
     }
 }
@@ -61,13 +61,13 @@ impl BridgeTransferRequest {
     /// # Errors
     /// When its name is not 32 hex digits.
     pub fn read(&self) -> Result<BridgeTransfer, MalformedResponse> {
-        let key = u128::from_str_radix(&self.crossing, 16).ok();
+        let key = u128::from_str_radix(&self.transfer_id, 16).ok();
         Ok(BridgeTransfer {
             key: key
-                .filter(|_| self.crossing.len() == 32)
+                .filter(|_| self.transfer_id.len() == 32)
                 .ok_or(MalformedResponse("a name of 32 hex digits"))?,
             to: self.to.0.0,
-            arrives: self.arrives.0.0,
+            delivered_amount: self.amount.0.0,
         })
     }
 }
@@ -84,7 +84,7 @@ pub struct SignedBurn {
     pub event_key: String,
     /// What leaves the service's treasury, in USDC: what must arrive and the bridge's fee.
     #[schema(value_type = UsdcAmount)]
-    pub burned: TextValue<UsdcAmount>,
+    pub burned_amount: TextValue<UsdcAmount>,
 }
 
 impl From<&port::SignedBurn> for SignedBurn {
@@ -93,7 +93,7 @@ impl From<&port::SignedBurn> for SignedBurn {
             transaction: burn.transaction.clone(),
             bytes: text_of(&burn.bytes),
             event_key: hex::encode(burn.event_key),
-            burned: TextValue(UsdcAmount(burn.burned)),
+            burned_amount: TextValue(UsdcAmount(burn.burned)),
         }
     }
 }
@@ -108,7 +108,7 @@ impl SignedBurn {
             bytes: bytes_of(&self.bytes)?,
             transaction: name(self.transaction)?,
             event_key: thirty_two(&self.event_key)?,
-            burned: self.burned.0.0,
+            burned: self.burned_amount.0.0,
         })
     }
 }
@@ -117,7 +117,7 @@ impl SignedBurn {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct SignedBurnResponse {
     /// The order's.
-    pub crossing: BridgeTransferRequest,
+    pub transfer_id: BridgeTransferRequest,
     /// What is to be sent.
     pub burn: SignedBurn,
 }
@@ -128,7 +128,7 @@ impl SignedBurnResponse {
     /// # Errors
     /// When it is about another crossing.
     pub fn read(self, crossing: &BridgeTransfer) -> Result<port::SignedBurn, MalformedResponse> {
-        if self.crossing.read()? != *crossing {
+        if self.transfer_id.read()? != *crossing {
             return Err(MalformedResponse("it is about another crossing"));
         }
         self.burn.read()
@@ -152,7 +152,7 @@ pub enum SubmitStatus {
     /// It is on the chain.
     Settled {
         /// Under this id, 1 to 200 bytes.
-        settled_as: String,
+        transaction: String,
         /// Whether a reorganisation may still remove it. False if it is not said.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         reversible: bool,
@@ -173,8 +173,8 @@ impl SubmitBurnResponse {
             transaction: burn.transaction.clone(),
             state: match said {
                 SubmitResult::Settled { transaction, finality } => SubmitStatus::Settled {
-                    settled_as: transaction,
-                    reversible: finality == Finality::Seen,
+                    transaction,
+                    reversible: finality == Finality::Confirmed,
                 },
                 SubmitResult::Declined(decline) => SubmitStatus::Declined {
                     reason: decline.reason.to_string(),
@@ -193,7 +193,7 @@ impl SubmitBurnResponse {
             return Err(MalformedResponse("it is about another burn"));
         }
         Ok(match self.state {
-            SubmitStatus::Settled { settled_as, reversible } => SubmitResult::Settled {
+            SubmitStatus::Settled { transaction: settled_as, reversible } => SubmitResult::Settled {
                 transaction: name(settled_as)?,
                 finality: finality(reversible),
             },
@@ -207,7 +207,7 @@ impl SubmitBurnResponse {
 
 const fn finality(reversible: bool) -> Finality {
     match reversible {
-        true => Finality::Seen,
+        true => Finality::Confirmed,
         false => Finality::Final,
     }
 }
@@ -216,7 +216,7 @@ const fn finality(reversible: bool) -> Finality {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct ChainStatusResponse {
     /// The burn's transaction, or the nonce of the mint.
-    pub of: String,
+    pub subject: String,
     /// What is there.
     #[serde(flatten)]
     pub state: ChainStatus,
@@ -227,9 +227,9 @@ pub struct ChainStatusResponse {
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum ChainStatus {
     /// It is there.
-    Landed {
+    Confirmed {
         /// Under this id, 1 to 200 bytes.
-        landed_as: String,
+        transaction: String,
         /// Whether a reorganisation may still remove it. False if it is not said.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         reversible: bool,
@@ -242,16 +242,16 @@ pub enum ChainStatus {
 
 impl ChainStatusResponse {
     /// As the bridge says it.
-    pub fn of(of: String, said: port::ChainStatus) -> Self {
+    pub fn of(subject: String, said: port::ChainStatus) -> Self {
         let state = match said {
-            port::ChainStatus::Landed { transaction, finality } => ChainStatus::Landed {
-                landed_as: transaction,
-                reversible: finality == Finality::Seen,
+            port::ChainStatus::Confirmed { transaction, finality } => ChainStatus::Confirmed {
+                transaction,
+                reversible: finality == Finality::Confirmed,
             },
             port::ChainStatus::Pending => ChainStatus::Pending,
             port::ChainStatus::Impossible => ChainStatus::Impossible,
         };
-        Self { of, state }
+        Self { subject, state }
     }
 
     /// As this service reads it.
@@ -259,11 +259,11 @@ impl ChainStatusResponse {
     /// # Errors
     /// When it is about something else.
     pub fn read(self, of: &str) -> Result<port::ChainStatus, MalformedResponse> {
-        if self.of != of {
+        if self.subject != of {
             return Err(MalformedResponse("it is about another one"));
         }
         Ok(match self.state {
-            ChainStatus::Landed { landed_as, reversible } => port::ChainStatus::Landed {
+            ChainStatus::Confirmed { transaction: landed_as, reversible } => port::ChainStatus::Confirmed {
                 transaction: name(landed_as)?,
                 finality: finality(reversible),
             },

@@ -27,7 +27,7 @@ pub struct BridgeMessage {
     pub is_usdc: bool,
     /// What the mint will bring, in USDC.
     #[schema(value_type = UsdcAmount)]
-    pub arrives: TextValue<UsdcAmount>,
+    pub amount: TextValue<UsdcAmount>,
 }
 
 impl From<&AttestedMessage> for BridgeMessage {
@@ -38,7 +38,7 @@ impl From<&AttestedMessage> for BridgeMessage {
             attestation: text_of(&attested.attestation),
             to: TextValue(BaseAddress(attested.to)),
             is_usdc: attested.is_usdc,
-            arrives: TextValue(UsdcAmount(attested.arrives)),
+            amount: TextValue(UsdcAmount(attested.delivered_amount)),
         }
     }
 }
@@ -55,7 +55,7 @@ impl BridgeMessage {
             attestation: bytes_of(&self.attestation)?,
             to: self.to.0.0,
             is_usdc: self.is_usdc,
-            arrives: self.arrives.0.0,
+            delivered_amount: self.amount.0.0,
         })
     }
 }
@@ -80,7 +80,7 @@ pub enum AttestationStatus {
         retry_after_ms: u64,
     },
     /// Their word was not used in time.
-    Lapsed {
+    Expired {
         /// Names the message, 64 hex digits.
         nonce: String,
     },
@@ -96,7 +96,7 @@ impl AttestationResponse {
     pub fn of(transaction: String, said: port::AttestationStatus) -> Self {
         let state = match said {
             port::AttestationStatus::Pending { retry_after_ms } => AttestationStatus::Pending { retry_after_ms },
-            port::AttestationStatus::Expired { nonce } => AttestationStatus::Lapsed {
+            port::AttestationStatus::Expired { nonce } => AttestationStatus::Expired {
                 nonce: hex::encode(nonce),
             },
             port::AttestationStatus::Complete(attested) => AttestationStatus::Complete {
@@ -116,7 +116,7 @@ impl AttestationResponse {
         }
         Ok(match self.state {
             AttestationStatus::Pending { retry_after_ms } => port::AttestationStatus::Pending { retry_after_ms },
-            AttestationStatus::Lapsed { nonce } => port::AttestationStatus::Expired {
+            AttestationStatus::Expired { nonce } => port::AttestationStatus::Expired {
                 nonce: thirty_two(&nonce)?,
             },
             AttestationStatus::Complete { attested } => port::AttestationStatus::Complete(attested.read()?),
@@ -204,7 +204,7 @@ pub enum MintStatus {
     /// Minted.
     Minted {
         /// By this transaction, 1 to 200 bytes.
-        minted_as: String,
+        transaction: String,
     },
     /// The nonce was used before, by whomever: to the same receiver, for the message names it.
     NonceUsed,
@@ -227,7 +227,7 @@ impl SubmitMintResponse {
         Self {
             sha256: digest(mint),
             state: match said {
-                MintResult::Minted { transaction } => MintStatus::Minted { minted_as: transaction },
+                MintResult::Minted { transaction } => MintStatus::Minted { transaction },
                 MintResult::NonceUsed => MintStatus::NonceUsed,
                 MintResult::Declined(decline) => MintStatus::Declined {
                     reason: decline.reason.to_string(),
@@ -246,7 +246,7 @@ impl SubmitMintResponse {
             return Err(MalformedResponse("it is about another mint"));
         }
         Ok(match self.state {
-            MintStatus::Minted { minted_as } => MintResult::Minted {
+            MintStatus::Minted { transaction: minted_as } => MintResult::Minted {
                 transaction: name(minted_as)?,
             },
             MintStatus::NonceUsed => MintResult::NonceUsed,

@@ -42,13 +42,13 @@ pub struct IssueCardResponse {
     pub amount: TextValue<DecimalAmount>,
     /// Where it stands.
     #[serde(flatten)]
-    pub state: OrderState,
+    pub state: IssueCardStatus,
 }
 
 /// Where an order of a card stands.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "status", rename_all = "snake_case")]
-pub enum OrderState {
+pub enum IssueCardStatus {
     /// The card exists.
     Ready {
         /// It.
@@ -83,7 +83,7 @@ impl IssueCardResponse {
     /// As the issuer says it.
     pub fn of(order: &port::IssueCardRequest, said: PlainIssueResult) -> Self {
         let state = match said {
-            PlainIssueResult::Ready(card) => OrderState::Ready {
+            PlainIssueResult::Ready(card) => IssueCardStatus::Ready {
                 card: Card {
                     reference: card.issuer_ref,
                     number: SecretText(card.number),
@@ -91,8 +91,8 @@ impl IssueCardResponse {
                     exp_year: card.exp_year,
                 },
             },
-            PlainIssueResult::Pending { retry_after_ms } => OrderState::Pending { retry_after_ms },
-            PlainIssueResult::Declined { reason } => OrderState::Declined {
+            PlainIssueResult::Pending { retry_after_ms } => IssueCardStatus::Pending { retry_after_ms },
+            PlainIssueResult::Declined { reason } => IssueCardStatus::Declined {
                 reason: reason.to_string(),
             },
         };
@@ -112,14 +112,14 @@ impl IssueCardResponse {
             return Err(MalformedResponse("it is about another order"));
         }
         Ok(match self.state {
-            OrderState::Ready { card } => PlainIssueResult::Ready(PlainCard {
+            IssueCardStatus::Ready { card } => PlainIssueResult::Ready(PlainCard {
                 issuer_ref: card.reference,
                 number: card.number.0,
                 exp_month: card.exp_month,
                 exp_year: card.exp_year,
             }),
-            OrderState::Pending { retry_after_ms } => PlainIssueResult::Pending { retry_after_ms },
-            OrderState::Declined { reason } => PlainIssueResult::Declined { reason: reason.into() },
+            IssueCardStatus::Pending { retry_after_ms } => PlainIssueResult::Pending { retry_after_ms },
+            IssueCardStatus::Declined { reason } => PlainIssueResult::Declined { reason: reason.into() },
         })
     }
 }
@@ -193,7 +193,7 @@ pub struct CardTransaction {
     #[schema(value_type = DecimalAmount)]
     pub amount: TextValue<DecimalAmount>,
     /// What came of it.
-    pub status: TransactionIs,
+    pub status: CardTransactionStatus,
     /// Of a refused one: the issuer's word for why. Null for all else.
     #[schema(required)]
     #[serde(deserialize_with = "Option::deserialize")]
@@ -205,7 +205,7 @@ pub struct CardTransaction {
 /// What came of a charge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum TransactionIs {
+pub enum CardTransactionStatus {
     /// Its amount is set aside on the card; the merchant has not taken it yet.
     Pending,
     /// The merchant has it.
@@ -223,10 +223,10 @@ impl From<port::CardTransaction> for CardTransaction {
             merchant: one.merchant,
             amount: TextValue(DecimalAmount(one.amount)),
             status: match one.status {
-                TransactionStatus::Pending => TransactionIs::Pending,
-                TransactionStatus::Settled => TransactionIs::Settled,
-                TransactionStatus::Declined => TransactionIs::Declined,
-                TransactionStatus::Refunded => TransactionIs::Refunded,
+                TransactionStatus::Pending => CardTransactionStatus::Pending,
+                TransactionStatus::Settled => CardTransactionStatus::Settled,
+                TransactionStatus::Declined => CardTransactionStatus::Declined,
+                TransactionStatus::Refunded => CardTransactionStatus::Refunded,
             },
             reason: one.reason,
             at_ms: one.at.0,
@@ -242,10 +242,10 @@ impl From<CardTransaction> for port::CardTransaction {
             amount: one.amount.0.0,
             at: Timestamp(one.at_ms),
             status: match one.status {
-                TransactionIs::Pending => TransactionStatus::Pending,
-                TransactionIs::Settled => TransactionStatus::Settled,
-                TransactionIs::Declined => TransactionStatus::Declined,
-                TransactionIs::Refunded => TransactionStatus::Refunded,
+                CardTransactionStatus::Pending => TransactionStatus::Pending,
+                CardTransactionStatus::Settled => TransactionStatus::Settled,
+                CardTransactionStatus::Declined => TransactionStatus::Declined,
+                CardTransactionStatus::Refunded => TransactionStatus::Refunded,
             },
             reason: one.reason,
         }

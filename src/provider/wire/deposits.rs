@@ -20,7 +20,7 @@ pub struct BankDepositList {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct BankDeposit {
     /// Its place over all accounts, from 1: where the next reading goes on.
-    pub number: u64,
+    pub position: u64,
     /// The bank's name of it, 1 to 200 bytes: the same name is the same money, however often it is told.
     pub reference: String,
     /// Into which account.
@@ -41,12 +41,12 @@ impl BankDepositList {
     /// As the bank says it.
     pub fn of(told: Vec<IncomingTransfer>) -> Self {
         let deposits = told.into_iter().map(|one| BankDeposit {
-            number: one.number,
+            position: one.position,
             reference: one.reference,
             account_id: TextValue(one.account),
             amount: TextValue(DecimalAmount(one.amount)),
             sender: one.sender,
-            returned_transfer_id: one.returns.map(TextValue),
+            returned_transfer_id: one.returned_transfer.map(TextValue),
         });
         Self {
             deposits: deposits.collect(),
@@ -58,18 +58,18 @@ impl BankDepositList {
     /// # Errors
     /// When the numbers do not rise (money that is skipped over would be lost), or one has no name or no amount.
     pub fn read(self, after: u64) -> Result<Vec<IncomingTransfer>, MalformedResponse> {
-        super::rising(after, self.deposits.iter().map(|one| one.number))?;
+        super::rising(after, self.deposits.iter().map(|one| one.position))?;
         let told = self.deposits.into_iter().map(|one| {
             if one.amount.0.0 == Cents::ZERO {
                 return Err(MalformedResponse("it is about no money"));
             }
             Ok(IncomingTransfer {
-                number: one.number,
+                position: one.position,
                 reference: super::name(one.reference)?,
                 account: one.account_id.0,
                 amount: one.amount.0.0,
                 sender: one.sender,
-                returns: one.returned_transfer_id.map(|id| id.0),
+                returned_transfer: one.returned_transfer_id.map(|id| id.0),
             })
         });
         told.collect()

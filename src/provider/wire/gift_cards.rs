@@ -148,10 +148,10 @@ pub enum Denominations {
     Range {
         /// Smallest.
         #[schema(value_type = DecimalAmount)]
-        least: TextValue<DecimalAmount>,
+        min: TextValue<DecimalAmount>,
         /// Largest.
         #[schema(value_type = DecimalAmount)]
-        most: TextValue<DecimalAmount>,
+        max: TextValue<DecimalAmount>,
         /// Above zero.
         #[schema(value_type = DecimalAmount)]
         step: TextValue<DecimalAmount>,
@@ -165,9 +165,9 @@ impl From<crate::provider::gift_cards::Denominations> for Denominations {
             crate::provider::gift_cards::Denominations::Fixed(amounts) => Self::Fixed {
                 amounts: amounts.into_iter().map(text).collect(),
             },
-            crate::provider::gift_cards::Denominations::Range { least, most, step } => Self::Range {
-                least: text(least),
-                most: text(most),
+            crate::provider::gift_cards::Denominations::Range { min: least, max: most, step } => Self::Range {
+                min: text(least),
+                max: text(most),
                 step: text(step),
             },
         }
@@ -180,15 +180,15 @@ impl TryFrom<Denominations> for crate::provider::gift_cards::Denominations {
     fn try_from(values: Denominations) -> Result<Self, MalformedResponse> {
         let values = match values {
             Denominations::Fixed { amounts } => Self::Fixed(amounts.into_iter().map(|a| a.0.0).collect()),
-            Denominations::Range { least, most, step } => Self::Range {
-                least: least.0.0,
-                most: most.0.0,
+            Denominations::Range { min: least, max: most, step } => Self::Range {
+                min: least.0.0,
+                max: most.0.0,
                 step: step.0.0,
             },
         };
         let sound = match &values {
             Self::Fixed(amounts) => amounts.windows(2).all(|pair| pair[0] < pair[1]),
-            Self::Range { least, most, step } => least <= most && step.get() > 0,
+            Self::Range { min: least, max: most, step } => least <= most && step.get() > 0,
         };
         if sound {
             Ok(values)
@@ -205,7 +205,7 @@ impl From<crate::provider::gift_cards::GiftCardProduct> for GiftCardProduct {
             name: product.name,
             brand: product.brand,
             category: product.category,
-            countries: match product.reach {
+            countries: match product.redeemability {
                 Redeemability::Worldwide => None,
                 Redeemability::Countries(countries) => Some(countries),
             },
@@ -228,7 +228,7 @@ impl TryFrom<GiftCardProduct> for crate::provider::gift_cards::GiftCardProduct {
             name: product.name,
             brand: product.brand,
             category: product.category,
-            reach: product
+            redeemability: product
                 .countries
                 .map_or(Redeemability::Worldwide, Redeemability::Countries),
             currency: product.currency,
@@ -300,7 +300,7 @@ pub struct GiftCardQuoteQuery {
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum GiftCardQuote {
     /// It could be ordered now.
-    Open {
+    Available {
         /// ISO 4217.
         currency: String,
         /// Fraction of the amount that comes on top.
@@ -308,11 +308,11 @@ pub enum GiftCardQuote {
         fee_rate: TextValue<Decimal>,
     },
     /// No such product.
-    UnknownProduct,
+    ProductNotFound,
     /// It cannot be redeemed in that country.
-    NotInCountry,
+    CountryNotServed,
     /// It does not come in that amount.
-    NotThisAmount {
+    InvalidAmount {
         /// In which it does.
         values: Denominations,
     },
@@ -323,14 +323,14 @@ pub enum GiftCardQuote {
 impl From<crate::provider::gift_cards::GiftCardQuote> for GiftCardQuote {
     fn from(said: crate::provider::gift_cards::GiftCardQuote) -> Self {
         match said {
-            crate::provider::gift_cards::GiftCardQuote::Available { currency, fee_rate } => Self::Open {
+            crate::provider::gift_cards::GiftCardQuote::Available { currency, fee_rate } => Self::Available {
                 currency,
                 fee_rate: TextValue(fee_rate),
             },
-            crate::provider::gift_cards::GiftCardQuote::UnknownProduct => Self::UnknownProduct,
-            crate::provider::gift_cards::GiftCardQuote::NotInCountry => Self::NotInCountry,
+            crate::provider::gift_cards::GiftCardQuote::UnknownProduct => Self::ProductNotFound,
+            crate::provider::gift_cards::GiftCardQuote::NotInCountry => Self::CountryNotServed,
             crate::provider::gift_cards::GiftCardQuote::InvalidAmount(values) => {
-                Self::NotThisAmount { values: values.into() }
+                Self::InvalidAmount { values: values.into() }
             }
             crate::provider::gift_cards::GiftCardQuote::OutOfStock => Self::OutOfStock,
         }
@@ -342,13 +342,13 @@ impl TryFrom<GiftCardQuote> for crate::provider::gift_cards::GiftCardQuote {
 
     fn try_from(said: GiftCardQuote) -> Result<Self, MalformedResponse> {
         Ok(match said {
-            GiftCardQuote::Open { currency, fee_rate } => Self::Available {
+            GiftCardQuote::Available { currency, fee_rate } => Self::Available {
                 currency,
                 fee_rate: rate(fee_rate)?,
             },
-            GiftCardQuote::UnknownProduct => Self::UnknownProduct,
-            GiftCardQuote::NotInCountry => Self::NotInCountry,
-            GiftCardQuote::NotThisAmount { values } => Self::InvalidAmount(values.try_into()?),
+            GiftCardQuote::ProductNotFound => Self::UnknownProduct,
+            GiftCardQuote::CountryNotServed => Self::NotInCountry,
+            GiftCardQuote::InvalidAmount { values } => Self::InvalidAmount(values.try_into()?),
             GiftCardQuote::OutOfStock => Self::OutOfStock,
         })
     }

@@ -123,7 +123,7 @@ impl IdentityCheckResponse {
 pub struct IssuerAccountRequest {
     /// Whose.
     #[schema(value_type = String)]
-    pub holder: TextValue<WalletAddress>,
+    pub wallet: TextValue<WalletAddress>,
 }
 
 /// What became of it.
@@ -131,7 +131,7 @@ pub struct IssuerAccountRequest {
 pub struct IssuerAccountResponse {
     /// The order's.
     #[schema(value_type = String)]
-    pub holder: TextValue<WalletAddress>,
+    pub wallet: TextValue<WalletAddress>,
     /// Where it stands.
     #[serde(flatten)]
     pub state: IssuerAccountStatus,
@@ -172,7 +172,7 @@ impl IssuerAccountResponse {
             },
         };
         Self {
-            holder: TextValue(WalletAddress(holder)),
+            wallet: TextValue(WalletAddress(holder)),
             state,
         }
     }
@@ -182,7 +182,7 @@ impl IssuerAccountResponse {
     /// # Errors
     /// When it is about another holder: money would go to another's address.
     pub fn read(self, holder: purser_actors::id::Wallet) -> Result<IssuerAccountResult, MalformedResponse> {
-        if self.holder.0.0 != holder {
+        if self.wallet.0.0 != holder {
             return Err(MalformedResponse("it is about another holder"));
         }
         Ok(match self.state {

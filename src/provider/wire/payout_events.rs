@@ -17,7 +17,7 @@ pub struct PayoutStatusUpdate {
     pub payout_id: TextValue<PayoutId>,
     /// The word.
     #[serde(flatten)]
-    pub word: PayoutUpdateBody,
+    pub body: PayoutUpdateBody,
 }
 
 /// What a rail says. Later words about one payout have a higher sequence, so that those which come twice or in another
@@ -67,20 +67,20 @@ impl PayoutStatusUpdate {
     pub fn of(payout: PayoutId, said: port::payouts::PayoutStatusUpdate) -> Self {
         Self {
             payout_id: TextValue(payout),
-            word: PayoutUpdateBody::of(said),
+            body: PayoutUpdateBody::of(said),
         }
     }
 
     /// As this service reads it.
     pub fn read(self) -> (PayoutId, port::payouts::PayoutStatusUpdate) {
-        (self.payout_id.0, self.word.read())
+        (self.payout_id.0, self.body.read())
     }
 }
 
 impl PayoutUpdateBody {
     /// As the rail says it.
     pub fn of(said: port::payouts::PayoutStatusUpdate) -> Self {
-        let state = match said.state {
+        let state = match said.status {
             PayoutRailStatus::InProcess { retry_after_ms } => PayoutStatus::InProcess { retry_after_ms },
             PayoutRailStatus::Complete { reference } => PayoutStatus::Complete {
                 reference: reference.to_string(),
@@ -114,7 +114,7 @@ impl PayoutUpdateBody {
         };
         port::payouts::PayoutStatusUpdate {
             sequence: self.sequence,
-            state,
+            status: state,
         }
     }
 }
@@ -128,7 +128,7 @@ pub struct PayoutLookupResponse {
     /// credited on that word.
     #[serde(deserialize_with = "Option::deserialize")]
     #[schema(required)]
-    pub report: Option<PayoutUpdateBody>,
+    pub payout: Option<PayoutUpdateBody>,
 }
 
 /// What came of asking for money back.
@@ -173,28 +173,28 @@ impl From<RecallOutcome> for RecallResult {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct PayoutEventList {
     /// Oldest first; each number is higher than the one before.
-    pub reports: Vec<PayoutEvent>,
+    pub events: Vec<PayoutEvent>,
 }
 
 /// A word and its place.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct PayoutEvent {
     /// Its place over all payouts, from 1: where the next reading goes on.
-    pub number: u64,
+    pub position: u64,
     /// The word.
     #[serde(flatten)]
-    pub report: PayoutStatusUpdate,
+    pub update: PayoutStatusUpdate,
 }
 
 impl PayoutEventList {
     /// As the rails say it.
     pub fn of(told: Vec<port::payouts::PayoutEvent>) -> Self {
         let reports = told.into_iter().map(|told| PayoutEvent {
-            number: told.number,
-            report: PayoutStatusUpdate::of(told.payout, told.report),
+            position: told.position,
+            update: PayoutStatusUpdate::of(told.payout, told.update),
         });
         Self {
-            reports: reports.collect(),
+            events: reports.collect(),
         }
     }
 
@@ -203,11 +203,11 @@ impl PayoutEventList {
     /// # Errors
     /// When the numbers do not rise: a word that is skipped over would be lost.
     pub fn read(self, after: u64) -> Result<Vec<port::payouts::PayoutEvent>, MalformedResponse> {
-        super::rising(after, self.reports.iter().map(|one| one.number))?;
-        let told = self.reports.into_iter().map(|one| {
-            let (payout, report) = one.report.read();
-            let number = one.number;
-            port::payouts::PayoutEvent { number, payout, report }
+        super::rising(after, self.events.iter().map(|one| one.position))?;
+        let told = self.events.into_iter().map(|one| {
+            let (payout, report) = one.update.read();
+            let number = one.position;
+            port::payouts::PayoutEvent { position: number, payout, update: report }
         });
         Ok(told.collect())
     }

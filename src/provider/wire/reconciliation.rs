@@ -21,11 +21,11 @@ pub enum ReconciliationListName {
     /// Orders of payouts.
     Payouts,
     /// What the bank was told to move.
-    Bank,
+    BankTransfers,
     /// What came in at the bank for the service to credit, and what it gave back.
     BankDeposits,
     /// Orders of reloadable cards, and what was set aside of balances.
-    CardProgram,
+    ReloadableCards,
     /// What is left on each reloadable card that was opened.
     CardBalances,
     /// What was burned for the bridge to carry.
@@ -40,16 +40,16 @@ impl ReconciliationListName {
         Self::Cards,
         Self::GiftCards,
         Self::Payouts,
-        Self::Bank,
+        Self::BankTransfers,
         Self::BankDeposits,
-        Self::CardProgram,
+        Self::ReloadableCards,
         Self::CardBalances,
         Self::Bridge,
         Self::PrepaidRemainders,
     ];
 
     /// By its name in a path.
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|list| list.source().name() == name)
     }
 
@@ -59,9 +59,9 @@ impl ReconciliationListName {
             Self::Cards => ReconciliationSource::Cards,
             Self::GiftCards => ReconciliationSource::GiftCards,
             Self::Payouts => ReconciliationSource::Payouts,
-            Self::Bank => ReconciliationSource::BankTransfers,
+            Self::BankTransfers => ReconciliationSource::BankTransfers,
             Self::BankDeposits => ReconciliationSource::BankDeposits,
-            Self::CardProgram => ReconciliationSource::ReloadableCards,
+            Self::ReloadableCards => ReconciliationSource::ReloadableCards,
             Self::CardBalances => ReconciliationSource::CardBalances,
             Self::Bridge => ReconciliationSource::Bridge,
             Self::PrepaidRemainders => ReconciliationSource::PrepaidRemainders,
@@ -154,18 +154,18 @@ impl ReconciliationPage {
         let entries = page.items.into_iter().map(|entry| ReconciliationEntry {
             key: entry.name.to_string(),
             product: entry.product.to_string(),
-            amount: match entry.money {
+            amount: match entry.amount {
                 EntryAmount::Usdc(amount) => UsdcAmount(amount).to_string(),
                 EntryAmount::Cents(amount, _) => DecimalAmount(amount).to_string(),
             },
-            currency: match entry.money {
+            currency: match entry.amount {
                 EntryAmount::Usdc(_) => USDC.to_owned(),
                 EntryAmount::Cents(_, currency) => currency.as_str().to_owned(),
             },
-            returned_transfer_id: entry.returns.map(TextValue),
+            returned_transfer_id: entry.returned_transfer.map(TextValue),
             country: entry.terms.as_ref().map(|terms| terms.country.as_str().to_owned()),
             fee_rate: entry.terms.and_then(|terms| terms.fee_rate.parse().ok()).map(TextValue),
-            status: match entry.standing {
+            status: match entry.status {
                 reconciliation::EntryStatus::NotSubmitted | reconciliation::EntryStatus::Pending => {
                     EntryStatus::Pending
                 }
@@ -231,10 +231,10 @@ impl ReconciliationEntry {
         Ok(ProviderEntry {
             name: EntryKey::new(self.key).ok_or(MalformedResponse("no name"))?,
             product: self.product.into(),
-            money: money.map_err(|_| MalformedResponse("no amount of its currency"))?,
-            returns: self.returned_transfer_id.map(|id| id.0),
+            amount: money.map_err(|_| MalformedResponse("no amount of its currency"))?,
+            returned_transfer: self.returned_transfer_id.map(|id| id.0),
             terms,
-            standing: match self.status {
+            status: match self.status {
                 EntryStatus::Pending => reconciliation::EntryStatus::Pending,
                 EntryStatus::Held => reconciliation::EntryStatus::Held,
                 EntryStatus::Completed => reconciliation::EntryStatus::Completed,
@@ -288,7 +288,7 @@ mod tests {
         }
         let mut carried = page.clone();
         (carried["entries"][0]["amount"], carried["entries"][0]["currency"]) = (json!("5.000001"), json!("USDC"));
-        let money = read(carried).unwrap().items[0].money;
+        let money = read(carried).unwrap().items[0].amount;
         assert_eq!(
             money,
             EntryAmount::Usdc(Usdc::from_atomic(5_000_001)),

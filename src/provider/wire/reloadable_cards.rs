@@ -86,7 +86,7 @@ pub enum OpenReloadableCardStatus {
         retry_after_ms: u64,
     },
     /// Definitely refused: the balance was less. Nothing was taken under this key and nothing will be.
-    Insufficient,
+    InsufficientBalance,
     /// Definitely refused: no card exists under this key and none will. Nothing was taken.
     Declined {
         /// The issuer's word for it.
@@ -107,7 +107,7 @@ impl OpenReloadableCardResponse {
                 },
             },
             PlainOpenResult::Pending { retry_after_ms } => OpenReloadableCardStatus::Pending { retry_after_ms },
-            PlainOpenResult::Insufficient => OpenReloadableCardStatus::Insufficient,
+            PlainOpenResult::Insufficient => OpenReloadableCardStatus::InsufficientBalance,
             PlainOpenResult::Declined { reason } => OpenReloadableCardStatus::Declined {
                 reason: reason.to_string(),
             },
@@ -137,7 +137,7 @@ impl OpenReloadableCardResponse {
                 exp_year: card.exp_year,
             }),
             OpenReloadableCardStatus::Pending { retry_after_ms } => PlainOpenResult::Pending { retry_after_ms },
-            OpenReloadableCardStatus::Insufficient => PlainOpenResult::Insufficient,
+            OpenReloadableCardStatus::InsufficientBalance => PlainOpenResult::Insufficient,
             OpenReloadableCardStatus::Declined { reason } => PlainOpenResult::Declined { reason: reason.into() },
         })
     }
@@ -151,7 +151,7 @@ pub struct CardActionRequest {
     #[schema(value_type = String)]
     pub card_id: TextValue<CardId>,
     /// What is wanted.
-    pub wish: CardAction,
+    pub action: CardAction,
 }
 
 /// What a holder can want of a card. What cannot be done any more (of a closed card, for example) is no error: the answer says
@@ -194,7 +194,7 @@ pub struct CardActionResponse {
     pub key: String,
     /// How the card stands.
     #[serde(flatten)]
-    pub standing: CardSnapshot,
+    pub snapshot: CardSnapshot,
 }
 
 /// How a card stands.
@@ -262,7 +262,7 @@ impl CardActionResponse {
     /// # Errors
     /// When it is about another wish.
     pub fn read(self, order: &port::CardActionRequest) -> Result<port::CardSnapshot, MalformedResponse> {
-        let (card, standing) = self.standing.read()?;
+        let (card, standing) = self.snapshot.read()?;
         if self.key != order.key.to_string() || card != order.card {
             return Err(MalformedResponse("it is about another wish"));
         }
@@ -297,27 +297,27 @@ impl CardBalance {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct CardEventList {
     /// Oldest first; each number is higher than the one before.
-    pub words: Vec<CardEvent>,
+    pub events: Vec<CardEvent>,
 }
 
 /// A word and its place.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct CardEvent {
     /// Its place over all cards, from 1: where the next reading goes on.
-    pub number: u64,
+    pub position: u64,
     /// How the card stood then, or has come to stand since.
     #[serde(flatten)]
-    pub standing: CardSnapshot,
+    pub snapshot: CardSnapshot,
 }
 
 impl CardEventList {
     /// As the program says it.
     pub fn of(told: Vec<port::CardEvent>) -> Self {
         let words = told.into_iter().map(|word| CardEvent {
-            number: word.number,
-            standing: CardSnapshot::of(word.card, word.standing),
+            position: word.position,
+            snapshot: CardSnapshot::of(word.card, word.snapshot),
         });
-        Self { words: words.collect() }
+        Self { events: words.collect() }
     }
 
     /// As this service reads it, from behind `after`.
@@ -325,11 +325,11 @@ impl CardEventList {
     /// # Errors
     /// When the numbers do not rise: a word that is skipped over would be lost.
     pub fn read(self, after: u64) -> Result<Vec<port::CardEvent>, MalformedResponse> {
-        super::rising(after, self.words.iter().map(|word| word.number))?;
-        let words = self.words.into_iter().map(|word| {
-            let (card, standing) = word.standing.read()?;
-            let number = word.number;
-            Ok(port::CardEvent { number, card, standing })
+        super::rising(after, self.events.iter().map(|word| word.position))?;
+        let words = self.events.into_iter().map(|word| {
+            let (card, standing) = word.snapshot.read()?;
+            let number = word.position;
+            Ok(port::CardEvent { position: number, card, snapshot: standing })
         });
         words.collect()
     }

@@ -11,9 +11,9 @@ use super::index::{Index, IndexSnapshot};
 pub(crate) struct RecordBuffer<T> {
     filling: RecordBatch<T>,
     /// On its way to the index.
-    spilling: Option<RecordBatch<T>>,
+    flushing: Option<RecordBatch<T>>,
     /// How often a batch has been sent to the index since the start.
-    spills: u64,
+    flushes: u64,
     counted: u64,
     /// Names put on the shelf since they were last taken.
     names: Vec<u64>,
@@ -39,8 +39,8 @@ impl<T> Default for RecordBuffer<T> {
     fn default() -> Self {
         Self {
             filling: RecordBatch::default(),
-            spilling: None,
-            spills: 0,
+            flushing: None,
+            flushes: 0,
             counted: 0,
             names: Vec::new(),
             index: None,
@@ -111,8 +111,8 @@ impl<T: ArchiveRecord> RecordBuffer<T> {
 
     /// The batches that this view of the index lacks.
     fn in_memory<'a>(&'a self, view: Option<&IndexSnapshot>) -> impl Iterator<Item = &'a RecordBatch<T>> {
-        let seen = view.is_some_and(|view| view.spills == self.spills);
-        self.spilling
+        let seen = view.is_some_and(|view| view.flushes == self.flushes);
+        self.flushing
             .as_ref()
             .filter(|_| !seen)
             .into_iter()
@@ -127,13 +127,13 @@ impl<T: ArchiveRecord> RecordBuffer<T> {
     /// How many records are in memory.
     #[cfg(test)]
     pub(crate) fn resident(&self) -> usize {
-        self.filling.items.len() + self.spilling.as_ref().map_or(0, |batch| batch.items.len())
+        self.filling.items.len() + self.flushing.as_ref().map_or(0, |batch| batch.items.len())
     }
 
     /// Waits until the index has every batch that was set aside.
     #[cfg(test)]
     pub(crate) fn evict(&self) {
-        assert!(self.index.as_ref().is_some_and(|index| index.wait_for(self.spills)));
+        assert!(self.index.as_ref().is_some_and(|index| index.wait_for(self.flushes)));
     }
 
     pub(super) const fn start_at(&mut self, counted: u64) {
@@ -150,17 +150,17 @@ impl<T: ArchiveRecord> RecordBuffer<T> {
 
     /// Sets the batch aside for the index if it has `at` records and the one before is gone, which is waited for when
     /// there are `most`.
-    pub(super) fn begin_flush(&mut self, at: usize, most: usize) -> bool {
+    pub(super) fn start_flush(&mut self, at: usize, most: usize) -> bool {
         let Some(index) = &self.index else { return false };
         let full = self.filling.items.len() >= most;
-        if self.spilling.is_some() && (index.view().spills == self.spills || full && index.wait_for(self.spills)) {
-            self.spilling = None;
+        if self.flushing.is_some() && (index.view().flushes == self.flushes || full && index.wait_for(self.flushes)) {
+            self.flushing = None;
         }
-        if self.spilling.is_some() || self.filling.items.len() < at {
+        if self.flushing.is_some() || self.filling.items.len() < at {
             return false;
         }
-        self.spilling = Some(std::mem::take(&mut self.filling));
-        self.spills += 1;
+        self.flushing = Some(std::mem::take(&mut self.filling));
+        self.flushes += 1;
         true
     }
 }

@@ -34,7 +34,7 @@ pub(super) struct IndexSnapshot {
     /// Where each spill began: the number of the next record that counts, and its place; the last is the end of all.
     steps: Vec<(u64, u64)>,
     /// Spills taken since the start.
-    pub(super) spills: u64,
+    pub(super) flushes: u64,
 }
 
 impl IndexSnapshot {
@@ -58,7 +58,7 @@ impl Index {
     /// Waits until so many spills are taken; false when that will not be.
     pub(super) fn wait_for(&self, spills: u64) -> bool {
         let mut view = self.view.lock();
-        while view.spills < spills {
+        while view.flushes < spills {
             if self.has_failed() || self.closed.load(Ordering::Acquire) {
                 return false;
             }
@@ -160,14 +160,14 @@ impl IndexWriter {
                 if error.kind() != io::ErrorKind::NotFound {
                     tracing::warn!(index = %spiller.dir.display(), %error, "made anew from the whole log");
                 }
-                spiller.start_again()?;
+                spiller.reset()?;
                 Ok((spiller, None))
             }
         }
     }
 
     /// Throws the index away.
-    pub(super) fn start_again(&mut self) -> io::Result<()> {
+    pub(super) fn reset(&mut self) -> io::Result<()> {
         match std::fs::remove_dir_all(&self.dir) {
             Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
             _ => {}
@@ -210,7 +210,7 @@ impl IndexWriter {
             }
         }
         let steps = head.steps.clone();
-        *self.index.view.lock() = Arc::new(IndexSnapshot { runs, steps, spills: 0 });
+        *self.index.view.lock() = Arc::new(IndexSnapshot { runs, steps, flushes: 0 });
         Ok(head)
     }
 
@@ -242,7 +242,7 @@ impl IndexWriter {
             IndexSnapshot {
                 runs,
                 steps,
-                spills: view.spills + 1,
+                flushes: view.flushes + 1,
             },
         )?;
         self.merge(head)
@@ -304,7 +304,7 @@ impl IndexWriter {
             IndexSnapshot {
                 runs,
                 steps,
-                spills: view.spills,
+                flushes: view.flushes,
             },
         )?;
         old.iter()

@@ -13,7 +13,7 @@ const PAGE: usize = 256;
 /// Bits of the filter for each entry, while there are not too many of them.
 const FILTER_BITS: u64 = 16;
 /// A filter takes 8 MiB at most; above four million entries it lets more through.
-const FILTER_MOST: u64 = 1 << 26;
+const MAX_FILTER_BITS: u64 = 1 << 26;
 /// Bits that one cache line holds.
 const LINE: u64 = 512;
 
@@ -169,7 +169,7 @@ impl BloomFilter {
     fn new(entries: u64) -> Self {
         let bits = entries
             .saturating_mul(FILTER_BITS)
-            .clamp(LINE, FILTER_MOST)
+            .clamp(LINE, MAX_FILTER_BITS)
             .next_power_of_two();
         Self(vec![0; usize::try_from(bits / 64).unwrap_or(0)])
     }

@@ -29,7 +29,7 @@ fn named(number: u64) -> u64 {
 /// Adds up what it is given.
 #[derive(Default)]
 struct Sum {
-    shelf: RecordBuffer<u64>,
+    buffer: RecordBuffer<u64>,
     sum: u64,
     applied: usize,
 }
@@ -40,12 +40,12 @@ impl ArchiveState for Sum {
     fn apply(&mut self, number: &u64) -> Result<(), String> {
         self.sum += number;
         self.applied += 1;
-        self.shelf.add(*number);
+        self.buffer.add(*number);
         Ok(())
     }
 
     fn buffer(&mut self) -> &mut RecordBuffer<u64> {
-        &mut self.shelf
+        &mut self.buffer
     }
 
     fn save(&self) -> Vec<u8> {
@@ -62,17 +62,17 @@ impl ArchiveState for Sum {
     }
 }
 
-struct House {
+struct Harness {
     dir: TempDir,
     archive: Archive,
-    book: Sum,
+    state: Sum,
 }
 
-impl House {
+impl Harness {
     fn in_dir(dir: TempDir) -> Self {
-        let mut book = Sum::default();
-        let archive = Archive::open(&dir.path().join("log"), KIND, &mut book).unwrap();
-        Self { dir, archive, book }
+        let mut state = Sum::default();
+        let archive = Archive::open(&dir.path().join("log"), KIND, &mut state).unwrap();
+        Self { dir, archive, state }
     }
 
     fn with(numbers: std::ops::Range<u64>) -> Self {
@@ -83,31 +83,31 @@ impl House {
 
     fn push(&mut self, numbers: std::ops::Range<u64>) {
         for number in numbers {
-            self.book.apply(&number).unwrap();
-            let _durable = self.archive.append(&mut self.book, number.to_le_bytes().to_vec());
+            self.state.apply(&number).unwrap();
+            let _durable = self.archive.append(&mut self.state, number.to_le_bytes().to_vec());
         }
     }
 
     /// Closed, with everything on disk; only the files are left.
     fn closed(self) -> TempDir {
-        let Self { dir, archive, book } = self;
-        book.shelf.evict();
+        let Self { dir, archive, state: book } = self;
+        book.buffer.evict();
         drop(archive);
         dir
     }
 
     /// Exactly these numbers are here, each once, in order, by name and by place; no other is.
     fn check(&self, count: u64) {
-        assert_eq!(self.book.sum, (0..count).sum::<u64>());
-        assert_eq!(self.book.shelf.counted(), count);
+        assert_eq!(self.state.sum, (0..count).sum::<u64>());
+        assert_eq!(self.state.buffer.counted(), count);
         for number in 0..count {
-            let found = self.book.shelf.find(named(number));
+            let found = self.state.buffer.find(named(number));
             assert_eq!(found.iter().filter(|n| **n == number).count(), 1, "{number} of {count}");
         }
-        assert!(!self.book.shelf.find(named(count)).contains(&count));
+        assert!(!self.state.buffer.find(named(count)).contains(&count));
         for from in [0, 1, count / 2, count.saturating_sub(1), count] {
             let mut seen = Vec::new();
-            self.book.shelf.scan(from, |place, number| {
+            self.state.buffer.scan(from, |place, number| {
                 seen.push((place, *number));
                 true
             });
@@ -141,24 +141,24 @@ fn copy(log: &Path, index: Option<&Path>) -> TempDir {
 // Aim: however much is put in, what is in memory stays under the bound, and all of it is found.
 #[test]
 fn memory_holds_no_more_than_the_bound() {
-    let mut house = House::with(0..0);
+    let mut house = Harness::with(0..0);
     for number in 0..500 {
         house.push(number..number + 1);
-        assert!(house.book.shelf.resident() <= 2 * MOST, "after {number}");
+        assert!(house.state.buffer.resident() <= 2 * MAX_IN_MEMORY, "after {number}");
     }
     house.check(500);
-    house.book.shelf.evict();
+    house.state.buffer.evict();
     house.check(500);
 }
 
 // Aim: a start replays the tail only, and goes on where the last life ended.
 #[test]
 fn a_start_replays_only_the_tail() {
-    let mut house = House::with(0..301);
+    let mut house = Harness::with(0..301);
     for count in [301, 350, 399] {
-        house.push(house.book.shelf.counted()..count);
-        house = House::in_dir(house.closed());
-        assert!(house.book.applied <= MOST, "{} of {count}", house.book.applied);
+        house.push(house.state.buffer.counted()..count);
+        house = Harness::in_dir(house.closed());
+        assert!(house.state.applied <= MAX_IN_MEMORY, "{} of {count}", house.state.applied);
         house.check(count);
     }
 }
@@ -166,37 +166,37 @@ fn a_start_replays_only_the_tail() {
 // Aim: a kill between log and index loses nothing, whichever state of the index the kill leaves.
 #[test]
 fn an_index_behind_its_log_catches_up() {
-    let early = House::with(0..0).closed();
-    let mut house = House::in_dir(copy(early.path(), None));
+    let early = Harness::with(0..0).closed();
+    let mut house = Harness::in_dir(copy(early.path(), None));
     let mut indexes = Vec::new();
     for count in [0, 10, 50, 120] {
-        house.push(house.book.shelf.counted()..count);
-        house = House::in_dir(house.closed());
+        house.push(house.state.buffer.counted()..count);
+        house = Harness::in_dir(house.closed());
         indexes.push(copy(house.dir.path(), Some(house.dir.path())));
     }
     let last = house.closed();
     for index in &indexes {
-        House::in_dir(copy(last.path(), Some(index.path()))).check(120);
+        Harness::in_dir(copy(last.path(), Some(index.path()))).check(120);
     }
 }
 
 // Aim: a log from before there were indexes, and one whose index was deleted, is read once, in bounded memory.
 #[test]
 fn a_log_without_an_index_is_read_whole_once() {
-    let whole = House::with(0..200).closed();
-    let house = House::in_dir(copy(whole.path(), None));
-    assert_eq!(house.book.applied, 200);
-    assert!(house.book.shelf.resident() <= 2 * MOST);
+    let whole = Harness::with(0..200).closed();
+    let house = Harness::in_dir(copy(whole.path(), None));
+    assert_eq!(house.state.applied, 200);
+    assert!(house.state.buffer.resident() <= 2 * MAX_IN_MEMORY);
     house.check(200);
-    let again = House::in_dir(house.closed());
-    assert!(again.book.applied <= MOST);
+    let again = Harness::in_dir(house.closed());
+    assert!(again.state.applied <= MAX_IN_MEMORY);
     again.check(200);
 }
 
 // Aim: no bit of the index can be wrong unnoticed: it is made anew, and nothing is lost or found twice.
 #[test]
 fn a_damaged_index_is_made_anew() {
-    let whole = House::with(0..90).closed();
+    let whole = Harness::with(0..90).closed();
     for file in files(&whole.path().join("log.index")) {
         let bytes = std::fs::read(&file).unwrap();
         let name = file.file_name().unwrap();
@@ -206,50 +206,50 @@ fn a_damaged_index_is_made_anew() {
             for damage in [&flipped[..], &bytes[..at]] {
                 let dir = copy(whole.path(), Some(whole.path()));
                 std::fs::write(dir.path().join("log.index").join(name), damage).unwrap();
-                let house = House::in_dir(dir);
-                assert_eq!(house.book.applied, 90, "{name:?} at {at}");
+                let house = Harness::in_dir(dir);
+                assert_eq!(house.state.applied, 90, "{name:?} at {at}");
                 house.check(90);
             }
         }
         let dir = copy(whole.path(), Some(whole.path()));
         std::fs::remove_file(dir.path().join("log.index").join(name)).unwrap();
-        House::in_dir(dir).check(90);
+        Harness::in_dir(dir).check(90);
     }
 }
 
 // Aim: an index that knows more than its log, or another log's, is not believed.
 #[test]
 fn an_index_ahead_of_its_log_is_made_anew() {
-    let whole = House::with(0..120).closed();
-    let short = House::with(0..60).closed();
+    let whole = Harness::with(0..120).closed();
+    let short = Harness::with(0..60).closed();
     let dir = copy(short.path(), Some(whole.path()));
-    House::in_dir(dir).check(60);
+    Harness::in_dir(dir).check(60);
     let bytes = std::fs::read(whole.path().join("log")).unwrap();
     let cut = copy(whole.path(), Some(whole.path()));
     std::fs::write(cut.path().join("log"), &bytes[..bytes.len() / 2]).unwrap();
-    let house = House::in_dir(cut);
-    let count = house.book.shelf.counted();
+    let house = Harness::in_dir(cut);
+    let count = house.state.buffer.counted();
     assert!(count < 120);
     house.check(count);
-    let other = House::with(1000..1120).closed();
-    let house = House::in_dir(copy(other.path(), Some(whole.path())));
-    assert_eq!(house.book.sum, (1000..1120).sum::<u64>());
+    let other = Harness::with(1000..1120).closed();
+    let house = Harness::in_dir(copy(other.path(), Some(whole.path())));
+    assert_eq!(house.state.sum, (1000..1120).sum::<u64>());
 }
 
 // Aim: an old record that cannot be read any more is no record that is not there: from then on nothing is answered.
 #[tokio::test]
 async fn a_damaged_old_record_ends_all_answers() {
-    let dir = House::with(0..90).closed();
-    let mut house = House::in_dir(dir);
+    let dir = Harness::with(0..90).closed();
+    let mut house = Harness::in_dir(dir);
     house.archive.barrier().wait().await.unwrap();
     let log = house.dir.path().join("log");
     let mut bytes = std::fs::read(&log).unwrap();
     bytes[30] ^= 1;
     std::fs::write(&log, bytes).unwrap();
-    assert!(house.book.shelf.find(named(0)).is_empty());
+    assert!(house.state.buffer.find(named(0)).is_empty());
     assert!(house.archive.has_failed());
     assert!(house.archive.barrier().wait().await.is_err());
-    house.book.apply(&90).unwrap();
-    let durable = house.archive.append(&mut house.book, 90u64.to_le_bytes().to_vec());
+    house.state.apply(&90).unwrap();
+    let durable = house.archive.append(&mut house.state, 90u64.to_le_bytes().to_vec());
     assert!(durable.wait().await.is_err());
 }

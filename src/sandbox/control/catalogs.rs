@@ -6,7 +6,7 @@ use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{ControlError, PendingFault, RULES_LIMIT, delay, invalid, times};
+use super::{ControlError, PendingFault, MAX_RULES, delay, invalid, fault_count};
 use crate::identity::rfc3339;
 use crate::provider::sandbox::gift_cards::SandboxGiftCards;
 use crate::provider::sandbox::gift_cards::faults::{GiftCardFault, magic_products};
@@ -33,7 +33,7 @@ pub struct MerchantFaultRequest {
     /// How often; 1 if absent, 0 until cleared.
     pub times: Option<u32>,
     /// For `slow`: milliseconds; 3,000 if absent.
-    pub ms: Option<u64>,
+    pub delay_ms: Option<u64>,
 }
 
 /// What the directory can be told.
@@ -58,7 +58,7 @@ pub struct GiftCardControlRequest {
     /// How often; 1 if absent, 0 until cleared.
     pub times: Option<u32>,
     /// For `slow`: milliseconds; 3,000 if absent.
-    pub ms: Option<u64>,
+    pub delay_ms: Option<u64>,
     /// For `stock` and `price`: which product.
     pub product_id: Option<String>,
     /// For `stock`: how many there are from now on.
@@ -185,7 +185,7 @@ pub struct SandboxCatalogView {
     pub magic_products: Vec<MagicProduct>,
 }
 
-fn seen(fault: &'static str, remaining: Option<u32>) -> PendingFault {
+fn pending_fault(fault: &'static str, remaining: Option<u32>) -> PendingFault {
     PendingFault {
         fault,
         wallet: None,
@@ -223,7 +223,7 @@ impl CatalogControl {
                 faults: merchants
                     .rules
                     .iter()
-                    .map(|r| seen(r.fault.name(), r.remaining))
+                    .map(|r| pending_fault(r.fault.name(), r.remaining))
                     .collect(),
                 faults_injected: merchants.faults_injected,
             },
@@ -232,15 +232,15 @@ impl CatalogControl {
                 sold_out: gifts.sold_out,
                 gift_cards: gifts.gift_cards,
                 declined: gifts.declined,
-                faults: gifts.rules.iter().map(|r| seen(r.fault.name(), r.remaining)).collect(),
+                faults: gifts.rules.iter().map(|r| pending_fault(r.fault.name(), r.remaining)).collect(),
                 faults_injected: gifts.faults_injected,
             },
             rates: SandboxRateView {
                 source: rates.table.source.clone(),
                 as_of: rfc3339::format(rates.table.as_of),
                 usd_per_unit: rates.table.usd_per_unit.iter().map(rate).collect(),
-                faults: (rates.silent != Some(0))
-                    .then(|| seen("unreachable", rates.silent))
+                faults: (rates.unreachable_calls != Some(0))
+                    .then(|| pending_fault("unreachable", rates.unreachable_calls))
                     .into_iter()
                     .collect(),
             },
@@ -253,14 +253,14 @@ impl CatalogControl {
     /// # Errors
     /// [`DeskError::Invalid`] for a field that is wrong; nothing changes then.
     pub async fn set_merchant_fault(&self, request: &MerchantFaultRequest) -> Result<SandboxCatalogView, ControlError> {
-        let ms = delay(request.ms)?;
-        if request.ms.is_some() && request.fault != MerchantFaultParam::Slow {
+        let ms = delay(request.delay_ms)?;
+        if request.delay_ms.is_some() && request.fault != MerchantFaultParam::Slow {
             return Err(invalid("ms", "only for slow"));
         }
-        if self.merchants.state().rules.len() >= RULES_LIMIT && request.fault != MerchantFaultParam::Clear {
+        if self.merchants.state().rules.len() >= MAX_RULES && request.fault != MerchantFaultParam::Clear {
             return Err(invalid("fault", "too many faults are waiting; clear them first"));
         }
-        let remaining = times(request.times);
+        let remaining = fault_count(request.times);
         match request.fault {
             MerchantFaultParam::Unreachable => self.merchants.add_fault(MerchantFault::Unreachable, remaining),
             MerchantFaultParam::Slow => self.merchants.add_fault(MerchantFault::Slow { ms }, remaining),
@@ -280,10 +280,10 @@ impl CatalogControl {
         use GiftCardControlParam::{
             Clear, Decline, Duplicate, MalformedResponse, OutOfStock, Price, Slow, Stock, Timeout, Unreachable,
         };
-        let ms = delay(request.ms)?;
+        let ms = delay(request.delay_ms)?;
         let of_product = matches!(request.fault, Stock | Price);
         for (param, given, belongs) in [
-            ("ms", request.ms.is_some(), request.fault == Slow),
+            ("ms", request.delay_ms.is_some(), request.fault == Slow),
             ("product_id", request.product_id.is_some(), of_product),
             ("stock", request.stock.is_some(), request.fault == Stock),
             ("fee_rate", request.fee_rate.is_some(), request.fault == Price),
@@ -310,10 +310,10 @@ impl CatalogControl {
                 return self.state().await;
             }
         };
-        if self.gift_cards.state().await?.rules.len() >= RULES_LIMIT {
+        if self.gift_cards.state().await?.rules.len() >= MAX_RULES {
             return Err(invalid("fault", "too many faults are waiting; clear them first"));
         }
-        self.gift_cards.add_fault(fault, times(request.times));
+        self.gift_cards.add_fault(fault, fault_count(request.times));
         self.state().await
     }
 
@@ -367,7 +367,7 @@ impl CatalogControl {
                     return Err(invalid("currency", "one of the table's, but not USD"));
                 }
             }
-            RateChange::Unreachable => self.rates.set_unreachable(times(request.times)),
+            RateChange::Unreachable => self.rates.set_unreachable(fault_count(request.times)),
             RateChange::Clear => self.rates.clear(),
         }
         self.state().await

@@ -85,7 +85,7 @@ pub struct ChainFaultRequest {
     /// For `decline`: the `errorReason`; `invalid_transaction_state` if absent.
     pub reason: Option<String>,
     /// For `slow`, `fail_then_land`, `drop` and `drop_final`: milliseconds; 3,000 if absent.
-    pub ms: Option<u64>,
+    pub delay_ms: Option<u64>,
 }
 
 /// What a chain can be told.
@@ -131,7 +131,7 @@ pub struct IssuerFaultRequest {
     /// How often; 1 if absent, 0 until cleared.
     pub times: Option<u32>,
     /// For `slow`: milliseconds; 3,000 if absent.
-    pub ms: Option<u64>,
+    pub delay_ms: Option<u64>,
 }
 
 /// What the issuer can be told.

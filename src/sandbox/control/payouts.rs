@@ -11,7 +11,7 @@ use purser_actors::port::{Entropy, Timestamp};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{ControlError, PendingFault, RULES_LIMIT, delay, invalid, times, wallet};
+use super::{ControlError, PendingFault, MAX_RULES, delay, invalid, fault_count, wallet};
 use crate::bank_account_number;
 use crate::provider::payouts::seal_account;
 use crate::provider::sandbox::payouts::faults::{PayoutFault, magic_amounts};
@@ -20,9 +20,9 @@ use crate::secret::Secret;
 use crate::vault::Vault;
 
 /// Destinations in one request, at most.
-const DESTINATIONS_MAX: usize = 20;
+const MAX_DESTINATIONS: usize = 20;
 /// Characters of a name or address, at most.
-const TEXT_MAX: usize = 140;
+const MAX_TEXT_LEN: usize = 140;
 
 /// The rails behind the desk.
 pub struct PayoutControl {
@@ -46,10 +46,10 @@ pub struct PayoutControlRequest {
     /// How often; 1 if absent, 0 until cleared.
     pub times: Option<u32>,
     /// For `slow`: milliseconds; 3,000 if absent.
-    pub ms: Option<u64>,
+    pub delay_ms: Option<u64>,
     /// In place of a fault: say this of `payout_id`.
     #[schema(inline)]
-    pub say: Option<PayoutEventParam>,
+    pub event: Option<PayoutEventParam>,
     /// Of which payout.
     pub payout_id: Option<String>,
     /// The word's place among those about the payout; the next if absent.
@@ -100,7 +100,7 @@ pub struct SandboxPayoutView {
     /// Orders taken.
     pub orders: usize,
     /// Words told.
-    pub words: u64,
+    pub events: u64,
     /// Orders whose money was taken back.
     pub recalled: usize,
     /// Faults waiting.
@@ -196,7 +196,7 @@ impl PayoutControl {
         Ok(SandboxPayoutView {
             sandbox: true,
             orders: state.orders,
-            words: state.words,
+            events: state.events,
             recalled: state.recalled,
             faults: faults.collect(),
             faults_injected: state.faults_injected,
@@ -209,7 +209,7 @@ impl PayoutControl {
     /// # Errors
     /// [`DeskError::Invalid`] for a field that is wrong or does not belong to the others; nothing changes then.
     pub async fn apply(&self, request: &PayoutControlRequest) -> Result<SandboxPayoutView, ControlError> {
-        match (request.fault, request.say) {
+        match (request.fault, request.event) {
             (Some(name), None) => self.fault(name, request).await?,
             (None, Some(word)) => self.emit_event(word, request).await?,
             _ => return Err(invalid("fault", "either a fault or a word to say")),
@@ -218,8 +218,8 @@ impl PayoutControl {
     }
 
     async fn fault(&self, name: PayoutFaultParam, request: &PayoutControlRequest) -> Result<(), ControlError> {
-        let ms = delay(request.ms)?;
-        if request.ms.is_some() && name != PayoutFaultParam::Slow {
+        let ms = delay(request.delay_ms)?;
+        if request.delay_ms.is_some() && name != PayoutFaultParam::Slow {
             return Err(invalid("ms", "only for slow"));
         }
         if request.payout_id.is_some() || request.sequence.is_some() {
@@ -237,10 +237,10 @@ impl PayoutControl {
                 return Ok(());
             }
         };
-        if self.rails.state().await?.rules.len() >= RULES_LIMIT {
+        if self.rails.state().await?.rules.len() >= MAX_RULES {
             return Err(invalid("fault", "too many faults are waiting; clear them first"));
         }
-        self.rails.add_fault(fault, times(request.times));
+        self.rails.add_fault(fault, fault_count(request.times));
         Ok(())
     }
 
@@ -252,7 +252,7 @@ impl PayoutControl {
             PayoutEventParam::Cancelled => PayoutEventKind::Cancelled,
             PayoutEventParam::Returned => PayoutEventKind::Returned,
         };
-        if request.times.is_some() || request.ms.is_some() {
+        if request.times.is_some() || request.delay_ms.is_some() {
             return Err(invalid("times", "only for a fault"));
         }
         let unknown = || invalid("payout_id", "not a payout that was sent to the rails");
@@ -279,8 +279,8 @@ impl PayoutControl {
                 .as_deref()
                 .map_or(Ok(String::new()), |a| text("address", a))?,
         };
-        if request.destinations.is_empty() || request.destinations.len() > DESTINATIONS_MAX {
-            return Err(invalid("destinations", format!("1 to {DESTINATIONS_MAX}")));
+        if request.destinations.is_empty() || request.destinations.len() > MAX_DESTINATIONS {
+            return Err(invalid("destinations", format!("1 to {MAX_DESTINATIONS}")));
         }
         let mut checked = Vec::with_capacity(request.destinations.len());
         for wanted in request.destinations {
@@ -312,8 +312,8 @@ impl PayoutControl {
 
 fn text(param: &'static str, text: &str) -> Result<String, ControlError> {
     let text = text.trim();
-    if text.is_empty() || text.chars().count() > TEXT_MAX || text.chars().any(char::is_control) {
-        return Err(invalid(param, format!("readable text of 1 to {TEXT_MAX} characters")));
+    if text.is_empty() || text.chars().count() > MAX_TEXT_LEN || text.chars().any(char::is_control) {
+        return Err(invalid(param, format!("readable text of 1 to {MAX_TEXT_LEN} characters")));
     }
     Ok(text.to_owned())
 }

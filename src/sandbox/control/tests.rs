@@ -22,7 +22,7 @@ impl Entropy for Fixed {
     }
 }
 
-fn desk() -> (TempDir, SandboxControl) {
+fn control() -> (TempDir, SandboxControl) {
     let dir = tempfile::tempdir().unwrap();
     let settlement = SandboxSettlement::open(dir.path(), DEFAULT_GRANT, Arc::new(Fixed), &Fixed).unwrap();
     let issuer = SandboxIssuer::open(dir.path(), IssuerSettings::default(), Arc::new(Fixed)).unwrap();
@@ -36,7 +36,7 @@ fn chain_request(value: Value) -> ChainFaultRequest {
 // A plain transfer takes from one wallet what the other gets, and beside others in one transaction each has its place.
 #[tokio::test]
 async fn plain_transfers_share_a_transaction_when_told_to() {
-    let (_dir, desk) = desk();
+    let (_dir, desk) = control();
     for (from, to, network) in [
         (Wallet::Evm([1; 20]), Wallet::Evm([2; 20]), "base"),
         (Wallet::Solana([1; 32]), Wallet::Solana([2; 32]), "solana"),
@@ -95,7 +95,7 @@ async fn plain_transfers_share_a_transaction_when_told_to() {
 // A new wallet has its grant on both chains; the faucet adds to it and nothing else.
 #[tokio::test]
 async fn the_faucet_adds_to_the_grant() {
-    let (_dir, desk) = desk();
+    let (_dir, desk) = control();
     for (wallet, network) in [(Wallet::Evm([1; 20]), "base"), (Wallet::Solana([1; 32]), "solana")] {
         let wallet = wallet.address();
         let asked = BalanceRequest { wallet: wallet.clone() };
@@ -139,7 +139,7 @@ async fn the_faucet_adds_to_the_grant() {
 // Steering shows in the state, chain by chain, and clear takes all of it back.
 #[tokio::test]
 async fn faults_show_and_clear() {
-    let (_dir, desk) = desk();
+    let (_dir, desk) = control();
     let wallet = Wallet::Evm([1; 20]).address();
     let request = json!({ "fault": "decline", "wallet": wallet, "times": 3, "reason": "insufficient_funds" });
     let state = desk.set_chain_fault(&chain_request(request)).await.unwrap();
@@ -177,7 +177,7 @@ async fn faults_show_and_clear() {
 // A field that is wrong, or of another fault, is refused by name and nothing changes.
 #[tokio::test]
 async fn wrong_steering_changes_nothing() {
-    let (_dir, desk) = desk();
+    let (_dir, desk) = control();
     let evm = Wallet::Evm([1; 20]).address();
     for (request, expected) in [
         (json!({ "fault": "slow", "ms": 600_001 }), "ms"),
@@ -219,7 +219,7 @@ async fn wrong_steering_changes_nothing() {
 // The table of magic amounts names each amount once for each thing it applies to.
 #[test]
 fn magic_amounts_are_listed_once() {
-    let (_dir, desk) = desk();
+    let (_dir, desk) = control();
     let magic = desk.magic_values();
     let mut amounts: Vec<_> = magic.iter().map(|m| m.amount.as_str()).collect();
     assert!(

@@ -70,7 +70,7 @@ impl LogFile {
             .read_to_end(&mut start)
             .map_err(|e| log.io(e))?;
         if !kind.starts_with(&start) {
-            return Err(log.damaged(0, "not a file of this kind"));
+            return Err(log.corrupt(0, "not a file of this kind"));
         }
         if start.len() < kind.len() {
             let write = |file: &mut File| file.seek(SeekFrom::Start(0)).and_then(|_| file.write_all(&kind));
@@ -86,8 +86,8 @@ impl LogFile {
         }
     }
 
-    fn damaged(&self, offset: u64, what: &str) -> LogError {
-        LogError::Damaged {
+    fn corrupt(&self, offset: u64, what: &str) -> LogError {
+        LogError::Corrupt {
             path: self.path.display().to_string(),
             offset,
             what: what.into(),
@@ -120,7 +120,7 @@ impl LogFile {
             match next_frame(&mut reader, at, length).map_err(io)? {
                 Some(frame) => {
                     let end = frame.point.end;
-                    replay(frame).map_err(|what| self.damaged(at, &what))?;
+                    replay(frame).map_err(|what| self.corrupt(at, &what))?;
                     at = end;
                 }
                 None => {
@@ -144,7 +144,7 @@ impl LogFile {
             .and_then(|_| file.read_to_end(&mut rest))
             .map_err(|e| self.io(e))?;
         if (1..rest.len()).any(|i| is_frame(&rest[i..])) {
-            return Err(self.damaged(at, "checksum mismatch before the end"));
+            return Err(self.corrupt(at, "checksum mismatch before the end"));
         }
         tracing::warn!(file = %self.path.display(), offset = at, lost_bytes = rest.len(), "torn tail cut off");
         Ok(())

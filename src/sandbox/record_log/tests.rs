@@ -75,7 +75,7 @@ async fn case_65_a_flipped_bit_is_never_read_as_data() {
                 assert!(at >= last, "a bit at {at} went unnoticed");
                 assert_eq!(seen, [b"one", b"two"]);
             }
-            Err(LogError::Damaged { .. }) => assert!(at < last, "a bit at {at} is the tail's"),
+            Err(LogError::Corrupt { .. }) => assert!(at < last, "a bit at {at} is the tail's"),
             Err(other) => panic!("{other}"),
         }
     }

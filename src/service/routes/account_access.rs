@@ -14,22 +14,22 @@ use crate::provider::connect::callback_keys;
 use crate::sandbox::keys::identity_callback;
 
 pub(super) fn routes(house: &AppState, entrance: &AuthContext) -> Result<Router, ServiceError> {
-    let keys = callback_keys(&house.config.providers).map_err(|e| ServiceError::Part("a provider", e))?;
+    let keys = callback_keys(&house.config.providers).map_err(|e| ServiceError::Component("a provider", e))?;
     let login = Arc::new(login::LoginState {
         engine: house.engine.clone(),
         store: house.store.clone(),
         credentials: entrance.credentials.clone(),
         cookies: entrance.cookies.clone(),
-        doorkeeper: entrance.doorkeeper.clone(),
+        authenticator: entrance.authenticator.clone(),
         origin: entrance.origin.clone(),
-        clock: house.world.clock.clone(),
-        entropy: house.world.entropy.clone(),
-        session_seconds: house.config.identity.session_seconds,
+        clock: house.deps.clock.clone(),
+        entropy: house.deps.entropy.clone(),
+        session_seconds: house.config.identity.browser_session_seconds,
         body_timeout: house.config.server.body_timeout(),
         page: LoginPage::new(),
         caps: house.config.caps.daily_caps(),
         api_keys: entrance.api_keys.clone(),
-        keys_per_account: house.config.signup.keys_per_account,
+        keys_per_account: house.config.signup.max_keys_per_account,
     });
     let kyc = kyc::KycState {
         login: login.clone(),
@@ -37,8 +37,8 @@ pub(super) fn routes(house: &AppState, entrance: &AuthContext) -> Result<Router,
     };
     let callbacks = callbacks::CallbackState {
         engine: house.engine.clone(),
-        clock: house.world.clock.clone(),
-        rails: keys.rails,
+        clock: house.deps.clock.clone(),
+        payouts: keys.payouts,
         issuer: keys.issuer,
         bank: keys.bank,
         body_timeout: house.config.server.body_timeout(),
@@ -47,10 +47,10 @@ pub(super) fn routes(house: &AppState, entrance: &AuthContext) -> Result<Router,
     let signing_up = signup::SignupState {
         budgets: signup::SignupRateLimiter::new(&config.signup.rate_limits(&config.limits)),
         signups: entrance.signups.clone(),
-        arrivals: entrance.arrivals.clone(),
+        signup_waiters: entrance.signup_waiters.clone(),
         hub: house.hub.clone(),
         login: login.clone(),
-        life_s: config.signup.claim_seconds,
+        ttl_s: config.signup.claim_ttl_seconds,
         poll: config.signup.poll(),
         max_body_bytes: config.server.max_body_bytes,
     };
@@ -58,8 +58,8 @@ pub(super) fn routes(house: &AppState, entrance: &AuthContext) -> Result<Router,
         callables: callables(house),
         api_keys: entrance.api_keys.clone(),
         credentials: entrance.credentials.clone(),
-        entropy: house.world.entropy.clone(),
-        most: config.signup.keys_per_account,
+        entropy: house.deps.entropy.clone(),
+        max_keys: config.signup.max_keys_per_account,
     };
     Ok(login::router(login.clone())
         .merge(signup::router(Arc::new(signing_up)))

@@ -17,7 +17,7 @@ const COPYING: Duration = Duration::from_secs(3_600);
 pub(super) fn front(house: &AppState, public: &FrontConfig, metrics: Metrics) -> Front {
     let metrics = Arc::new(metrics);
     let inside = FrontConfig {
-        meter: metrics.requests.clone(),
+        request_metrics: metrics.requests.clone(),
         routes: operator::router(Arc::new(admin(house, metrics))),
         head_not_allowed: Vec::new(),
         callables: Vec::new(),
@@ -36,26 +36,26 @@ pub(super) fn front(house: &AppState, public: &FrontConfig, metrics: Metrics) ->
 fn admin(house: &AppState, metrics: Arc<Metrics>) -> operator::AdminState {
     let config = &house.config;
     operator::AdminState {
-        doors: operator::OperatorAuth::new(house.engine.clone(), config.operator.tokens.clone()),
+        operator_auth: operator::OperatorAuth::new(house.engine.clone(), config.operator.tokens.clone()),
         engine: house.engine.clone(),
         metrics,
         segment_bytes: config.storage.segment_bytes,
         store: house.store.clone(),
         chains: house
-            .world
+            .deps
             .real
             .clone()
-            .map(|ports| ports as Arc<dyn operator::ChainDesk>),
+            .map(|ports| ports as Arc<dyn operator::ChainControl>),
         copies: Arc::new(LiveCopies::new(
             house.journal.clone(),
             &house.data,
-            house.world.chains.transfers.clone(),
+            house.deps.chains.transfers.clone(),
             house.revocations.clone(),
         )),
-        vault: house.world.vault.clone(),
-        cvvs: house.world.cvvs.clone(),
-        clock: house.world.clock.clone(),
-        entropy: house.world.entropy.clone(),
+        vault: house.deps.vault.clone(),
+        cvvs: house.deps.cvvs.clone(),
+        clock: house.deps.clock.clone(),
+        entropy: house.deps.entropy.clone(),
         revocations: house.revocations.clone(),
         lease_ms: config.operator.lease_seconds * 1_000,
         max_body_bytes: config.server.max_body_bytes,

@@ -10,10 +10,10 @@ use crate::http::sandbox;
 use crate::sandbox::control::SandboxControl;
 use crate::sandbox::control::catalogs::CatalogControl;
 use crate::sandbox::control::payouts::PayoutControl;
-use crate::service::chains::SandboxWorld;
+use crate::service::chains::SandboxHandles;
 
 /// All of them.
-pub(super) fn router(house: &AppState, own: &SandboxWorld) -> Router {
+pub(super) fn router(house: &AppState, own: &SandboxHandles) -> Router {
     let routes = sandbox_routes(house, own)
         .merge(catalog_control(house, own))
         .merge(payout_control(house, own));
@@ -37,7 +37,7 @@ pub(super) fn api_docs() -> Vec<utoipa::openapi::OpenApi> {
 }
 
 /// Time, and what a check comes to.
-fn clock_control(house: &AppState, own: &SandboxWorld) -> Router {
+fn clock_control(house: &AppState, own: &SandboxHandles) -> Router {
     let server = &house.config.server;
     let verdicts = sandbox::identity_result::router(Arc::new(sandbox::identity_result::IdentityResultControl {
         identity: own.providers.identity_check.clone(),
@@ -45,19 +45,19 @@ fn clock_control(house: &AppState, own: &SandboxWorld) -> Router {
         max_body_bytes: server.max_body_bytes,
         body_timeout: server.body_timeout(),
     }));
-    let Some(clock) = house.world.sandbox_clock.clone() else {
+    let Some(clock) = house.deps.sandbox_clock.clone() else {
         return verdicts;
     };
     verdicts.merge(sandbox::clock::router(Arc::new(sandbox::clock::ClockControl {
         clock,
-        elsewhere: house.config.providers.configured(),
+        has_remote_providers: house.config.providers.configured(),
         max_body_bytes: server.max_body_bytes,
         body_timeout: server.body_timeout(),
     })))
 }
 
-fn sandbox_routes(house: &AppState, own: &SandboxWorld) -> Router {
-    let world = &house.world;
+fn sandbox_routes(house: &AppState, own: &SandboxHandles) -> Router {
+    let world = &house.deps;
     let people = sandbox::identity::IdentityControl {
         identity: own.providers.identity_check.clone(),
         accounts: own.providers.accounts.clone(),
@@ -71,7 +71,7 @@ fn sandbox_routes(house: &AppState, own: &SandboxWorld) -> Router {
         body_timeout: house.config.server.body_timeout(),
     }));
     let steered = sandbox::router(Arc::new(sandbox::SandboxState {
-        desk: SandboxControl::new(own.chains.clone(), own.providers.issuer.clone()),
+        control: SandboxControl::new(own.chains.clone(), own.providers.issuer.clone()),
         settlement: own.chains.clone(),
         engine: house.engine.clone(),
         max_body_bytes: house.config.server.max_body_bytes,
@@ -80,12 +80,12 @@ fn sandbox_routes(house: &AppState, own: &SandboxWorld) -> Router {
     let charging = sandbox::card_charges::router(Arc::new(sandbox::card_charges::CardChargeState {
         engine: house.engine.clone(),
         issuer: own.providers.issuer.clone(),
-        program: own.providers.program.clone(),
+        reloadable_cards: own.providers.reloadable_cards.clone(),
         max_body_bytes: house.config.server.max_body_bytes,
         body_timeout: house.config.server.body_timeout(),
     }));
     let program = sandbox::reloadable_cards::router(Arc::new(sandbox::reloadable_cards::ReloadableCardControl {
-        program: own.providers.program.clone(),
+        reloadable_cards: own.providers.reloadable_cards.clone(),
         max_body_bytes: house.config.server.max_body_bytes,
         body_timeout: house.config.server.body_timeout(),
     }));
@@ -104,11 +104,11 @@ fn sandbox_routes(house: &AppState, own: &SandboxWorld) -> Router {
         .merge(sandbox::identity::router(Arc::new(people)))
 }
 
-fn payout_control(house: &AppState, own: &SandboxWorld) -> Router {
-    let world = &house.world;
+fn payout_control(house: &AppState, own: &SandboxHandles) -> Router {
+    let world = &house.deps;
     sandbox::payouts::router(Arc::new(sandbox::payouts::PayoutControlState {
-        desk: PayoutControl {
-            rails: own.providers.rails.clone(),
+        control: PayoutControl {
+            rails: own.providers.payouts.clone(),
             engine: house.engine.clone(),
             vault: world.vault.clone(),
             entropy: world.entropy.clone(),
@@ -118,9 +118,9 @@ fn payout_control(house: &AppState, own: &SandboxWorld) -> Router {
     }))
 }
 
-fn catalog_control(house: &AppState, own: &SandboxWorld) -> Router {
+fn catalog_control(house: &AppState, own: &SandboxHandles) -> Router {
     sandbox::catalogs::router(Arc::new(sandbox::catalogs::CatalogControlState {
-        desk: CatalogControl {
+        control: CatalogControl {
             merchants: own.providers.merchants.clone(),
             gift_cards: own.providers.gift_cards.clone(),
             rates: own.providers.rates.clone(),

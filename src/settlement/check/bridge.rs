@@ -15,12 +15,12 @@ use crate::payment::solana::address::base58;
 use crate::settlement::settings::evm_address;
 
 /// Circle's contracts are on Base.
-pub struct OnBase {
+pub struct BaseBridgeCheck {
     deployment: Deployment,
     node: BaseNode,
 }
 
-impl OnBase {
+impl BaseBridgeCheck {
     /// Over the endpoints of Base.
     pub const fn new(deployment: Deployment, base: Arc<RpcPool>) -> Self {
         Self {
@@ -37,7 +37,7 @@ impl OnBase {
         let addresses = contracts.map(|(_, address)| evm_address(address));
         let code = match self.node.have_code(&addresses).await {
             Ok(code) => code,
-            Err(error) => return Findings::unread(ENDPOINTS, error.to_string()),
+            Err(error) => return Findings::from_unreachable(ENDPOINTS, error.to_string()),
         };
         let without = contracts.into_iter().zip(code).filter(|(_, has_code)| !has_code);
         let wrong = without.map(|((key, address), _)| {
@@ -47,20 +47,20 @@ impl OnBase {
                 format!("{address} has no code on this chain: no top-up could be minted"),
             )
         });
-        Findings::wrong(wrong.collect())
+        Findings::from_mismatches(wrong.collect())
     }
 }
 
-impl ChainCheck for OnBase {
+impl ChainCheck for BaseBridgeCheck {
     fn check(&self) -> BoxFuture<'_, Findings> {
         Box::pin(self.contracts())
     }
 }
 
 /// Circle's programs are on Solana.
-pub struct OnSolana(SolanaNode);
+pub struct SolanaBridgeCheck(SolanaNode);
 
-impl OnSolana {
+impl SolanaBridgeCheck {
     /// Over the endpoints of Solana.
     pub const fn new(solana: Arc<RpcPool>) -> Self {
         Self(SolanaNode::new(solana))
@@ -70,7 +70,7 @@ impl OnSolana {
         let programs = [MESSAGE_TRANSMITTER, TOKEN_MESSENGER_MINTER];
         let found = match self.0.accounts(&programs, Commitment::Confirmed).await {
             Ok((_, found)) => found,
-            Err(error) => return Findings::unread("chains.solana.endpoints", error.to_string()),
+            Err(error) => return Findings::from_unreachable("chains.solana.endpoints", error.to_string()),
         };
         let missing = programs
             .iter()
@@ -84,11 +84,11 @@ impl OnSolana {
             );
             rejected("chains.solana.network", why)
         });
-        Findings::wrong(wrong.collect())
+        Findings::from_mismatches(wrong.collect())
     }
 }
 
-impl ChainCheck for OnSolana {
+impl ChainCheck for SolanaBridgeCheck {
     fn check(&self) -> BoxFuture<'_, Findings> {
         Box::pin(self.programs())
     }

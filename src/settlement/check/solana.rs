@@ -9,10 +9,10 @@ use purser_chains::solana::status::Commitment;
 use purser_chains::solana::token::{USDC_DECIMALS, mint_decimals};
 use serde_json::Value;
 
-use super::{ChainCheck, Findings, ask_all, poor, rejected};
+use super::{ChainCheck, Findings, query_each_endpoint, underfunded, rejected};
 use crate::payment::SolanaChain;
 use crate::payment::solana::address::{Pubkey, TOKEN, associated_token_account, base58};
-use crate::settlement::settings::SolanaParts;
+use crate::settlement::settings::SolanaConfig;
 
 /// Solana: genesis hash, token accounts, fee payers.
 pub struct SolanaCheck {
@@ -20,7 +20,7 @@ pub struct SolanaCheck {
     treasury: Pubkey,
     /// In the order of the settings.
     fee_payers: Vec<Pubkey>,
-    by_others: bool,
+    is_facilitated: bool,
     floor: u64,
     node: SolanaNode,
     pool: Arc<RpcPool>,
@@ -28,12 +28,12 @@ pub struct SolanaCheck {
 
 impl SolanaCheck {
     /// Over these endpoints.
-    pub fn new(parts: &SolanaParts, pool: Arc<RpcPool>) -> Self {
+    pub fn new(parts: &SolanaConfig, pool: Arc<RpcPool>) -> Self {
         Self {
             chain: parts.chain,
             treasury: parts.treasury.address(),
             fee_payers: parts.fee_payers.iter().map(|key| key.address()).collect(),
-            by_others: !parts.facilitators.is_empty(),
+            is_facilitated: !parts.facilitators.is_empty(),
             floor: parts.fee_payer_floor,
             node: SolanaNode::new(pool.clone()),
             pool,
@@ -43,7 +43,7 @@ impl SolanaCheck {
     async fn genesis(&self) -> Findings {
         let ours = self.chain.genesis_hash;
         let hash = |value: Value| value.as_str().map(str::to_owned).ok_or_else(|| "not a hash".to_owned());
-        ask_all("chains.solana.endpoints", &self.pool, "getGenesisHash", hash, |hash| {
+        query_each_endpoint("chains.solana.endpoints", &self.pool, "getGenesisHash", hash, |hash| {
             (hash != ours).then(|| format!("has the genesis hash {hash}, and chains.solana means {ours}"))
         })
         .await
@@ -52,13 +52,13 @@ impl SolanaCheck {
     async fn accounts(&self) -> Findings {
         let Some(paid) = associated_token_account(&self.treasury, &self.chain.mint) else {
             let why = "has no address for its token account";
-            return Findings::wrong(vec![rejected("payment.pay_to.solana", why)]);
+            return Findings::from_mismatches(vec![rejected("payment.pay_to.solana", why)]);
         };
         let mut addresses = vec![self.chain.mint, paid];
         addresses.extend(&self.fee_payers);
         let found = match self.node.accounts(&addresses, Commitment::Confirmed).await {
             Ok((_, found)) => found,
-            Err(error) => return Findings::unread("chains.solana.endpoints", error.to_string()),
+            Err(error) => return Findings::from_unreachable("chains.solana.endpoints", error.to_string()),
         };
         let mut wrong = Vec::new();
         let mut found = found.into_iter();
@@ -95,10 +95,10 @@ impl SolanaCheck {
             if has < self.floor {
                 let (payer, floor) = (base58(payer), self.floor);
                 let why = format!("{payer} has {has} lamports, and chains.solana.fee_payer_floor_lamports is {floor}");
-                wrong.extend(poor(self.by_others, format!("chains.solana.fee_payers[{n}]"), why));
+                wrong.extend(underfunded(self.is_facilitated, format!("chains.solana.fee_payers[{n}]"), why));
             }
         }
-        Findings::wrong(wrong)
+        Findings::from_mismatches(wrong)
     }
 
     async fn all(&self) -> Findings {

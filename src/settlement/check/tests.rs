@@ -16,7 +16,7 @@ use crate::payment::SolanaChain;
 use crate::payment::solana::address::{Pubkey, TOKEN, base58};
 use crate::settlement::cctp::CctpSettings;
 use crate::settlement::facilitator::{Auth, FacilitatorSettings};
-use crate::settlement::settings::{BridgeParts, SolanaParts};
+use crate::settlement::settings::{BridgeConfig, SolanaConfig};
 
 mod restarts;
 
@@ -67,7 +67,7 @@ fn evm_key(byte: u8) -> EvmKey {
 
 fn chains() -> RealChains {
     RealChains {
-        base: BaseParts {
+        base: BaseConfig {
             chain: BaseChain::MAINNET,
             endpoints: endpoints(),
             treasury: evm_key(1),
@@ -82,7 +82,7 @@ fn chains() -> RealChains {
             erc6492_factories: Vec::new(),
             facilitators: Vec::new(),
         },
-        solana: SolanaParts {
+        solana: SolanaConfig {
             chain: SolanaChain::MAINNET,
             endpoints: endpoints(),
             treasury: Keypair::from_seed(&[1; 32]),
@@ -97,8 +97,8 @@ fn chains() -> RealChains {
     }
 }
 
-fn bridge(used: bool) -> BridgeParts {
-    BridgeParts {
+fn bridge(used: bool) -> BridgeConfig {
+    BridgeConfig {
         used,
         cctp: CctpSettings {
             deployment: purser_chains::cctp::MAINNET,
@@ -137,7 +137,7 @@ fn mint(decimals: u8) -> Value {
 }
 
 /// What good nodes say.
-fn good(method: &str, params: &Value) -> Value {
+fn valid_response(method: &str, params: &Value) -> Value {
     let treasury = chains().solana.treasury.address();
     match method {
         "eth_chainId" => json!("0x2105"),
@@ -168,7 +168,7 @@ async fn rejected_with(
 ) -> Vec<String> {
     let answers: Answers = Box::new(move |host, method, params| match otherwise(host, method, params) {
         Some(other) => other,
-        None => Some(good(method, params)),
+        None => Some(valid_response(method, params)),
     });
     let transport: Arc<dyn Transport> = Arc::new(Nodes(Mutex::new(answers)));
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
@@ -272,14 +272,14 @@ async fn contracts_are_what_the_settings_say() {
 }
 
 /// One wei or lamport is missing of two keys that pay for transactions, and one has no account.
-fn poor_keys(_: &str, method: &str, params: &Value) -> Option<Option<Value>> {
+fn underfunded_keys(_: &str, method: &str, params: &Value) -> Option<Option<Value>> {
     let poor = chains().base.gas_keys[1].address().to_string().to_lowercase();
     match method {
         "eth_getBalance" => {
             (params[0].as_str().unwrap().to_lowercase() == poor).then(|| Some(json!("0x1c6bf52633fff")))
         }
         "getMultipleAccounts" => {
-            let mut reply = good(method, params);
+            let mut reply = valid_response(method, params);
             reply["value"][2] = account(&[0; 32], 9_999_999, &[]);
             reply["value"][3] = Value::Null;
             Some(Some(reply))
@@ -294,7 +294,7 @@ async fn whoever_pays_for_transactions_can() {
     // facilitator on that network the key is only logged: payments are settled all the same.
     let base = "chains.base.gas_keys[1]";
     let solana = ["chains.solana.fee_payers[0]", "chains.solana.fee_payers[1]"];
-    assert_eq!(rejected(poor_keys).await, [base, solana[0], solana[1]]);
+    assert_eq!(rejected(underfunded_keys).await, [base, solana[0], solana[1]]);
     let facilitator = || FacilitatorSettings {
         // Nobody listens there: the start does not need its answer.
         url: reqwest::Url::parse("http://127.0.0.1:1").unwrap(),
@@ -303,10 +303,10 @@ async fn whoever_pays_for_transactions_can() {
     };
     let mut facilitated = chains();
     facilitated.base.facilitators.push(facilitator());
-    assert_eq!(rejected_with(poor_keys, facilitated).await, solana);
+    assert_eq!(rejected_with(underfunded_keys, facilitated).await, solana);
     let mut facilitated = chains();
     facilitated.solana.facilitators.push(facilitator());
-    assert_eq!(rejected_with(poor_keys, facilitated).await, [base]);
+    assert_eq!(rejected_with(underfunded_keys, facilitated).await, [base]);
 }
 
 #[tokio::test]
@@ -315,7 +315,7 @@ async fn the_treasury_can_be_paid_on_solana() {
     let replying = |index: usize, what: Value| {
         move |_: &str, method: &str, params: &Value| {
             (method == "getMultipleAccounts").then(|| {
-                let mut reply = good(method, params);
+                let mut reply = valid_response(method, params);
                 reply["value"][index] = what.clone();
                 Some(reply)
             })

@@ -8,7 +8,7 @@ use purser_actors::port::Decline;
 use purser_chains::cctp::mint::NONCE_USED;
 use purser_chains::evm::contract_wallet::Undeployed;
 use purser_chains::evm::multicall::{self, BatchCall, MAX_CALLS, MAX_GAS, MULTICALL3};
-use purser_chains::evm::node::{BlockTag, CallError, CallRequest, Held, NodeError};
+use purser_chains::evm::node::{BlockTag, CallError, CallRequest, BalanceAt, NodeError};
 use purser_chains::evm::{Address, Bytes, U256, usdc};
 
 use super::core::{Core, decline};
@@ -21,7 +21,7 @@ pub(super) struct Verdict {
     /// Its payer has code now (ERC-1271, or a delegation of EIP-7702): it never shares a transaction.
     pub(super) has_code: bool,
     /// What its payer holds; `None` if the endpoint does not say, or was not asked.
-    pub(super) held: Option<Held>,
+    pub(super) balance: Option<BalanceAt>,
     /// Why it would fail.
     pub(super) failure: Option<Failure>,
 }
@@ -31,7 +31,7 @@ pub(super) enum Failure {
     /// The token has its nonce already: it may have landed, or its payer has cancelled it.
     Used,
     /// As things stand the token refuses it.
-    Refused(Decline),
+    Declined(Decline),
 }
 
 /// In the words that clients branch on, by the token's own.
@@ -50,14 +50,14 @@ fn failure(text: &str) -> Failure {
     }
     let known = WORDS.iter().find(|(piece, _)| lower.contains(piece));
     let reason = known.map_or("invalid_exact_evm_transaction_simulation_failed", |(_, reason)| reason);
-    Failure::Refused(decline(reason, text))
+    Failure::Declined(decline(reason, text))
 }
 
 /// Of a mint, by the transmitter's own words.
 fn mint_failure(text: &str) -> Failure {
     match text.contains(NONCE_USED) {
         true => Failure::Used,
-        false => Failure::Refused(decline("mint_refused", text)),
+        false => Failure::Declined(decline("mint_refused", text)),
     }
 }
 
@@ -70,10 +70,10 @@ impl Core {
     pub(super) fn call_of(&self, jobs: &[Arc<Job>]) -> Option<(Address, Bytes)> {
         match jobs {
             [] => None,
-            [job] => self.call_of_one(job),
+            [job] => self.single_call(job),
             jobs => {
                 let call = |job: &Arc<Job>| {
-                    let (target, data) = self.call_of_one(job)?;
+                    let (target, data) = self.single_call(job)?;
                     Some(BatchCall { target, data })
                 };
                 let calls: Vec<BatchCall> = jobs.iter().map(call).collect::<Option<_>>()?;
@@ -82,7 +82,7 @@ impl Core {
         }
     }
 
-    fn call_of_one(&self, job: &Job) -> Option<(Address, Bytes)> {
+    fn single_call(&self, job: &Job) -> Option<(Address, Bytes)> {
         match job {
             Job::Payment(payment) if payment.deploys() => self.deploying_call(payment),
             Job::Payment(payment) => Some((self.token.address(), calldata(payment)?)),
@@ -120,10 +120,10 @@ impl Core {
         let payers: Vec<Address> = payments.iter().map(|job| job.payer()).collect();
         let payers = self.node.payers(self.token.address(), &payers).await?;
         let alone = payers.iter().zip(payments);
-        let alone: Vec<bool> = alone.map(|(payer, job)| payer.has_code || job.goes_alone()).collect();
+        let alone: Vec<bool> = alone.map(|(payer, job)| payer.has_code || job.is_sent_alone()).collect();
         let mut verdicts = self.simulate(payments, &alone).await?;
         for (verdict, payer) in verdicts.iter_mut().zip(payers) {
-            verdict.held = payer.held;
+            verdict.balance = payer.balance;
         }
         let verdicts = verdicts.into_iter().zip(payments);
         Ok(verdicts
@@ -133,7 +133,7 @@ impl Core {
 
     /// What a transaction of a payer with code costs cannot be known before: while such payments have cost too much, none is taken.
     fn within_budget(&self, job: &Job, verdict: Verdict) -> Verdict {
-        let is_refused = verdict.has_code && verdict.failure.is_none() && !job.is_mint() && self.are_all_too_dear();
+        let is_refused = verdict.has_code && verdict.failure.is_none() && !job.is_mint() && self.exceed_total_loss_limit();
         if !is_refused {
             return verdict;
         }
@@ -141,13 +141,13 @@ impl Core {
         self.alarm_once("wallets with code are declined", why);
         let refused = decline("invalid_exact_evm_transaction_simulation_failed", why);
         Verdict {
-            failure: Some(Failure::Refused(refused)),
+            failure: Some(Failure::Declined(refused)),
             ..verdict
         }
     }
 
     /// Whether it takes money of the treasury or of a managed wallet to somebody else.
-    pub(super) fn leaves_us(&self, payment: &Payment) -> bool {
+    pub(super) fn is_outgoing(&self, payment: &Payment) -> bool {
         let (from, treasury) = (Address::from(payment.from), self.settings.treasury.address());
         Address::from(payment.to) != treasury && (from == treasury || self.wallets.contains(&from))
     }
@@ -165,7 +165,7 @@ impl Core {
         match self.node.call(&request, BlockTag::Latest).await {
             Ok(_) => Ok(None),
             Err(CallError::Reverted { data, reason }) => Ok(match reverted(&data, &reason) {
-                Failure::Refused(decline) => Some(decline),
+                Failure::Declined(decline) => Some(decline),
                 Failure::Used => None,
             }),
             Err(CallError::Node(error)) => Err(error),
@@ -174,11 +174,11 @@ impl Core {
 
     /// The same for one payment, in one request.
     pub(super) async fn check_one(&self, job: &Job) -> Result<Verdict, NodeError> {
-        let Some((to, data)) = self.call_of_one(job) else {
+        let Some((to, data)) = self.single_call(job) else {
             let has_code = self.node.have_code(&[job.payer()]).await?;
             return Ok(Verdict {
                 has_code: has_code.contains(&true),
-                held: None,
+                balance: None,
                 failure: Some(unsendable()),
             });
         };
@@ -186,8 +186,8 @@ impl Core {
         let asked = self.node.payer_and_call(self.token.address(), job.payer(), &request);
         let (payer, returned) = asked.await?;
         let verdict = Verdict {
-            has_code: payer.has_code || job.goes_alone(),
-            held: payer.held,
+            has_code: payer.has_code || job.is_sent_alone(),
+            balance: payer.balance,
             failure: outcome(job, returned)?,
         };
         Ok(self.within_budget(job, verdict))
@@ -197,7 +197,7 @@ impl Core {
     pub(super) async fn simulate(&self, payments: &[Arc<Job>], codes: &[bool]) -> Result<Vec<Verdict>, NodeError> {
         let verdict = |has_code: &bool| Verdict {
             has_code: *has_code,
-            held: None,
+            balance: None,
             failure: None,
         };
         let mut verdicts: Vec<Verdict> = codes.iter().map(verdict).collect();
@@ -228,16 +228,16 @@ impl Core {
             return Ok(vec![self.simulate_alone(payment, limit).await?]);
         }
         let Some((to, data)) = self.call_of(payments) else {
-            return self.judge(payments, silent(payments.len())).await;
+            return self.explain_failures(payments, empty_failures(payments.len())).await;
         };
         match self.node.call(&self.request(to, data, MAX_GAS), BlockTag::Latest).await {
             Ok(returned) => {
                 let malformed = |_| NodeError::Malformed { method: "eth_call" };
                 let results = multicall::decode(&returned, payments.len()).map_err(malformed)?;
-                self.judge(payments, results).await
+                self.explain_failures(payments, results).await
             }
             // One of them takes all others with it: each for itself tells which.
-            Err(CallError::Reverted { .. }) => self.judge(payments, silent(payments.len())).await,
+            Err(CallError::Reverted { .. }) => self.explain_failures(payments, empty_failures(payments.len())).await,
             Err(CallError::Node(error)) => Err(error),
         }
     }
@@ -259,7 +259,7 @@ impl Core {
     }
 
     /// A call that fails in a batch without a word may have been left without gas by another: it is asked for itself.
-    async fn judge(
+    async fn explain_failures(
         &self,
         payments: &[Arc<Job>],
         results: Vec<multicall::CallResult>,
@@ -276,7 +276,7 @@ impl Core {
 }
 
 /// Results that tell nothing.
-fn silent(calls: usize) -> Vec<multicall::CallResult> {
+fn empty_failures(calls: usize) -> Vec<multicall::CallResult> {
     let silent = multicall::CallResult {
         success: false,
         data: Bytes::new(),
@@ -287,14 +287,14 @@ fn silent(calls: usize) -> Vec<multicall::CallResult> {
 /// The payment fits in no transaction.
 fn unsendable() -> Failure {
     let why = "the signature is too long, or of a wallet whose factory is not listed";
-    Failure::Refused(decline("invalid_exact_evm_signature", why))
+    Failure::Declined(decline("invalid_exact_evm_signature", why))
 }
 
 /// The result of a call for one payment or mint.
 fn outcome(job: &Job, returned: Result<Bytes, CallError>) -> Result<Option<Failure>, NodeError> {
     match (job, returned) {
         (_, Err(CallError::Node(error))) => Err(error),
-        (Job::Mint(_), Ok(returned)) => Ok((!Mint::is_taken(&returned)).then(|| mint_failure("it has no effect"))),
+        (Job::Mint(_), Ok(returned)) => Ok((!Mint::is_accepted(&returned)).then(|| mint_failure("it has no effect"))),
         (Job::Mint(_), Err(CallError::Reverted { data, reason })) => {
             Ok(Some(mint_failure(&multicall::revert_reason(&data).unwrap_or(reason))))
         }
@@ -347,11 +347,11 @@ mod tests {
             ),
         ];
         for (text, reason) in table {
-            assert_eq!(failure(text), Failure::Refused(decline(reason, text)));
+            assert_eq!(failure(text), Failure::Declined(decline(reason, text)));
         }
         assert_eq!(failure("FiatTokenV2: authorization is used or canceled"), Failure::Used);
         assert_eq!(mint_failure("Nonce already used"), Failure::Used);
         let text = "Invalid signature: not attester";
-        assert_eq!(mint_failure(text), Failure::Refused(decline("mint_refused", text)));
+        assert_eq!(mint_failure(text), Failure::Declined(decline("mint_refused", text)));
     }
 }

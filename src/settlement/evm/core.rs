@@ -23,7 +23,7 @@ use super::gas_key;
 use super::loads::Load;
 use super::losses::LostGas;
 use super::prechecking::Prechecks;
-use super::room::Room;
+use super::payer_funds::PayerDebits;
 use super::rows::{self, Key, MovementRow, RowError};
 use super::settings::BaseSettings;
 use crate::settlement::gate::Gate;
@@ -32,7 +32,7 @@ use crate::settlement::gate::Gate;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     /// A movement of its authorization is on the chain: the rows say which.
-    Moved,
+    Settled,
     /// It will not be sent as things stand.
     Declined(Decline),
 }
@@ -54,18 +54,18 @@ pub(super) struct Core {
     view: RwLock<Arc<View>>,
     /// The height of the view.
     tip: watch::Sender<u64>,
-    waiting: DashMap<Key, Vec<oneshot::Sender<Outcome>>>,
+    outcome_waiters: DashMap<Key, Vec<oneshot::Sender<Outcome>>>,
     /// Which gas key has a payment: none other may sign for it.
     pub(super) owners: DashMap<Key, Address>,
     /// What payers have under way.
-    pub(super) room: Room,
+    pub(super) payer_debits: PayerDebits,
     /// Whose authorizations are kept although they moved nothing of ours.
     /// With the second until which they can land.
     pub(super) watched: DashMap<Key, u64>,
     /// Wallets beside the treasury whose transfers are kept.
     pub(super) wallets: DashSet<Address>,
-    pub(super) lost: Mutex<HashMap<Address, LostGas>>,
-    told: Mutex<HashSet<String>>,
+    pub(super) lost_gas: Mutex<HashMap<Address, LostGas>>,
+    alarmed: Mutex<HashSet<String>>,
     /// The actors of the gas keys as they live now.
     pub(super) actors: DashMap<Address, ActorRef<gas_key::Message>>,
     /// How much each gas key has to do, and whether it is said to be without gas.
@@ -81,7 +81,7 @@ pub(super) struct Core {
     /// The actor that reads the blocks, as it lives now.
     pub(super) follower: Mutex<Option<ActorRef<follower::Message>>>,
     /// The chain has replaced blocks that were final: nothing is read until an operator accepts it.
-    pub(super) is_beyond: AtomicBool,
+    pub(super) has_final_reorg: AtomicBool,
     /// Nothing becomes final: the endpoints do not agree, or too few answer.
     pub(super) is_stalled: AtomicBool,
     pub(super) counters: Counters,
@@ -134,21 +134,21 @@ impl Core {
             node,
             store,
             clock,
-            waiting: DashMap::new(),
+            outcome_waiters: DashMap::new(),
             owners: DashMap::new(),
-            room: Room::default(),
+            payer_debits: PayerDebits::default(),
             watched: DashMap::new(),
             actors: DashMap::new(),
             loads: DashMap::new(),
             checked: DashMap::new(),
             prechecks: Prechecks::default(),
             wallets: DashSet::new(),
-            lost: Mutex::default(),
-            told: Mutex::default(),
+            lost_gas: Mutex::default(),
+            alarmed: Mutex::default(),
             proofs: DashMap::new(),
             read_ms: AtomicU64::new(0),
             follower: Mutex::default(),
-            is_beyond: AtomicBool::new(false),
+            has_final_reorg: AtomicBool::new(false),
             is_stalled: AtomicBool::new(false),
             counters: Counters::default(),
         }
@@ -171,7 +171,7 @@ impl Core {
     }
 
     /// Everything was read that the chain has.
-    pub(super) fn is_read(&self) {
+    pub(super) fn mark_read(&self) {
         self.read_ms
             .store(self.clock.now_ms().saturating_add(1), Ordering::Release);
     }
@@ -184,13 +184,13 @@ impl Core {
     }
 
     /// Why no new payment is taken, if none is.
-    pub(super) fn is_standing_still(&self) -> Option<Cow<'static, str>> {
-        let why = self.gate.why_closed();
-        why.or_else(|| self.is_not_read().map(Cow::Borrowed))
+    pub(super) fn stall_reason(&self) -> Option<Cow<'static, str>> {
+        let why = self.gate.closed_reason();
+        why.or_else(|| self.read_stall_reason().map(Cow::Borrowed))
     }
 
-    fn is_not_read(&self) -> Option<&'static str> {
-        if self.is_beyond.load(Ordering::Acquire) {
+    fn read_stall_reason(&self) -> Option<&'static str> {
+        if self.has_final_reorg.load(Ordering::Acquire) {
             return Some(
                 "the chain has replaced blocks that were final; once two endpoints show the new ones, `purser admin chains accept base` \
                  has them read",
@@ -204,14 +204,14 @@ impl Core {
     }
 
     /// Until a block of this height was read and stored.
-    pub(super) async fn read_up_to(&self, number: u64) {
+    pub(super) async fn wait_until_read(&self, number: u64) {
         let mut tip = self.tip.subscribe();
         // The sender lives as long as this does.
         let _ = tip.wait_for(|tip| *tip >= number).await;
     }
 
     /// The same, and until two endpoints have shown the same of it, where there are two.
-    pub(super) async fn checked_up_to(&self, number: u64) {
+    pub(super) async fn wait_until_cross_checked(&self, number: u64) {
         let mut tip = self.tip.subscribe();
         let is_checked = |tip: &u64| {
             let checked = self.view().cross_checked();
@@ -221,24 +221,24 @@ impl Core {
     }
 
     /// The place for an answer, before anything is asked that may bring it.
-    pub(super) fn wait_for(&self, key: Key) -> oneshot::Receiver<Outcome> {
+    pub(super) fn subscribe_outcome(&self, key: Key) -> oneshot::Receiver<Outcome> {
         let (told, outcome) = oneshot::channel();
-        let mut waiting = self.waiting.entry(key).or_default();
+        let mut waiting = self.outcome_waiters.entry(key).or_default();
         waiting.retain(|told| !told.is_closed());
         waiting.push(told);
         outcome
     }
 
     /// Nobody waits for it any more, unless somebody else does.
-    pub(super) fn end_wait(&self, key: &Key) {
-        self.waiting.remove_if_mut(key, |_, waiting| {
+    pub(super) fn unsubscribe_outcome(&self, key: &Key) {
+        self.outcome_waiters.remove_if_mut(key, |_, waiting| {
             waiting.retain(|told| !told.is_closed());
             waiting.is_empty()
         });
     }
 
-    pub(super) fn tell(&self, key: &Key, outcome: &Outcome) {
-        if let Some((_, waiting)) = self.waiting.remove(key) {
+    pub(super) fn notify(&self, key: &Key, outcome: &Outcome) {
+        if let Some((_, waiting)) = self.outcome_waiters.remove(key) {
             for told in waiting {
                 let _ = told.send(outcome.clone());
             }
@@ -248,8 +248,8 @@ impl Core {
     /// No gas key has it any more and none will send it: whoever waits is told why.
     pub(super) fn decline(&self, key: &Key, decline: Decline) {
         Counters::add(&self.counters.declined, 1);
-        self.disown(key);
-        self.tell(key, &Outcome::Declined(decline));
+        self.release_payment(key);
+        self.notify(key, &Outcome::Declined(decline));
     }
 
     /// The movement that used an authorization, if it stands.
@@ -259,15 +259,15 @@ impl Core {
         };
         let place = rows::last_number(&row.value).ok_or_else(|| RowError("the place of a movement".into()))?;
         let found: Option<MovementRow> = rows::read(&*self.store, &rows::movement(place)).await?;
-        Ok(found.filter(|row| !row.dropped))
+        Ok(found.filter(|row| !row.reorged))
     }
 
     /// Whether a movement is at the depth for its amount.
     pub(super) fn is_final(&self, view: &View, row: &MovementRow, amount: Usdc) -> bool {
-        self.is_at(view, row, self.settings.finality_of(amount))
+        self.is_at_depth(view, row, self.settings.finality_of(amount))
     }
 
-    pub(super) fn is_at(&self, view: &View, row: &MovementRow, finality: Finality) -> bool {
+    pub(super) fn is_at_depth(&self, view: &View, row: &MovementRow, finality: Finality) -> bool {
         let canonical = view.is_canonical(row.block, row.block_hash.into());
         canonical != Some(false) && view.is_final(row.block, finality)
     }
@@ -285,7 +285,7 @@ impl Core {
     }
 
     /// What is remembered of payments that can land no more is forgotten.
-    pub(super) fn forget_old(&self, chain_s: u64) {
+    pub(super) fn purge_expired(&self, chain_s: u64) {
         const SPARE_S: u64 = 3_600;
         let now_ms = self.clock.now_ms();
         self.watched
@@ -308,7 +308,7 @@ impl Core {
     /// The same, once for as long as the process lives.
     pub(super) fn alarm_once(&self, what: &str, why: &str) {
         const MOST: usize = 10_000;
-        let mut told = self.told.lock();
+        let mut told = self.alarmed.lock();
         if told.len() < MOST && told.insert(what.to_owned()) {
             self.alarm(&format!("{what}: {why}"));
         }

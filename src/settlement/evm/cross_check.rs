@@ -13,19 +13,19 @@ use purser_storage::{RowKey, Store, Write};
 use ractor::ActorRef;
 
 use super::core::Counters;
-use super::follower::{FollowerActor, Message, Reading};
+use super::follower::{FollowerActor, Message, FollowerState};
 use super::rows::{self, BlockRow, MovementRow, RowError};
 
 /// Blocks that are asked for in one round.
-const ROUND: u64 = 32;
+const BLOCKS_PER_ROUND: u64 = 32;
 /// Without progress for so long, while there are blocks to check, payments do not become final.
 const STALLED_MS: u64 = 60_000;
 
 /// Blocks that are read ahead of the cross-check: few enough that all of them can be replaced if they are of another chain.
-pub(super) const LEAD: u64 = 48;
+pub(super) const MAX_LEAD_BLOCKS: u64 = 48;
 
 /// Endpoints that a cross-check needs.
-pub(super) const NEEDED: usize = 2;
+pub(super) const MIN_ENDPOINTS: usize = 2;
 
 /// The height up to which two endpoints have shown the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -51,14 +51,14 @@ impl CrossCheckedRow {
 }
 
 /// What to ask the endpoints for.
-pub(super) struct Questions {
+pub(super) struct CrossCheckRequest {
     /// Heights and hashes of blocks that are stored, the lowest first.
     pub(super) blocks: Vec<(u64, B256)>,
     pub(super) filter: LogFilter,
 }
 
 /// What two endpoints have answered alike.
-pub(super) struct Shown {
+pub(super) struct CrossCheckResult {
     /// What each endpoint names, the highest first: all but the first are what two have reached.
     pub(super) safe: Vec<(String, Header)>,
     pub(super) finalized: Vec<(String, Header)>,
@@ -70,7 +70,7 @@ pub(super) struct Shown {
     pub(super) outvoted: Vec<usize>,
 }
 
-impl Questions {
+impl CrossCheckRequest {
     /// The stored blocks above this height.
     pub(super) async fn above(
         store: &dyn Store,
@@ -78,7 +78,7 @@ impl Questions {
         filter: LogFilter,
     ) -> Result<Self, RowError> {
         let mut blocks = Vec::new();
-        for number in checked + 1..=tip.min(checked + ROUND) {
+        for number in checked + 1..=tip.min(checked + BLOCKS_PER_ROUND) {
             let row: Option<BlockRow> = rows::read(store, &rows::block(number)).await?;
             let row = row.ok_or_else(|| RowError(format!("the row of block {number} is not there")))?;
             blocks.push((number, row.header().hash));
@@ -87,7 +87,7 @@ impl Questions {
     }
 
     /// Waits for endpoints that do not answer no longer than their own time limits.
-    pub(super) async fn ask(self, node: &Node) -> Shown {
+    pub(super) async fn send(self, node: &Node) -> CrossCheckResult {
         let levels = async {
             tokio::join!(
                 node.levels_of_each(BlockTag::Safe),
@@ -108,7 +108,7 @@ impl Questions {
             (blocks, None, Vec::new())
         };
         let ((safe, finalized), (blocks, disagreement, outvoted)) = tokio::join!(levels, blocks);
-        Shown {
+        CrossCheckResult {
             safe,
             finalized,
             blocks,
@@ -124,19 +124,19 @@ pub(super) struct Progress {
     since_ms: u64,
     /// Whether two endpoints have said lately what is safe and what is finalized.
     pub(super) has_levels: bool,
-    safe: Apart,
-    finalized: Apart,
+    safe: LevelGap,
+    finalized: LevelGap,
 }
 
 /// One endpoint alone has reached a level of the chain, and no other one has.
 #[derive(Default)]
-struct Apart {
+struct LevelGap {
     /// What two have reached, and since when they have reached no more.
-    stands: Option<(u64, u64)>,
-    is_told: bool,
+    shared: Option<(u64, u64)>,
+    is_reported: bool,
 }
 
-impl Apart {
+impl LevelGap {
     /// What an operator is told once: the others have stood still for a minute, so that what the first has reached is not final.
     fn compare(&mut self, level: &str, claims: &[(String, Header)], now_ms: u64) -> Option<String> {
         let [(_, highest), (_, second), ..] = claims else {
@@ -146,15 +146,15 @@ impl Apart {
             *self = Self::default();
             return None;
         }
-        let since_ms = match self.stands {
+        let since_ms = match self.shared {
             Some((number, since_ms)) if number == second.number => since_ms,
             _ => now_ms,
         };
-        self.stands = Some((second.number, since_ms));
-        if self.is_told || now_ms <= since_ms.saturating_add(STALLED_MS) {
+        self.shared = Some((second.number, since_ms));
+        if self.is_reported || now_ms <= since_ms.saturating_add(STALLED_MS) {
             return None;
         }
-        self.is_told = true;
+        self.is_reported = true;
         let claims = claims.iter().map(|(host, header)| format!("{host}: {}", header.number));
         let claims: Vec<String> = claims.collect();
         Some(format!(
@@ -165,25 +165,25 @@ impl Apart {
 }
 
 impl Progress {
-    pub(super) fn begin(clock: Arc<dyn Clock>) -> Self {
+    pub(super) fn start(clock: Arc<dyn Clock>) -> Self {
         Self {
             since_ms: clock.now_ms(),
             clock,
             has_levels: true,
-            safe: Apart::default(),
-            finalized: Apart::default(),
+            safe: LevelGap::default(),
+            finalized: LevelGap::default(),
         }
     }
 
     /// A block was checked, or there is none to check.
-    pub(super) fn made(&mut self) {
+    pub(super) fn record(&mut self) {
         if self.has_levels {
             self.since_ms = self.clock.now_ms();
         }
     }
 
     /// What an operator is to be told of the levels that the endpoints name.
-    fn apart(&mut self, shown: &Shown) -> [Option<String>; 2] {
+    fn level_gaps(&mut self, shown: &CrossCheckResult) -> [Option<String>; 2] {
         let now_ms = self.clock.now_ms();
         [
             self.safe.compare("safe", &shown.safe, now_ms),
@@ -198,33 +198,33 @@ impl Progress {
 
 impl FollowerActor {
     /// Has the endpoints asked for what was not cross-checked yet, beside the reading: one that hangs does not hold it up.
-    pub(super) async fn ask_for_more(&self, myself: &ActorRef<Message>, reading: &mut Reading) -> Result<(), RowError> {
+    pub(super) async fn request_cross_check(&self, myself: &ActorRef<Message>, reading: &mut FollowerState) -> Result<(), RowError> {
         let (Some(checked), Some(tip)) = (reading.view.cross_checked(), reading.view.tip().copied()) else {
             return Ok(());
         };
         if checked >= tip.number {
-            reading.progress.made();
+            reading.progress.record();
         }
         self.0
             .is_stalled
             .store(reading.progress.is_stalled(), Ordering::Release);
-        if reading.is_asking || (checked >= tip.number && reading.leveled == Some(tip.hash)) {
+        if reading.is_cross_checking || (checked >= tip.number && reading.leveled == Some(tip.hash)) {
             return Ok(());
         }
-        let questions = Questions::above(&*self.0.store, (checked, tip.number), self.filter()).await?;
+        let questions = CrossCheckRequest::above(&*self.0.store, (checked, tip.number), self.filter()).await?;
         let (core, follower) = (self.0.clone(), myself.clone());
-        reading.is_asking = true;
+        reading.is_cross_checking = true;
         reading.leveled = Some(tip.hash);
         tokio::spawn(async move {
-            let shown = questions.ask(&core.node).await;
-            drop(follower.cast(Message::Shown(Box::new(shown))));
+            let shown = questions.send(&core.node).await;
+            drop(follower.cast(Message::CrossChecked(Box::new(shown))));
         });
         Ok(())
     }
 
     /// Holds what two endpoints show against the rows.
-    pub(super) async fn take_shown(&self, reading: &mut Reading, shown: Shown) -> Result<(), RowError> {
-        reading.is_asking = false;
+    pub(super) async fn apply_cross_check(&self, reading: &mut FollowerState, shown: CrossCheckResult) -> Result<(), RowError> {
+        reading.is_cross_checking = false;
         for endpoint in &shown.outvoted {
             self.0.node.pool().outvote(*endpoint);
         }
@@ -232,9 +232,9 @@ impl FollowerActor {
             if !self.cross_check(reading, block).await? {
                 break;
             }
-            reading.progress.made();
+            reading.progress.record();
         }
-        for apart in reading.progress.apart(&shown).into_iter().flatten() {
+        for apart in reading.progress.level_gaps(&shown).into_iter().flatten() {
             self.0.alarm(&format!(
                 "payments that wait for this level do not become final: {apart}"
             ));
@@ -258,7 +258,7 @@ impl FollowerActor {
 
     /// Whether the block is the next one and still stored; then it is checked, and read again from what two endpoints show if its
     /// rows were others.
-    async fn cross_check(&self, reading: &mut Reading, found: &BlockLogs) -> Result<bool, RowError> {
+    async fn cross_check(&self, reading: &mut FollowerState, found: &BlockLogs) -> Result<bool, RowError> {
         let number = found.header.number;
         let row: Option<BlockRow> = rows::read(&*self.0.store, &rows::block(number)).await?;
         let next = reading.view.cross_checked().and_then(|checked| checked.checked_add(1));
@@ -269,7 +269,7 @@ impl FollowerActor {
         let Some(row) = row.filter(is_next) else {
             return Ok(false);
         };
-        let Ok(block) = self.of_ours(found) else {
+        let Ok(block) = self.relevant_movements(found) else {
             return Ok(false);
         };
         let mut stored = Vec::new();

@@ -11,11 +11,11 @@ use serde_json::Value;
 use super::BaseSettlement;
 use super::core::temporary;
 use super::paying::payment;
-use crate::settlement::facilitator::{ChainReader, Look, Presented, on_base};
+use crate::settlement::facilitator::{ChainReader, LookupDepth, Presented, base_body};
 use crate::settlement::gate::Gate;
 
 impl ChainReader for BaseSettlement {
-    fn sends_itself(&self, authorization: &Authorization) -> bool {
+    fn can_send_with_own_keys(&self, authorization: &Authorization) -> bool {
         let Ok(payment) = payment("sends", authorization) else {
             return false;
         };
@@ -26,11 +26,11 @@ impl ChainReader for BaseSettlement {
         Self::gate(self)
     }
 
-    fn has_keys(&self) -> bool {
+    fn has_own_keys(&self) -> bool {
         !self.core.settings.gas_keys.is_empty()
     }
 
-    fn judge<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Result<Option<Decline>, PortError>> {
+    fn would_decline<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Result<Option<Decline>, PortError>> {
         Box::pin(async move {
             Ok(match self.prepare(authorization).await? {
                 Preparation::Ready(_) => None,
@@ -39,13 +39,13 @@ impl ChainReader for BaseSettlement {
         })
     }
 
-    fn present<'a>(
+    fn request_body<'a>(
         &'a self,
         authorization: &'a Authorization,
         chain: &'a Presented,
     ) -> BoxFuture<'a, Result<Value, PortError>> {
         let body = match (authorization, chain) {
-            (Authorization::Evm(signed), Presented::Base(chain)) => Ok(on_base(chain, signed)),
+            (Authorization::Evm(signed), Presented::Base(chain)) => Ok(base_body(chain, signed)),
             _ => Err(PortError {
                 kind: ErrorKind::Permanent,
                 operation: "present",
@@ -60,30 +60,30 @@ impl ChainReader for BaseSettlement {
     }
 
     /// The follower finds a payment by payer and nonce: the transaction is not needed.
-    fn can_be(&self, _: &Authorization, _: &str) -> bool {
+    fn matches_payment(&self, _: &Authorization, _: &str) -> bool {
         true
     }
 
-    fn until(&self, authorization: &Authorization) -> Timestamp {
+    fn expires_at(&self, authorization: &Authorization) -> Timestamp {
         match authorization {
             Authorization::Evm(signed) => Timestamp(signed.valid_before.saturating_mul(1_000)),
             Authorization::Solana(_) => Timestamp(0),
         }
     }
 
-    fn look<'a>(
+    fn chain_status<'a>(
         &'a self,
         authorization: &'a Authorization,
         _: Option<&'a str>,
-        how: Look,
+        how: LookupDepth,
     ) -> BoxFuture<'a, Result<ChainStatus, PortError>> {
         Box::pin(async move {
-            if how == Look::Newest {
+            if how == LookupDepth::Newest {
                 let key = payment("lookup", authorization)?.key();
-                let read = self.core.is_used_by_now(&key).await;
+                let read = self.core.read_and_check_used(&key).await;
                 read.map_err(|error| temporary("lookup", &error))?;
             }
-            self.look_up(authorization).await
+            self.lookup_payment(authorization).await
         })
     }
 
@@ -95,7 +95,7 @@ impl ChainReader for BaseSettlement {
         self.sign(transfer)
     }
 
-    fn can_receive_from_others<'a>(&'a self, to: &'a Wallet) -> BoxFuture<'a, Result<bool, PortError>> {
+    fn can_receive_from_facilitator<'a>(&'a self, to: &'a Wallet) -> BoxFuture<'a, Result<bool, PortError>> {
         self.can_receive(to)
     }
 }

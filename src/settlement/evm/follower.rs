@@ -14,8 +14,8 @@ use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::sync::oneshot;
 
 use super::core::{Core, View};
-use super::cross_check::{self, CrossCheckedRow, Progress, Shown};
-use super::rollback::{NotRolledBack, PlacesRow, RolledBack};
+use super::cross_check::{self, CrossCheckedRow, Progress, CrossCheckResult};
+use super::rollback::{RollBackError, NextMovementRow, RollBackResult};
 use super::rows::{self, BlockRow, LevelsRow, RowError};
 
 /// The actor.
@@ -25,19 +25,19 @@ pub(super) enum Message {
     /// Look for a new block.
     Poll,
     /// What two endpoints show of the blocks that are stored.
-    Shown(Box<Shown>),
+    CrossChecked(Box<CrossCheckResult>),
     /// Take the chain that the endpoints show beyond what was final; or say what that would do.
     RollBack {
-        is_wanted: bool,
-        told: oneshot::Sender<Result<RolledBack, NotRolledBack>>,
+        apply: bool,
+        reply: oneshot::Sender<Result<RollBackResult, RollBackError>>,
     },
 }
 
 /// What is durable, and the chain as it follows from it.
-pub(super) struct Reading {
+pub(super) struct FollowerState {
     pub(super) view: View,
     /// Of the next movement.
-    pub(super) place: u64,
+    pub(super) next_movement: u64,
     /// Height of the lowest block row.
     pub(super) oldest: u64,
     /// First block that was ever read.
@@ -47,10 +47,10 @@ pub(super) struct Reading {
     /// What kind of error an operator was told last.
     pub(super) alarmed: Option<std::mem::Discriminant<FollowError>>,
     /// The chain has replaced what was final, or more than is followed, by what one endpoint showed last.
-    pub(super) is_beyond: bool,
+    pub(super) has_final_reorg: bool,
     pub(super) progress: Progress,
     /// The endpoints are being asked for a cross-check.
-    pub(super) is_asking: bool,
+    pub(super) is_cross_checking: bool,
     /// What an operator was told last about cross-checks that make no progress.
     pub(super) disagreement: Option<String>,
 }
@@ -70,21 +70,21 @@ pub(super) enum FollowError {
         endpoints: Disagreement,
     },
     #[error("the newest block is {head}, far below block {tip} that was read: is it the same chain?")]
-    Below { head: u64, tip: u64 },
+    FarBehind { head: u64, tip: u64 },
 }
 
 impl FollowError {
     /// Whether the chain has replaced what was final, or more than is followed.
-    const fn is_beyond(&self) -> bool {
+    const fn is_final_reorg(&self) -> bool {
         use purser_chains::evm::blocks::FollowError;
         matches!(
             self,
-            Self::Below { .. } | Self::Blocks(FollowError::TooDeep { .. } | FollowError::Finalized { .. })
+            Self::FarBehind { .. } | Self::Blocks(FollowError::TooDeep { .. } | FollowError::Finalized { .. })
         )
     }
 }
 
-impl Reading {
+impl FollowerState {
     /// From the rows. `start`: where reading begins if nothing was read yet. `endpoints`: how many there are.
     pub(super) async fn load(
         store: &dyn purser_storage::Store,
@@ -92,7 +92,7 @@ impl Reading {
         (start, endpoints): (u64, usize),
     ) -> Result<Self, RowError> {
         let levels: Option<LevelsRow> = rows::read(store, &rows::levels()).await?;
-        let places = PlacesRow::read(store).await?;
+        let places = NextMovementRow::read(store).await?;
         let mut blocks = Vec::new();
         for (_, value) in rows::scan_all(store, &rows::blocks()).await? {
             blocks.push(codec::decode::<BlockRow>(&value)?);
@@ -106,7 +106,7 @@ impl Reading {
             view.observe(header(levels.safe), header(levels.finalized));
         }
         let oldest = blocks.first().map_or(start, |block| block.header().number);
-        if endpoints >= cross_check::NEEDED {
+        if endpoints >= cross_check::MIN_ENDPOINTS {
             // A data directory of before has no row: what is still stored is checked, what is older was final long ago.
             let checked = CrossCheckedRow::read(store).await?;
             let lowest = oldest.saturating_sub(1);
@@ -114,15 +114,15 @@ impl Reading {
         }
         Ok(Self {
             // A block that was read again has later places than those above it.
-            place: blocks.iter().map(|block| block.end).max().unwrap_or(0).max(places),
+            next_movement: blocks.iter().map(|block| block.end).max().unwrap_or(0).max(places),
             oldest,
             view,
             start,
             leveled: None,
             alarmed: None,
-            is_beyond: false,
-            progress: Progress::begin(clock),
-            is_asking: false,
+            has_final_reorg: false,
+            progress: Progress::start(clock),
+            is_cross_checking: false,
             disagreement: None,
         })
     }
@@ -149,10 +149,10 @@ impl Reading {
     }
 
     /// Takes the levels that two endpoints show, as far as they are of this chain. Whether there is one of each.
-    pub(super) fn observe(&mut self, shown: &Shown) -> bool {
+    pub(super) fn observe(&mut self, shown: &CrossCheckResult) -> bool {
         let ours = |view: &View, levels: &[(String, Header)]| {
             let by_two = levels.iter().skip(1).map(|(_, level)| *level);
-            by_two.into_iter().find(|level| view.is_of_ours(level))
+            by_two.into_iter().find(|level| view.is_consistent(level))
         };
         let (safe, finalized) = (ours(&self.view, &shown.safe), ours(&self.view, &shown.finalized));
         self.view.observe(safe, finalized);
@@ -164,7 +164,7 @@ impl Reading {
     fn is_far_ahead(&self) -> bool {
         let tip = self.view.tip().map_or(0, |tip| tip.number);
         let checked = self.view.cross_checked();
-        checked.is_some_and(|checked| tip >= checked.saturating_add(cross_check::LEAD))
+        checked.is_some_and(|checked| tip >= checked.saturating_add(cross_check::MAX_LEAD_BLOCKS))
     }
 
     /// The lowest block whose row is still needed.
@@ -179,14 +179,14 @@ impl Reading {
 
 impl Actor for FollowerActor {
     type Msg = Message;
-    type State = Reading;
+    type State = FollowerState;
     type Arguments = ();
 
-    async fn pre_start(&self, myself: ActorRef<Message>, (): ()) -> Result<Reading, ActorProcessingErr> {
+    async fn pre_start(&self, myself: ActorRef<Message>, (): ()) -> Result<FollowerState, ActorProcessingErr> {
         let tip = self.0.view().tip().map(|tip| tip.number);
         let start = tip.unwrap_or_else(|| self.0.view().oldest_needed());
         let endpoints = self.0.node.pool().len();
-        let reading = Reading::load(&*self.0.store, self.0.clock.clone(), (start, endpoints)).await?;
+        let reading = FollowerState::load(&*self.0.store, self.0.clock.clone(), (start, endpoints)).await?;
         drop(myself.cast(Message::Poll));
         Ok(reading)
     }
@@ -195,25 +195,25 @@ impl Actor for FollowerActor {
         &self,
         myself: ActorRef<Message>,
         message: Message,
-        reading: &mut Reading,
+        reading: &mut FollowerState,
     ) -> Result<(), ActorProcessingErr> {
         match message {
             Message::Poll => self.poll(&myself, reading).await?,
-            Message::Shown(shown) => self.take_shown(reading, *shown).await?,
+            Message::CrossChecked(shown) => self.apply_cross_check(reading, *shown).await?,
             // Nobody waits any more for what is not told.
-            Message::RollBack { is_wanted, told } => drop(told.send(self.roll_back(reading, is_wanted).await)),
+            Message::RollBack { apply: is_wanted, reply: told } => drop(told.send(self.roll_back(reading, is_wanted).await)),
         }
         Ok(())
     }
 }
 
 impl FollowerActor {
-    async fn poll(&self, myself: &ActorRef<Message>, reading: &mut Reading) -> Result<(), RowError> {
-        match self.read_on(reading).await? {
+    async fn poll(&self, myself: &ActorRef<Message>, reading: &mut FollowerState) -> Result<(), RowError> {
+        match self.read_to_tip(reading).await? {
             Ok(()) => {
                 reading.alarmed = None;
-                reading.is_beyond = false;
-                self.0.is_beyond.store(false, Ordering::Release);
+                reading.has_final_reorg = false;
+                self.0.has_final_reorg.store(false, Ordering::Release);
             }
             // The endpoints' failures are logged by the pool.
             Err(error @ FollowError::Node(NodeError::Rpc(_))) => {
@@ -221,11 +221,11 @@ impl FollowerActor {
             }
             Err(error) => {
                 let kind = std::mem::discriminant(&error);
-                reading.is_beyond = error.is_beyond();
-                let is_beyond = reading.is_beyond && self.is_replaced(reading).await;
-                self.0.is_beyond.store(is_beyond, Ordering::Release);
+                reading.has_final_reorg = error.is_final_reorg();
+                let is_beyond = reading.has_final_reorg && self.is_replaced(reading).await;
+                self.0.has_final_reorg.store(is_beyond, Ordering::Release);
                 if reading.alarmed != Some(kind) {
-                    let way = match error.is_beyond() {
+                    let way = match error.is_final_reorg() {
                         true => {
                             ": once two endpoints show the new chain, `purser admin chains accept base` has it read"
                         }
@@ -236,7 +236,7 @@ impl FollowerActor {
                 }
             }
         }
-        self.ask_for_more(myself, reading).await?;
+        self.request_cross_check(myself, reading).await?;
         let pause = Duration::from_millis(self.0.settings.poll_ms.max(1));
         drop(myself.send_after(pause, || Message::Poll));
         Ok(())
@@ -250,7 +250,7 @@ impl FollowerActor {
     }
 
     /// Up to the newest block. Rows that cannot be written end the actor: it begins again from what is durable.
-    async fn read_on(&self, reading: &mut Reading) -> Result<Result<(), FollowError>, RowError> {
+    async fn read_to_tip(&self, reading: &mut FollowerState) -> Result<Result<(), FollowError>, RowError> {
         let node = &self.0.node;
         let head = match node.header(BlockTag::Latest).await {
             Ok(Some(head)) => head,
@@ -260,12 +260,12 @@ impl FollowerActor {
         let is_leveled = reading.view.cross_checked().is_some() || reading.leveled == Some(head.hash);
         let tip = reading.view.tip().map_or(0, |tip| tip.number);
         if tip > head.number.saturating_add(MAX_REORG as u64) {
-            return Ok(Err(FollowError::Below { head: head.number, tip }));
+            return Ok(Err(FollowError::FarBehind { head: head.number, tip }));
         }
         if reading.view.next(&head).is_none() && is_leveled {
             // An endpoint that is behind does not show what the chain has.
             if head.number >= tip {
-                self.0.is_read();
+                self.0.mark_read();
             }
             return Ok(Ok(()));
         }
@@ -291,10 +291,10 @@ impl FollowerActor {
             if reading.is_far_ahead() && reading.view.tip().is_some_and(|tip| tip.hash == found.header.parent) {
                 return Ok(Ok(()));
             }
-            let block = match self.of_ours(&found) {
+            let block = match self.relevant_movements(&found) {
                 Ok(block) => block,
                 Err(error) => match node.block_by_two(found.header.hash, &[self.filter()]).await {
-                    Ok(found) => match self.of_ours(&found) {
+                    Ok(found) => match self.relevant_movements(&found) {
                         Ok(block) => block,
                         Err(error) => return Ok(Err(error.into())),
                     },
@@ -312,7 +312,7 @@ impl FollowerActor {
             reading.leveled = Some(head.hash);
             self.0.publish(reading.view.clone());
         }
-        self.0.is_read();
+        self.0.mark_read();
         Ok(Ok(()))
     }
 }

@@ -1,7 +1,7 @@
 //! One actor a gas key: it alone hands out the key's nonces. It waits for the store and for nothing else; whatever is asked of
 //! the chain is asked beside it, and comes back as a message.
 
-mod acting;
+mod actions;
 mod loading;
 mod planning;
 mod searching;
@@ -25,12 +25,12 @@ use super::job::Job;
 use super::loads::Load;
 use super::rows::{Key, RowError};
 
-pub(super) use self::loading::carried;
+pub(super) use self::loading::transaction_jobs;
 
 /// The actor of one key: its place in the settings.
 pub(super) struct GasKeyActor {
     pub(super) core: Arc<Core>,
-    pub(super) place: usize,
+    pub(super) index: usize,
 }
 
 /// What it is told.
@@ -51,9 +51,9 @@ pub(super) enum Message {
     /// What an endpoint answered.
     Replied(u64, B256, SendReply),
     /// No endpoint takes the transaction for what is in it.
-    Refused(u64),
+    Rejected(u64),
     /// An attempt has landed in a block that was read.
-    Landed(u64, Box<Receipt>),
+    Mined(u64, Box<Receipt>),
     /// Two endpoints show that none of the attempts has landed and that the nonce is used for good.
     Absent(u64),
     /// Nothing is proven yet.
@@ -65,11 +65,11 @@ pub(super) enum Message {
 }
 
 /// How a row is stored.
-pub(super) struct Form {
+pub(super) struct NonceRecord {
     /// What it was made for, in the order of the calls.
     keys: Vec<Key>,
     /// Bytes of them.
-    carried: u32,
+    content_bytes: u32,
     /// Bytes of the attempts that are stored.
     lengths: Vec<u32>,
     /// How often its payments had failed together.
@@ -78,11 +78,11 @@ pub(super) struct Form {
     /// What it cost was counted.
     counted: bool,
     /// What it cost for payments that it did not settle, in wei.
-    lost: U256,
+    lost_gas: U256,
 }
 
 /// What the actor knows once it has read its rows and the chain.
-pub(super) struct Keeper {
+pub(super) struct GasKeyState {
     manager: NonceManager<Key>,
     /// Payments that wait, or whose transaction has not landed.
     payments: HashMap<Key, Arc<Job>>,
@@ -91,8 +91,8 @@ pub(super) struct Keeper {
     /// Those that wait with a row of their own.
     durable: HashSet<Key>,
     /// In which row a payment is.
-    placed: HashMap<Key, u64>,
-    forms: HashMap<u64, Form>,
+    nonces: HashMap<Key, u64>,
+    records: HashMap<u64, NonceRecord>,
     /// A group is being checked.
     busy: bool,
     /// What waits is sent once those are taken that were submitted with it.
@@ -102,15 +102,15 @@ pub(super) struct Keeper {
     writes: Vec<Write>,
     searching: HashSet<u64>,
     /// Payments of payers with code that are in a row.
-    coded: HashSet<Key>,
+    with_code: HashSet<Key>,
     /// Payments of payers with code that wait until one of those has landed.
-    held: VecDeque<Key>,
+    waiting_with_code: VecDeque<Key>,
 }
 
 /// Before the chain has answered, only what was submitted.
 pub(super) enum State {
     Starting(Vec<Arc<Job>>),
-    Keeping(Box<Keeper>),
+    Running(Box<GasKeyState>),
 }
 
 impl Actor for GasKeyActor {
@@ -131,7 +131,7 @@ impl Actor for GasKeyActor {
         state: &mut State,
     ) -> Result<(), ActorProcessingErr> {
         let keeper = match state {
-            State::Keeping(keeper) => keeper,
+            State::Running(keeper) => keeper,
             State::Starting(early) => match message {
                 Message::Submit(payment) => {
                     early.push(payment);
@@ -140,33 +140,33 @@ impl Actor for GasKeyActor {
                 Message::Tick => {
                     let early = std::mem::take(early);
                     *state = self.start(&myself, early).await?;
-                    let is_ready = matches!(state, State::Keeping(_));
+                    let is_ready = matches!(state, State::Running(_));
                     self.core.loads.entry(self.address()).or_default().is_ready = is_ready;
-                    self.again(&myself);
+                    self.schedule_tick(&myself);
                     return Ok(());
                 }
                 _ => return Ok(()),
             },
         };
         if let Message::Submit(payment) = message {
-            keeper.take(payment);
+            keeper.enqueue(payment);
             // Behind everything that was submitted by now.
             if !std::mem::replace(&mut keeper.due, true) {
                 drop(myself.cast(Message::Plan));
             }
             return Ok(());
         }
-        self.on(&myself, keeper, message).await?;
+        self.handle_message(&myself, keeper, message).await?;
         self.flush(keeper).await?;
         self.plan(&myself, keeper).await?;
-        self.say_load(keeper);
+        self.publish_load(keeper);
         Ok(())
     }
 }
 
 impl GasKeyActor {
     fn key(&self) -> &EvmKey {
-        &self.core.settings.gas_keys[self.place]
+        &self.core.settings.gas_keys[self.index]
     }
 
     fn address(&self) -> Address {
@@ -177,18 +177,18 @@ impl GasKeyActor {
         self.core.clock.now_ms()
     }
 
-    fn again(&self, myself: &ActorRef<Message>) {
+    fn schedule_tick(&self, myself: &ActorRef<Message>) {
         let pause = Duration::from_millis(self.core.settings.tick_ms.max(1));
         drop(myself.send_after(pause, || Message::Tick));
     }
 
-    fn say_load(&self, keeper: &Keeper) {
+    fn publish_load(&self, keeper: &GasKeyState) {
         let mut load = self.core.loads.entry(self.address()).or_default();
         load.payments = keeper.payments.len();
-        load.is_in_doubt = keeper.manager.is_in_lasting_doubt();
+        load.has_nonce_conflict = keeper.manager.has_lasting_count_conflict();
     }
 
-    async fn on(&self, myself: &ActorRef<Message>, keeper: &mut Keeper, message: Message) -> Result<(), RowError> {
+    async fn handle_message(&self, myself: &ActorRef<Message>, keeper: &mut GasKeyState, message: Message) -> Result<(), RowError> {
         let now_ms = self.now_ms();
         let actions = match message {
             Message::Submit(_) => return Ok(()),
@@ -197,11 +197,11 @@ impl GasKeyActor {
                 return Ok(());
             }
             Message::Tick => {
-                self.read(myself);
+                self.query_chain(myself);
                 return Ok(());
             }
             Message::Read(counts, quote) => {
-                self.again(myself);
+                self.schedule_tick(myself);
                 keeper.quote = quote.unwrap_or(keeper.quote);
                 let mut actions = counts.map_or_else(Vec::new, |counts| keeper.manager.counted(counts, now_ms));
                 actions.extend(keeper.manager.tick(keeper.quote.fee, now_ms));
@@ -210,13 +210,13 @@ impl GasKeyActor {
             Message::Planned(found, stage) => self.planned(keeper, found, stage).await,
             Message::Unplanned(payments, stage) => {
                 keeper.busy = false;
-                keeper.put_back(payments.iter().map(|payment| payment.key()).collect(), stage);
+                keeper.requeue(payments.iter().map(|payment| payment.key()).collect(), stage);
                 // Tried again at the next message; a tick is one.
                 return Ok(());
             }
             Message::Replied(nonce, hash, reply) => keeper.manager.replied(nonce, hash, reply, now_ms),
-            Message::Refused(nonce) => keeper.manager.cancel(nonce),
-            Message::Landed(nonce, receipt) => self.landed(keeper, nonce, &receipt),
+            Message::Rejected(nonce) => keeper.manager.cancel(nonce),
+            Message::Mined(nonce, receipt) => self.apply_receipt(keeper, nonce, &receipt),
             Message::Absent(nonce) => {
                 keeper.searching.remove(&nonce);
                 keeper.manager.not_found(nonce)
@@ -238,7 +238,7 @@ impl GasKeyActor {
     }
 
     /// Asks the chain what it has of the key.
-    fn read(&self, myself: &ActorRef<Message>) {
+    fn query_chain(&self, myself: &ActorRef<Message>) {
         let (core, address, myself) = (self.core.clone(), self.address(), myself.clone());
         tokio::spawn(async move {
             let counts = loading::counts(&core, address);
@@ -246,27 +246,27 @@ impl GasKeyActor {
             if let Some(error) = counts.as_ref().err().or(quote.as_ref().err()) {
                 tracing::debug!(key = %address, %error, "the chain does not say how a gas key stands");
             }
-            if core.is_waited_for(&address)
+            if core.needs_balance_check(&address)
                 && let Ok(wei) = core.node.balance(address, BlockTag::Latest).await
             {
-                core.refilled(address, wei);
+                core.record_balance(address, wei);
             }
             drop(myself.cast(Message::Read(counts.ok(), quote.ok())));
         });
     }
 }
 
-impl Keeper {
+impl GasKeyState {
     /// A payment is sent once, however often it is submitted.
-    fn take(&mut self, payment: Arc<Job>) {
+    fn enqueue(&mut self, payment: Arc<Job>) {
         let key = payment.key();
-        if !self.placed.contains_key(&key) && !self.payments.contains_key(&key) {
+        if !self.nonces.contains_key(&key) && !self.payments.contains_key(&key) {
             self.payments.insert(key, payment);
             self.waiting.push_back(key);
         }
     }
 
-    fn put_back(&mut self, keys: Vec<Key>, stage: Option<Stage>) {
+    fn requeue(&mut self, keys: Vec<Key>, stage: Option<Stage>) {
         match stage {
             Some(stage) => self.retry.push_front(Group {
                 payments: keys,
@@ -277,20 +277,20 @@ impl Keeper {
         }
     }
 
-    fn place(&mut self, nonce: u64, group: Group<Key>) {
+    fn assign_nonce(&mut self, nonce: u64, group: Group<Key>) {
         for key in &group.payments {
-            self.placed.insert(*key, nonce);
+            self.nonces.insert(*key, nonce);
         }
-        let form = Form {
+        let form = NonceRecord {
             keys: group.payments,
-            carried: 0,
+            content_bytes: 0,
             lengths: Vec::new(),
             stage: group.stage,
             gas_limit: group.gas_limit,
             counted: false,
-            lost: U256::ZERO,
+            lost_gas: U256::ZERO,
         };
-        self.forms.insert(nonce, form);
+        self.records.insert(nonce, form);
     }
 }
 

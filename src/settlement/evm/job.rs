@@ -3,7 +3,7 @@
 use purser_chains::evm::Address;
 use purser_storage::codec::{self, DecodeError, Stored};
 
-use super::rows::{Carried, Key, Payment, Waiting};
+use super::rows::{TransactionPayments, Key, Payment, WaitingPayment};
 
 /// A message of the bridge with its attestation, as it is sent. Alone in its transaction.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -18,7 +18,7 @@ pub(super) struct Mint {
 
 impl Mint {
     /// Whether `receiveMessage` has returned `true`. A contract that is not there returns nothing.
-    pub(super) fn is_taken(returned: &[u8]) -> bool {
+    pub(super) fn is_accepted(returned: &[u8]) -> bool {
         let is_true = |word: &[u8; 32]| word[31] == 1 && word[..31].iter().all(|byte| *byte == 0);
         <&[u8; 32]>::try_from(returned).is_ok_and(is_true)
     }
@@ -81,7 +81,7 @@ impl Job {
     }
 
     /// Whether it shares no transaction, whatever an endpoint says of its payer's code.
-    pub(super) fn goes_alone(&self) -> bool {
+    pub(super) fn is_sent_alone(&self) -> bool {
         match self {
             Self::Payment(payment) => payment.deploys(),
             Self::Mint(_) => true,
@@ -98,12 +98,12 @@ impl Job {
                 Self::Mint(mint) => return codec::encode(&CarriedMint(mint.clone())),
             }
         }
-        codec::encode(&Carried(payments))
+        codec::encode(&TransactionPayments(payments))
     }
 
     pub(super) fn decode_carried(bytes: &[u8]) -> Result<Vec<Self>, DecodeError> {
         match codec::decode(bytes) {
-            Ok(Carried(payments)) => Ok(payments.into_iter().map(Self::Payment).collect()),
+            Ok(TransactionPayments(payments)) => Ok(payments.into_iter().map(Self::Payment).collect()),
             Err(DecodeError::Schema { .. }) => {
                 let CarriedMint(mint) = codec::decode(bytes)?;
                 Ok(vec![Self::Mint(mint)])
@@ -115,14 +115,14 @@ impl Job {
     /// The row of what waits for another transaction.
     pub(super) fn encode_waiting(&self) -> Vec<u8> {
         match self {
-            Self::Payment(payment) => codec::encode(&Waiting(payment.clone())),
+            Self::Payment(payment) => codec::encode(&WaitingPayment(payment.clone())),
             Self::Mint(mint) => codec::encode(&WaitingMint(mint.clone())),
         }
     }
 
     pub(super) fn decode_waiting(bytes: &[u8]) -> Result<Self, DecodeError> {
         match codec::decode(bytes) {
-            Ok(Waiting(payment)) => Ok(Self::Payment(payment)),
+            Ok(WaitingPayment(payment)) => Ok(Self::Payment(payment)),
             Err(DecodeError::Schema { .. }) => {
                 let WaitingMint(mint) = codec::decode(bytes)?;
                 Ok(Self::Mint(mint))
@@ -167,14 +167,14 @@ mod tests {
         let jobs = payments.clone().map(Job::Payment);
         assert_eq!(
             Job::encode_carried(jobs.iter()),
-            codec::encode(&Carried(payments.to_vec()))
+            codec::encode(&TransactionPayments(payments.to_vec()))
         );
-        assert_eq!(jobs[0].encode_waiting(), codec::encode(&Waiting(payment(1))));
+        assert_eq!(jobs[0].encode_waiting(), codec::encode(&WaitingPayment(payment(1))));
         for jobs in [jobs.to_vec(), vec![Job::Mint(mint())]] {
             assert_eq!(Job::decode_carried(&Job::encode_carried(jobs.iter())).unwrap(), jobs);
             assert_eq!(Job::decode_waiting(&jobs[0].encode_waiting()).unwrap(), jobs[0]);
         }
-        assert!(codec::decode::<Carried>(&Job::encode_carried([Job::Mint(mint())].iter())).is_err());
+        assert!(codec::decode::<TransactionPayments>(&Job::encode_carried([Job::Mint(mint())].iter())).is_err());
         assert!(Job::decode_carried(&jobs[0].encode_waiting()).is_err());
         assert!(Job::decode_waiting(b"").is_err());
         let key = Job::Mint(mint()).key();

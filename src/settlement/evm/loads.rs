@@ -13,16 +13,16 @@ pub(super) struct Load {
     pub(super) is_ready: bool,
     pub(super) starved_until_ms: u64,
     /// It has less than `gas_floor`, and others send payments too: it sends none until it has more.
-    pub(super) is_off: bool,
+    pub(super) is_paused: bool,
     /// It could not pay for a transaction, and has had less than `gas_floor` since.
     pub(super) is_empty: bool,
     /// The chain has contradicted the count of its transactions that was final for a while: it sends nothing new.
-    pub(super) is_in_doubt: bool,
+    pub(super) has_nonce_conflict: bool,
 }
 
 impl Load {
     const fn is_starved(self, now_ms: u64) -> bool {
-        self.is_off || self.is_in_doubt || self.starved_until_ms > now_ms
+        self.is_paused || self.has_nonce_conflict || self.starved_until_ms > now_ms
     }
 
     const fn can_send(self, now_ms: u64) -> bool {
@@ -49,54 +49,54 @@ impl Core {
     }
 
     /// Why no gas key sends anything, whatever gas it has, where nobody else sends.
-    pub(super) fn no_nonce(&self) -> Option<&'static str> {
-        let can = self.settings.by_others || self.is_any_ready();
+    pub(super) fn missing_nonce_reason(&self) -> Option<&'static str> {
+        let can = self.settings.is_facilitated || self.is_any_ready();
         (!can).then_some("the next nonce of no gas key is known: two endpoints must show it")
     }
 
     /// Why no payment is sent now, where nobody else sends any.
-    pub(super) fn cannot_send(&self) -> Option<&'static str> {
-        let can = self.settings.by_others || self.can_send();
-        (!can).then(|| self.no_nonce().unwrap_or("no gas key has gas"))
+    pub(super) fn send_blocked_reason(&self) -> Option<&'static str> {
+        let can = self.settings.is_facilitated || self.can_send();
+        (!can).then(|| self.missing_nonce_reason().unwrap_or("no gas key has gas"))
     }
 
     /// A gas key that has less than the floor sends nothing while others can, until it has more.
-    pub(super) fn turn_off(&self, gas_key: Address) {
-        if self.settings.by_others {
-            self.loads.entry(gas_key).or_default().is_off = true;
+    pub(super) fn pause_gas_key(&self, gas_key: Address) {
+        if self.settings.is_facilitated {
+            self.loads.entry(gas_key).or_default().is_paused = true;
         }
     }
 
     /// Whether its balance is to be looked at.
-    pub(super) fn is_waited_for(&self, gas_key: &Address) -> bool {
+    pub(super) fn needs_balance_check(&self, gas_key: &Address) -> bool {
         let load = self.loads.get(gas_key);
-        load.is_some_and(|load| load.is_off || load.is_empty)
+        load.is_some_and(|load| load.is_paused || load.is_empty)
     }
 
     /// Whether none of the gas keys can pay for a transaction.
     pub(super) fn are_all_empty(&self) -> bool {
-        let is_empty = |address: &Address| self.loads.get(address).is_some_and(|load| load.is_empty || load.is_off);
+        let is_empty = |address: &Address| self.loads.get(address).is_some_and(|load| load.is_empty || load.is_paused);
         let mut keys = self.settings.gas_keys.iter();
         keys.all(|key| is_empty(&key.address()))
     }
 
     /// Whether no gas key can send, and some of them only because the chain contradicts its count.
-    pub(super) fn are_all_in_doubt(&self) -> bool {
+    pub(super) fn have_all_nonce_conflicts(&self) -> bool {
         let keys = self.settings.gas_keys.iter();
         let loads: Vec<Load> = keys
             .filter_map(|key| self.loads.get(&key.address()).map(|load| *load))
             .collect();
-        let is_unable = |load: &Load| load.is_in_doubt || load.is_empty || load.is_off;
+        let is_unable = |load: &Load| load.has_nonce_conflict || load.is_empty || load.is_paused;
         loads.len() == self.settings.gas_keys.len()
             && loads.iter().all(is_unable)
-            && loads.iter().any(|load| load.is_in_doubt)
+            && loads.iter().any(|load| load.has_nonce_conflict)
     }
 
     /// What a gas key has that could not pay for gas: from the floor on it sends again.
-    pub(super) fn refilled(&self, gas_key: Address, wei: U256) {
+    pub(super) fn record_balance(&self, gas_key: Address, wei: U256) {
         if wei >= self.settings.gas_floor
             && let Some(mut load) = self.loads.get_mut(&gas_key)
-            && (std::mem::take(&mut load.is_off) | std::mem::take(&mut load.is_empty))
+            && (std::mem::take(&mut load.is_paused) | std::mem::take(&mut load.is_empty))
         {
             load.starved_until_ms = 0;
             tracing::info!(key = %gas_key, "a gas key has gas again and sends again");
@@ -104,7 +104,7 @@ impl Core {
     }
 
     /// The gas key that has least to do among those with gas; it keeps the payment.
-    pub(super) fn owner_of(&self, key: Key) -> Option<Address> {
+    pub(super) fn assign_gas_key(&self, key: Key) -> Option<Address> {
         let now_ms = self.clock.now_ms();
         let load = |address: &Address| {
             let load = self.load_of(address);

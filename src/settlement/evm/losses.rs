@@ -11,7 +11,7 @@ use super::core::Core;
 use super::rows::{self, RowError};
 
 /// How long it counts, in seconds.
-const COUNTS_S: u64 = 3_600;
+const WINDOW_S: u64 = 3_600;
 
 /// Since when a payer's transactions have cost gas without settling, and how much.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -31,16 +31,16 @@ impl LostGas {
         U256::from_be_bytes(self.wei)
     }
 
-    const fn counts(self, now_s: u64) -> bool {
-        now_s < self.since_s.saturating_add(COUNTS_S)
+    const fn is_current(self, now_s: u64) -> bool {
+        now_s < self.since_s.saturating_add(WINDOW_S)
     }
 }
 
-fn all() -> RowKey {
+fn prefix() -> RowKey {
     rows::key(&[b"g"])
 }
 
-fn of(payer: &Address) -> RowKey {
+fn row_key(payer: &Address) -> RowKey {
     rows::key(&[b"g", payer.as_slice()])
 }
 
@@ -51,28 +51,28 @@ impl Core {
     }
 
     /// What was counted before the port was opened.
-    pub(super) async fn recall_losses(&self) -> Result<(), RowError> {
+    pub(super) async fn load_losses(&self) -> Result<(), RowError> {
         let mut known = HashMap::new();
-        for (key, value) in rows::scan_all(&*self.store, &all()).await? {
+        for (key, value) in rows::scan_all(&*self.store, &prefix()).await? {
             let payer = key
                 .last_chunk::<20>()
                 .ok_or_else(|| RowError("the key of lost gas".into()))?;
             known.insert(Address::from(*payer), codec::decode::<LostGas>(&value)?);
         }
-        *self.lost.lock() = known;
+        *self.lost_gas.lock() = known;
         Ok(())
     }
 
     /// Gas was used for these payers and nothing settled.
-    pub(super) fn lose(&self, payers: &[Address], cost: U256) {
+    pub(super) fn record_loss(&self, payers: &[Address], cost: U256) {
         let now_s = self.chain_s();
         let share = cost / U256::from(payers.len().max(1));
         let mut writes = Vec::new();
-        let mut lost = self.lost.lock();
+        let mut lost = self.lost_gas.lock();
         lost.retain(|payer, lost| {
-            let counts = lost.counts(now_s);
+            let counts = lost.is_current(now_s);
             if !counts {
-                writes.push(Write::Delete { key: of(payer) });
+                writes.push(Write::Delete { key: row_key(payer) });
             }
             counts
         });
@@ -83,7 +83,7 @@ impl Core {
             };
             let sum = lost.entry(*payer).or_insert(fresh);
             sum.wei = sum.wei().saturating_add(share).to_be_bytes();
-            writes.push(rows::put(of(payer), codec::encode(sum)));
+            writes.push(rows::put(row_key(payer), codec::encode(sum)));
         }
         // In the order in which it was counted.
         let batch = Batch {
@@ -100,20 +100,20 @@ impl Core {
 
     /// Whether all payers together have cost too much gas within the last hour: a wallet with code costs its owner next to nothing,
     /// so that a limit for each payer alone does not bound what is lost.
-    pub(super) fn are_all_too_dear(&self) -> bool {
+    pub(super) fn exceed_total_loss_limit(&self) -> bool {
         const LOST_BY_ALL: u64 = 5;
         let now_s = self.chain_s();
-        let lost = self.lost.lock();
-        let recent = lost.values().filter(|lost| lost.counts(now_s));
+        let lost = self.lost_gas.lock();
+        let recent = lost.values().filter(|lost| lost.is_current(now_s));
         let all = recent.fold(U256::ZERO, |all, one| all.saturating_add(one.wei()));
         all > self.settings.lost_gas_max.saturating_mul(U256::from(LOST_BY_ALL))
     }
 
     /// Whether a payer has cost too much gas within the last hour.
-    pub(super) fn is_too_dear(&self, payer: &Address) -> bool {
+    pub(super) fn exceeds_loss_limit(&self, payer: &Address) -> bool {
         let now_s = self.chain_s();
-        let lost = self.lost.lock();
+        let lost = self.lost_gas.lock();
         lost.get(payer)
-            .is_some_and(|lost| lost.counts(now_s) && lost.wei() > self.settings.lost_gas_max)
+            .is_some_and(|lost| lost.is_current(now_s) && lost.wei() > self.settings.lost_gas_max)
     }
 }

@@ -36,7 +36,7 @@ pub struct BridgeMessage {
 
 /// The transaction by which the transmitter took a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Taken {
+pub struct ReceivedMessage {
     /// Its hash.
     pub transaction: String,
     /// Whether its block is as deep as the amount asks.
@@ -47,12 +47,12 @@ pub struct Taken {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SentMessage {
     /// The transmitter took it, final by now.
-    Taken {
+    Received {
         /// Hash of the transaction.
         transaction: String,
     },
     /// It had been taken before: nothing was sent.
-    Before,
+    AlreadyReceived,
     /// As things are the transmitter would not take it, or has not.
     Declined(Decline),
 }
@@ -66,9 +66,9 @@ impl BaseSettlement {
     pub async fn send_message(&self, message: &BridgeMessage) -> Result<SentMessage, PortError> {
         let key = message.key();
         // Before the chain is read, so that no answer comes in between.
-        let outcome = self.core.wait_for(key);
+        let outcome = self.core.subscribe_outcome(key);
         let answer = self.send_and_wait(message, outcome).await;
-        self.core.end_wait(&key);
+        self.core.unsubscribe_outcome(&key);
         answer
     }
 
@@ -78,22 +78,22 @@ impl BaseSettlement {
         outcome: tokio::sync::oneshot::Receiver<Outcome>,
     ) -> Result<SentMessage, PortError> {
         const SEND: &str = "mint";
-        if self.core.is_taken(&message.key(), SEND).await? {
-            return Ok(SentMessage::Before);
+        if self.core.is_received(&message.key(), SEND).await? {
+            return Ok(SentMessage::AlreadyReceived);
         }
         let job = Job::Mint(Mint {
             contract: message.contract.into_array(),
             nonce: message.nonce.0,
             call: message.call.clone(),
         });
-        self.hand_over(Arc::new(job)).await?;
+        self.assign_to_gas_key(Arc::new(job)).await?;
         let outcome = outcome.await.map_err(|_| unknown(SEND, "the port is closed"))?;
         loop {
             let found = self.find_message(message.contract, message.nonce, message.amount).await;
             match (found, &outcome) {
                 (Ok(Some(taken)), _) if taken.finality == Finality::Final => {
-                    let Taken { transaction, .. } = taken;
-                    return Ok(SentMessage::Taken { transaction });
+                    let ReceivedMessage { transaction, .. } = taken;
+                    return Ok(SentMessage::Received { transaction });
                 }
                 (Ok(None), Outcome::Declined(decline)) => return Ok(SentMessage::Declined(decline.clone())),
                 // Not deep enough, not readable now, or taken back by a reorganisation: then it is sent again.
@@ -108,25 +108,25 @@ impl BaseSettlement {
     ///
     /// # Errors
     /// `Temporary` when that cannot be read.
-    pub async fn find_message(&self, contract: Address, nonce: B256, amount: Usdc) -> Result<Option<Taken>, PortError> {
+    pub async fn find_message(&self, contract: Address, nonce: B256, amount: Usdc) -> Result<Option<ReceivedMessage>, PortError> {
         const FIND: &str = "find mint";
         let key = Key { from: contract, nonce };
-        if !self.core.is_taken(&key, FIND).await? {
+        if !self.core.is_received(&key, FIND).await? {
             return Ok(None);
         }
-        let log = self.core.log_of(&key).await.map_err(|error| temporary(FIND, &error))?;
+        let log = self.core.find_received_log(&key).await.map_err(|error| temporary(FIND, &error))?;
         // An endpoint may be behind the one that has the nonce as used.
         let log = log.ok_or_else(|| temporary(FIND, &"no endpoint lists the transaction of a used nonce"))?;
         let view = self.core.view();
         let canonical = view.is_canonical(log.block_number, log.block_hash);
         let canonical = canonical.unwrap_or(log.block_number < view.oldest_needed());
         let deep = view.is_final(log.block_number, self.core.settings.finality_of(amount));
-        let is_final = canonical && deep && self.core.is_shown_by_two(&key, &log).await;
-        Ok(Some(Taken {
+        let is_final = canonical && deep && self.core.is_in_two_endpoints(&key, &log).await;
+        Ok(Some(ReceivedMessage {
             transaction: log.transaction.to_string(),
             finality: match is_final {
                 true => Finality::Final,
-                false => Finality::Seen,
+                false => Finality::Confirmed,
             },
         }))
     }
@@ -152,7 +152,7 @@ impl BridgeMessage {
 
 impl Core {
     /// Whether the transmitter has used a nonce, by the newest block of one endpoint.
-    async fn is_taken(&self, key: &Key, operation: &'static str) -> Result<bool, PortError> {
+    async fn is_received(&self, key: &Key, operation: &'static str) -> Result<bool, PortError> {
         let request = CallRequest {
             from: self.settings.treasury.address(),
             to: key.from,
@@ -165,11 +165,11 @@ impl Core {
     }
 
     /// The log by which the transmitter reports a message as taken, searched from the newest block back.
-    async fn log_of(&self, key: &Key) -> Result<Option<Log>, String> {
+    async fn find_received_log(&self, key: &Key) -> Result<Option<Log>, String> {
         let told = |error: purser_chains::evm::node::NodeError| error.to_string();
         let head = self.node.header(BlockTag::Latest).await.map_err(told)?;
         let mut to = head.ok_or("no endpoint has a block")?.number;
-        let filter = taken_filter(key);
+        let filter = received_filter(key);
         for _ in 0..WINDOWS {
             let from = to.saturating_sub(WINDOW - 1);
             let found = self.node.logs(&filter, (from, to)).await.map_err(told)?;
@@ -186,17 +186,17 @@ impl Core {
 
     /// Whether two endpoints have this log in its block. The follower's cross-check is of the token's logs alone. With one endpoint
     /// its word is all there is.
-    async fn is_shown_by_two(&self, key: &Key, log: &Log) -> bool {
-        if self.node.pool().len() < cross_check::NEEDED {
+    async fn is_in_two_endpoints(&self, key: &Key, log: &Log) -> bool {
+        if self.node.pool().len() < cross_check::MIN_ENDPOINTS {
             return true;
         }
-        let block = self.node.block_by_two(log.block_hash, &[taken_filter(key)]).await;
+        let block = self.node.block_by_two(log.block_hash, &[received_filter(key)]).await;
         block.is_ok_and(|block| block.logs.contains(log))
     }
 }
 
 /// The transmitter's logs of messages with this nonce.
-fn taken_filter(key: &Key) -> LogFilter {
+fn received_filter(key: &Key) -> LogFilter {
     LogFilter {
         address: key.from,
         topics: vec![vec![RECEIVED], Vec::new(), vec![key.nonce]],

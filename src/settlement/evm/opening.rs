@@ -11,12 +11,12 @@ use ractor::Actor;
 
 use super::BaseSettlement;
 use super::core::Core;
-use super::desk::Desk;
-use super::follower::Reading;
+use super::check_queue::CheckQueue;
+use super::follower::FollowerState;
 use super::gas_key;
 use super::job::Job;
 use super::rows::{self, LevelsRow, NonceRow, RowError};
-use super::settings::{BadSetting, BaseSettings};
+use super::settings::{SettingError, BaseSettings};
 use super::supervisor::Supervisor;
 use crate::settlement::gate::Gate;
 
@@ -25,7 +25,7 @@ use crate::settlement::gate::Gate;
 pub enum OpenError {
     /// By itself.
     #[error(transparent)]
-    Setting(#[from] BadSetting),
+    Setting(#[from] SettingError),
     /// The list of endpoints.
     #[error("`endpoints`: {0}")]
     Endpoints(#[from] SettingsError),
@@ -66,7 +66,7 @@ pub enum OpenError {
     Node(#[from] NodeError),
     /// Without an answer there is no block to go on from.
     #[error("`endpoints`: none answers, and no block of the chain was ever read")]
-    NothingRead,
+    NothingStored,
     /// The rows of an earlier process cannot be read.
     #[error("the rows of the port for Base: {0}")]
     Rows(String),
@@ -150,11 +150,11 @@ async fn load_owners(core: &Core) -> Result<(), RowError> {
         let address = key.get(2..22).map(Address::from_slice).ok_or_else(damaged)?;
         let nonce = rows::last_number(&key).ok_or_else(damaged)?;
         let row: NonceRow = codec::decode(&value)?;
-        let carried = gas_key::carried(core, &address, nonce).await?;
+        let carried = gas_key::transaction_jobs(core, &address, nonce).await?;
         for place in row.payments.iter().filter(|_| !row.released) {
             if let Some(payment) = carried.get(usize::from(*place)) {
                 core.owners.insert(payment.key(), address);
-                core.own(payment);
+                core.track_payment(payment);
             }
         }
         if !core.settings.gas_keys.iter().any(|key| key.address() == address) {
@@ -166,13 +166,13 @@ async fn load_owners(core: &Core) -> Result<(), RowError> {
         let address = key.get(2..22).map(Address::from_slice).ok_or_else(damaged)?;
         let job = Job::decode_waiting(&value)?;
         core.owners.insert(job.key(), address);
-        core.own(&job);
+        core.track_payment(&job);
     }
     Ok(())
 }
 
 /// Goes on where the rows end, or at the newest block.
-async fn begins_at(node: &Node, settings: &BaseSettings) -> Result<u64, NodeError> {
+async fn first_block(node: &Node, settings: &BaseSettings) -> Result<u64, NodeError> {
     match settings.start_block {
         Some(start) => Ok(start),
         None => {
@@ -199,18 +199,18 @@ impl BaseSettlement {
         check_chain(&node, &settings).await?;
         let mut poor = gas(&node, &settings).await?;
         poor.retain(|(_, wei)| *wei < settings.gas_floor);
-        if let Some((address, wei)) = poor.first().copied().filter(|_| !settings.by_others) {
+        if let Some((address, wei)) = poor.first().copied().filter(|_| !settings.is_facilitated) {
             return Err(OpenError::NoGas { address, wei });
         }
-        let start = begins_at(&node, &settings).await?;
-        let reading = Reading::load(&*store, clock.clone(), (start, settings.endpoints.len())).await?;
+        let start = first_block(&node, &settings).await?;
+        let reading = FollowerState::load(&*store, clock.clone(), (start, settings.endpoints.len())).await?;
         let core = Core::new(settings, node, (store, clock), reading.view(), Gate::opened());
         for (address, wei) in poor {
             tracing::warn!(key = %address, %wei, "a gas key has less than `gas_floor`: others send until it has more");
-            core.turn_off(address);
+            core.pause_gas_key(address);
         }
         check_contracts(&core).await?;
-        Self::begin(core).await
+        Self::start(core).await
     }
 
     /// Begins from the rows, without asking the chain: nothing is sent to its endpoints before somebody has checked it and opened the
@@ -228,29 +228,29 @@ impl BaseSettlement {
         settings.check()?;
         let pool = RpcPool::new(settings.endpoints.clone(), gate.guard(transport), clock.clone())?;
         let levels: Option<LevelsRow> = rows::read(&*store, &rows::levels()).await?;
-        let start = levels.ok_or(OpenError::NothingRead)?.start;
-        let reading = Reading::load(&*store, clock.clone(), (start, settings.endpoints.len())).await?;
+        let start = levels.ok_or(OpenError::NothingStored)?.start;
+        let reading = FollowerState::load(&*store, clock.clone(), (start, settings.endpoints.len())).await?;
         let node = Node::new(Arc::new(pool));
         let core = Core::new(settings, node, (store, clock), reading.view(), gate);
         // What they have is not known: others send until it is. Where there are none, the check of the chain has seen to it.
         for key in &core.settings.gas_keys {
-            core.turn_off(key.address());
+            core.pause_gas_key(key.address());
         }
-        Self::begin(core).await
+        Self::start(core).await
     }
 
-    async fn begin(core: Core) -> Result<Self, OpenError> {
+    async fn start(core: Core) -> Result<Self, OpenError> {
         let core = Arc::new(core);
         for wallet in &core.settings.wallets {
             core.wallets.insert(*wallet);
         }
         load_owners(&core).await?;
-        core.recall_losses().await?;
+        core.load_losses().await?;
         let began = Actor::spawn(None, Supervisor(core.clone()), ()).await;
         let (supervisor, _) = began.map_err(|error| OpenError::Actors(error.to_string()))?;
         Ok(Self {
             core,
-            desk: Arc::new(Desk::default()),
+            check_queue: Arc::new(CheckQueue::default()),
             supervisor,
         })
     }

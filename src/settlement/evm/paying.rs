@@ -6,12 +6,12 @@ use std::time::Duration;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, BoxFuture, ChainStanding, ChainStatus, Decline, ErrorKind, EvmAuthorization, EvmSignature, Finality,
+    Authorization, BoxFuture, ChainTransactionStatus, ChainStatus, Decline, ErrorKind, EvmAuthorization, EvmSignature, Finality,
     OutgoingTransfer, OutgoingTransferRequest, PortError, Preparation, PreparedTransaction, Settlement, SubmitResult,
     Timestamp,
 };
 use purser_chains::evm::Address;
-use purser_chains::evm::node::{BlockTag, Held};
+use purser_chains::evm::node::{BlockTag, BalanceAt};
 use ractor::ActorStatus;
 use sha2::{Digest as _, Sha256};
 
@@ -20,17 +20,17 @@ use super::checking::Failure;
 use super::core::{Core, Outcome, decline, temporary, unknown};
 use super::gas_key;
 use super::job::Job;
-use super::room::{PREPARED_MS, in_flight};
+use super::payer_funds::{PREPARED_TTL_MS, insufficient_with_pending};
 use super::rows::{MovementRow, Payment};
 
 /// What was found of a payment in the rows.
-pub(super) enum Seen {
+pub(super) enum PaymentStatus {
     /// It is on the chain.
-    Landed { transaction: String, finality: Finality },
+    Confirmed { transaction: String, finality: Finality },
     /// Its authorization was cancelled, or moved money elsewhere; whether that is beyond doubt.
-    Used { for_good: bool },
+    Used { is_final: bool },
     /// No block that was read has it.
-    Nothing,
+    NotFound,
 }
 
 /// The payment of an authorization that is for this chain.
@@ -55,22 +55,22 @@ pub(super) fn payment(operation: &'static str, authorization: &Authorization) ->
 
 impl Core {
     /// From the rows alone.
-    pub(super) async fn seen(&self, operation: &'static str, payment: &Payment) -> Result<Seen, PortError> {
+    pub(super) async fn payment_status(&self, operation: &'static str, payment: &Payment) -> Result<PaymentStatus, PortError> {
         // Before the row: a depth may be understated, never overstated.
         let view = self.view();
         let row = self
             .used(&payment.key())
             .await
             .map_err(|error| temporary(operation, &error))?;
-        let Some(row) = row else { return Ok(Seen::Nothing) };
+        let Some(row) = row else { return Ok(PaymentStatus::NotFound) };
         if view.is_canonical(row.block, row.block_hash.into()) == Some(false) {
-            return Ok(Seen::Nothing);
+            return Ok(PaymentStatus::NotFound);
         }
         if row.canceled || row.to != payment.to || row.value != payment.value {
-            let for_good = self.is_at(&view, &row, self.settings.proof);
-            return Ok(Seen::Used { for_good });
+            let for_good = self.is_at_depth(&view, &row, self.settings.proof);
+            return Ok(PaymentStatus::Used { is_final: for_good });
         }
-        Ok(Seen::Landed {
+        Ok(PaymentStatus::Confirmed {
             transaction: row.transaction(),
             finality: self.finality(&view, &row),
         })
@@ -79,7 +79,7 @@ impl Core {
     fn finality(&self, view: &super::core::View, row: &MovementRow) -> Finality {
         match self.is_final(view, row, row.value) {
             true => Finality::Final,
-            false => Finality::Seen,
+            false => Finality::Confirmed,
         }
     }
 }
@@ -99,57 +99,57 @@ impl BaseSettlement {
             Preparation::Declined(decline("invalid_exact_evm_nonce_already_used", why))
         };
         self.core.watched.insert(key, payment.valid_before);
-        match self.core.seen("prepare", &payment).await? {
-            Seen::Landed { .. } => return Ok(ready()),
-            Seen::Used { .. } => return Ok(used()),
-            Seen::Nothing => {}
+        match self.core.payment_status("prepare", &payment).await? {
+            PaymentStatus::Confirmed { .. } => return Ok(ready()),
+            PaymentStatus::Used { .. } => return Ok(used()),
+            PaymentStatus::NotFound => {}
         }
-        if let Some(decline) = self.core.too_dear(&key.from) {
+        if let Some(decline) = self.core.loss_limit_decline(&key.from) {
             return Ok(Preparation::Declined(decline));
         }
-        if let Some(why) = self.core.is_standing_still() {
+        if let Some(why) = self.core.stall_reason() {
             return Err(temporary("prepare", &why));
         }
-        if let Some(why) = self.core.cannot_send() {
+        if let Some(why) = self.core.send_blocked_reason() {
             return Err(temporary("prepare", &why));
         }
-        if self.core.leaves_us(&payment) {
+        if self.core.is_outgoing(&payment) {
             let failure = self.core.would_fail(&payment).await;
             let failure = failure.map_err(|error| temporary("prepare", &error))?;
             return Ok(failure.map_or_else(ready, Preparation::Declined));
         }
         // Checked some seconds ago, before the claim. Used once: a payment that is prepared again is checked again.
-        if let Some((good, at_ms)) = self.core.prechecks.take_good(&payment, self.core.clock.now_ms())
-            && self.leaves_room(&payment, good.held).await?
+        if let Some((good, at_ms)) = self.core.prechecks.take_passed(&payment, self.core.clock.now_ms())
+            && self.has_funds(&payment, good.balance).await?
         {
             self.core.checked.insert(key, (good.has_code, at_ms));
             return Ok(ready());
         }
-        let verdict = self.desk.ask(&self.core, Arc::new(Job::Payment(payment.clone()))).await;
+        let verdict = self.check_queue.submit(&self.core, Arc::new(Job::Payment(payment.clone()))).await;
         let verdict = verdict.map_err(|error| temporary("prepare", &error))?;
         match verdict.failure {
-            None if !self.leaves_room(&payment, verdict.held).await? => Ok(Preparation::Declined(in_flight())),
+            None if !self.has_funds(&payment, verdict.balance).await? => Ok(Preparation::Declined(insufficient_with_pending())),
             None => {
                 let at_ms = self.core.clock.now_ms();
                 self.core.checked.insert(key, (verdict.has_code, at_ms));
                 Ok(ready())
             }
-            Some(Failure::Refused(decline)) => Ok(Preparation::Declined(decline)),
+            Some(Failure::Declined(decline)) => Ok(Preparation::Declined(decline)),
             // Somebody else may have sent it in one of the newest blocks.
             Some(Failure::Used) => {
-                let known = self.core.is_used_by_now(&key).await;
+                let known = self.core.read_and_check_used(&key).await;
                 known.map_err(|error| temporary("prepare", &error))?;
-                match self.core.seen("prepare", &payment).await? {
-                    Seen::Landed { .. } => Ok(ready()),
-                    Seen::Used { .. } | Seen::Nothing => Ok(used()),
+                match self.core.payment_status("prepare", &payment).await? {
+                    PaymentStatus::Confirmed { .. } => Ok(ready()),
+                    PaymentStatus::Used { .. } | PaymentStatus::NotFound => Ok(used()),
                 }
             }
         }
     }
 
     /// See [`Core::has_room`].
-    async fn leaves_room(&self, payment: &Payment, held: Option<Held>) -> Result<bool, PortError> {
-        let room = self.core.has_room(payment, held, PREPARED_MS).await;
+    async fn has_funds(&self, payment: &Payment, held: Option<BalanceAt>) -> Result<bool, PortError> {
+        let room = self.core.has_funds(payment, held, PREPARED_TTL_MS).await;
         room.map_err(|error| temporary("prepare", &error))
     }
 
@@ -157,30 +157,30 @@ impl BaseSettlement {
         let payment = payment("submit", authorization)?;
         let key = payment.key();
         // Before the rows are read, so that no block comes in between.
-        let outcome = self.core.wait_for(key);
-        let answer = match self.core.seen("submit", &payment).await {
-            Ok(Seen::Nothing) => {
+        let outcome = self.core.subscribe_outcome(key);
+        let answer = match self.core.payment_status("submit", &payment).await {
+            Ok(PaymentStatus::NotFound) => {
                 self.core.watched.insert(key, payment.valid_before);
-                self.hand_over(Arc::new(Job::Payment(payment.clone()))).await?;
+                self.assign_to_gas_key(Arc::new(Job::Payment(payment.clone()))).await?;
                 match outcome.await {
                     Ok(Outcome::Declined(decline)) => Ok(SubmitResult::Declined(decline)),
-                    Ok(Outcome::Moved) => submitted(self.core.seen("submit", &payment).await?),
+                    Ok(Outcome::Settled) => submitted(self.core.payment_status("submit", &payment).await?),
                     Err(_) => Err(unknown("submit", "the port is closed")),
                 }
             }
             Ok(seen) => submitted(seen),
             Err(error) => Err(error),
         };
-        self.core.end_wait(&key);
+        self.core.unsubscribe_outcome(&key);
         answer
     }
 
     /// To the gas key that has it, or to the one with the least to do. One that begins or begins again is waited for.
-    pub(super) async fn hand_over(&self, payment: Arc<Job>) -> Result<(), PortError> {
+    pub(super) async fn assign_to_gas_key(&self, payment: Arc<Job>) -> Result<(), PortError> {
         const PAUSE: Duration = Duration::from_millis(50);
-        let owner = self.core.owner_of(payment.key());
+        let owner = self.core.assign_gas_key(payment.key());
         let owner = owner.ok_or_else(|| unknown("submit", "there is no gas key"))?;
-        self.core.own(&payment);
+        self.core.track_payment(&payment);
         if !self.core.settings.gas_keys.iter().any(|key| key.address() == owner) {
             return Err(unknown(
                 "submit",
@@ -234,11 +234,11 @@ impl BaseSettlement {
     /// Of the newest block that was read; what is signed by it is signed for a chain that was checked.
     pub(in crate::settlement) fn newest_time(&self, operation: &'static str) -> Result<Timestamp, PortError> {
         self.core.gate.if_open(operation)?;
-        self.time_read(operation)
+        self.tip_time(operation)
     }
 
     /// Of the newest block that was read.
-    pub(super) fn time_read(&self, operation: &'static str) -> Result<Timestamp, PortError> {
+    pub(super) fn tip_time(&self, operation: &'static str) -> Result<Timestamp, PortError> {
         let view = self.core.view();
         let tip = view
             .tip()
@@ -246,28 +246,28 @@ impl BaseSettlement {
         Ok(Timestamp(tip.timestamp.saturating_mul(1_000)))
     }
 
-    async fn find_standing(
+    async fn find_transaction_status(
         &self,
         authorization: &Authorization,
         transaction: &str,
-    ) -> Result<ChainStanding, PortError> {
+    ) -> Result<ChainTransactionStatus, PortError> {
         let payment = payment("standing", authorization)?;
-        match self.core.seen("standing", &payment).await? {
-            Seen::Landed {
+        match self.core.payment_status("standing", &payment).await? {
+            PaymentStatus::Confirmed {
                 transaction: found,
                 finality,
             } if found == transaction => Ok(finality.into()),
             // What was not read lately may be there.
             _ if !self.core.is_up_to_date() => Err(temporary("standing", &"the newest blocks were not read")),
-            _ => Ok(ChainStanding::Gone),
+            _ => Ok(ChainTransactionStatus::NotFound),
         }
     }
 }
 
-fn submitted(seen: Seen) -> Result<SubmitResult, PortError> {
+fn submitted(seen: PaymentStatus) -> Result<SubmitResult, PortError> {
     match seen {
-        Seen::Landed { transaction, finality } => Ok(SubmitResult::Settled { transaction, finality }),
-        Seen::Used { .. } => {
+        PaymentStatus::Confirmed { transaction, finality } => Ok(SubmitResult::Settled { transaction, finality }),
+        PaymentStatus::Used { .. } => {
             let why = "the authorization was used for another transfer";
             Ok(SubmitResult::Declined(decline(
                 "invalid_exact_evm_nonce_already_used",
@@ -275,7 +275,7 @@ fn submitted(seen: Seen) -> Result<SubmitResult, PortError> {
             )))
         }
         // A reorganisation took it back in the same moment.
-        Seen::Nothing => Err(unknown("submit", "the block of the payment was replaced")),
+        PaymentStatus::NotFound => Err(unknown("submit", "the block of the payment was replaced")),
     }
 }
 
@@ -305,16 +305,16 @@ impl Settlement for BaseSettlement {
         authorization: &'a Authorization,
         _prepared: Option<&'a PreparedTransaction>,
     ) -> BoxFuture<'a, Result<ChainStatus, PortError>> {
-        Box::pin(self.look_up(authorization))
+        Box::pin(self.lookup_payment(authorization))
     }
 
-    fn standing<'a>(
+    fn transaction_status<'a>(
         &'a self,
         authorization: &'a Authorization,
         _prepared: Option<&'a PreparedTransaction>,
         transaction: &'a str,
-    ) -> BoxFuture<'a, Result<ChainStanding, PortError>> {
-        Box::pin(self.find_standing(authorization, transaction))
+    ) -> BoxFuture<'a, Result<ChainTransactionStatus, PortError>> {
+        Box::pin(self.find_transaction_status(authorization, transaction))
     }
 
     fn can_receive<'a>(&'a self, to: &'a Wallet) -> BoxFuture<'a, Result<bool, PortError>> {
@@ -326,7 +326,7 @@ impl Settlement for BaseSettlement {
         Box::pin(async move { Ok(can) })
     }
 
-    fn treasury_holds(&self, network: Network) -> BoxFuture<'_, Result<Usdc, PortError>> {
+    fn final_treasury_balance(&self, network: Network) -> BoxFuture<'_, Result<Usdc, PortError>> {
         Box::pin(async move {
             if network != Network::Base {
                 return Err(temporary("treasury holds", &"the port for Base knows Base alone"));
@@ -352,17 +352,17 @@ impl Settlement for BaseSettlement {
     ) -> BoxFuture<'a, Result<Vec<OutgoingTransfer>, PortError>> {
         Box::pin(async move {
             match from {
-                Wallet::Evm(from) => self.left(*from, since, Timestamp(u64::MAX)).await,
+                Wallet::Evm(from) => self.outgoing_from(*from, since, Timestamp(u64::MAX)).await,
                 Wallet::Solana(_) => Ok(Vec::new()),
             }
         })
     }
 
-    fn departures(
+    fn outgoing_transfers(
         &self,
         since: Timestamp,
         until: Timestamp,
     ) -> BoxFuture<'_, Result<Vec<OutgoingTransfer>, PortError>> {
-        Box::pin(async move { self.left(self.core.treasury(), since, until).await })
+        Box::pin(async move { self.outgoing_from(self.core.treasury(), since, until).await })
     }
 }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use purser_actors::port::{Authorization, BoxFuture, Decline, EvmAuthorization, PortError};
-use purser_chains::evm::node::{BlockTag, CallError, Held, NodeError};
+use purser_chains::evm::node::{BlockTag, CallError, BalanceAt, NodeError};
 use purser_chains::evm::{Address, contract_wallet};
 
 use super::BaseSettlement;
@@ -12,125 +12,125 @@ use super::checking::{Failure, Verdict, signature_of};
 use super::core::{Core, decline, temporary};
 use super::job::Job;
 use super::paying::payment;
-use super::room::{CHECKED_MS, in_flight};
+use super::payer_funds::{CHECKED_TTL_MS, insufficient_with_pending};
 use super::rows::{Key, Payment};
 use crate::settlement::chain::{Acceptance, ContractWallets};
-use crate::settlement::reads::{DEADLINE, Reads, Recent};
-use crate::settlement::tally::{Prechecked, Unavailable};
+use crate::settlement::read_limits::{DEADLINE, ReadLimiter, RecentCache};
+use crate::settlement::precheck_counters::{PrecheckCounters, Unavailable};
 
 /// Payments that wait for a check at the same time. Concurrent payments are checked together.
-const AT_ONCE: usize = 256;
+const MAX_CONCURRENT_CHECKS: usize = 256;
 /// The same for contract wallets. Each is a separate request, which any client can cause.
-const CONTRACTS_AT_ONCE: usize = 16;
+const MAX_CONCURRENT_CONTRACT_READS: usize = 16;
 /// How long a check replaces that of preparing, in milliseconds.
-const GOOD_MS: u64 = 5_000;
+const PASSED_TTL_MS: u64 = 5_000;
 /// How long a low balance and an address without code are cached, in milliseconds.
-const KEPT_MS: u64 = 2_000;
+const CACHE_TTL_MS: u64 = 2_000;
 /// Entries of each cache.
-const MOST: usize = 10_000;
+const MAX_CACHED: usize = 10_000;
 
 /// What was found of the payer of a payment that would settle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Good {
+pub(super) struct PassedCheck {
     pub(super) has_code: bool,
-    pub(super) held: Option<Held>,
+    pub(super) balance: Option<BalanceAt>,
 }
 
 /// Results of the last seconds, and the limits of reads.
 pub(super) struct Prechecks {
     /// Payments that would settle, and what was found of their payers.
-    good: Recent<Key, (Arc<Payment>, Good)>,
+    passed: RecentCache<Key, (Arc<Payment>, PassedCheck)>,
     /// Payments that exceeded the balance. No other payment is declined for that: it may be on the chain already.
-    short: Recent<Key, Arc<Payment>>,
+    insufficient: RecentCache<Key, Arc<Payment>>,
     /// Payers without code.
-    plain: Recent<Address, ()>,
-    reads: Reads,
-    contracts: Reads,
-    pub(super) counted: Prechecked,
+    plain: RecentCache<Address, ()>,
+    read_limiter: ReadLimiter,
+    contract_read_limiter: ReadLimiter,
+    pub(super) counters: PrecheckCounters,
 }
 
 impl Default for Prechecks {
     fn default() -> Self {
         Self {
-            good: Recent::new(GOOD_MS, MOST),
-            short: Recent::new(KEPT_MS, MOST),
-            plain: Recent::new(KEPT_MS, MOST),
-            reads: Reads::at_once(AT_ONCE),
-            contracts: Reads::at_once(CONTRACTS_AT_ONCE),
-            counted: Prechecked::default(),
+            passed: RecentCache::new(PASSED_TTL_MS, MAX_CACHED),
+            insufficient: RecentCache::new(CACHE_TTL_MS, MAX_CACHED),
+            plain: RecentCache::new(CACHE_TTL_MS, MAX_CACHED),
+            read_limiter: ReadLimiter::with_limit(MAX_CONCURRENT_CHECKS),
+            contract_read_limiter: ReadLimiter::with_limit(MAX_CONCURRENT_CONTRACT_READS),
+            counters: PrecheckCounters::default(),
         }
     }
 }
 
 /// The reason of a balance that is too low.
-const SHORT: &str = "insufficient_funds";
+const INSUFFICIENT_FUNDS: &str = "insufficient_funds";
 
 /// Whether a signature that the payer's key has not made is valid, by a check of the payment. `None` if the nonce is used: then the
 /// token does not verify the signature. `deploys`: the transaction of the payment deploys the payer's contract.
 fn acceptance(verdict: &Verdict, deploys: bool) -> Option<Acceptance> {
     if !verdict.has_code && !deploys {
-        return Some(Acceptance::NoContract);
+        return Some(Acceptance::NotAContract);
     }
     match &verdict.failure {
         None => Some(Acceptance::Accepted),
         Some(Failure::Used) => None,
         // The token verifies the signature before it reads the balance.
-        Some(Failure::Refused(decline)) if decline.reason == SHORT => Some(Acceptance::Accepted),
-        Some(Failure::Refused(decline)) if decline.reason == "invalid_exact_evm_signature" => Some(Acceptance::Refused),
-        Some(Failure::Refused(decline)) => Some(Acceptance::Declined(decline.clone())),
+        Some(Failure::Declined(decline)) if decline.reason == INSUFFICIENT_FUNDS => Some(Acceptance::Accepted),
+        Some(Failure::Declined(decline)) if decline.reason == "invalid_exact_evm_signature" => Some(Acceptance::NotAccepted),
+        Some(Failure::Declined(decline)) => Some(Acceptance::Declined(decline.clone())),
     }
 }
 
 /// Why a payment that was checked is not claimed. One whose nonce is used may be on the chain: its settlement finds it there.
-fn refusal(verdict: &Verdict) -> Option<Decline> {
+fn verdict_decline(verdict: &Verdict) -> Option<Decline> {
     match &verdict.failure {
-        Some(Failure::Refused(decline)) => Some(decline.clone()),
+        Some(Failure::Declined(decline)) => Some(decline.clone()),
         Some(Failure::Used) | None => None,
     }
 }
 
 impl Prechecks {
-    fn keep(&self, payment: &Arc<Payment>, verdict: &Verdict, now_ms: u64) {
+    fn cache(&self, payment: &Arc<Payment>, verdict: &Verdict, now_ms: u64) {
         let payer = Address::from(payment.from);
         if !verdict.has_code {
             self.plain.insert(payer, (), now_ms);
         }
         match &verdict.failure {
             None => {
-                let good = Good {
+                let good = PassedCheck {
                     has_code: verdict.has_code,
-                    held: verdict.held,
+                    balance: verdict.balance,
                 };
-                self.good.insert(payment.key(), (payment.clone(), good), now_ms);
+                self.passed.insert(payment.key(), (payment.clone(), good), now_ms);
             }
-            Some(Failure::Refused(decline)) if decline.reason == SHORT => {
-                self.short.insert(payment.key(), payment.clone(), now_ms);
+            Some(Failure::Declined(decline)) if decline.reason == INSUFFICIENT_FUNDS => {
+                self.insufficient.insert(payment.key(), payment.clone(), now_ms);
             }
             Some(_) => {}
         }
     }
 
-    fn good(&self, payment: &Payment, now_ms: u64) -> Option<(Good, u64)> {
-        let ((checked, good), at_ms) = self.good.get(&payment.key(), now_ms)?;
+    fn passed(&self, payment: &Payment, now_ms: u64) -> Option<(PassedCheck, u64)> {
+        let ((checked, good), at_ms) = self.passed.get(&payment.key(), now_ms)?;
         (*checked == *payment).then_some((good, at_ms))
     }
 
-    fn is_short(&self, payment: &Payment, now_ms: u64) -> bool {
-        let short = self.short.get(&payment.key(), now_ms);
+    fn is_insufficient(&self, payment: &Payment, now_ms: u64) -> bool {
+        let short = self.insufficient.get(&payment.key(), now_ms);
         short.is_some_and(|(short, _)| *short == *payment)
     }
 
     /// Takes the result for exactly this payment if it would have settled, and the time of the check.
-    pub(super) fn take_good(&self, payment: &Payment, now_ms: u64) -> Option<(Good, u64)> {
-        let ((checked, good), at_ms) = self.good.take(&payment.key(), now_ms)?;
+    pub(super) fn take_passed(&self, payment: &Payment, now_ms: u64) -> Option<(PassedCheck, u64)> {
+        let ((checked, good), at_ms) = self.passed.take(&payment.key(), now_ms)?;
         (*checked == *payment).then_some((good, at_ms))
     }
 }
 
 impl Core {
     /// Why payments of this payer are declined for some time.
-    pub(super) fn too_dear(&self, payer: &Address) -> Option<Decline> {
-        self.is_too_dear(payer).then(|| {
+    pub(super) fn loss_limit_decline(&self, payer: &Address) -> Option<Decline> {
+        self.exceeds_loss_limit(payer).then(|| {
             let why = "transactions of this payer have failed too often within an hour";
             decline("invalid_exact_evm_transaction_simulation_failed", why)
         })
@@ -144,7 +144,7 @@ impl Core {
         let request = self.request(payer, call.into(), self.settings.gas.smart_account);
         match self.node.call(&request, BlockTag::Latest).await {
             Ok(returned) if contract_wallet::accepts(&returned) => Ok(Acceptance::Accepted),
-            Ok(_) | Err(CallError::Reverted { .. }) => Ok(Acceptance::Refused),
+            Ok(_) | Err(CallError::Reverted { .. }) => Ok(Acceptance::NotAccepted),
             Err(CallError::Node(error)) => Err(error),
         }
     }
@@ -155,89 +155,89 @@ impl BaseSettlement {
         let payment = Arc::new(payment("precheck", authorization).ok()?);
         // With what it waits for beside its read.
         let answer = tokio::time::timeout(DEADLINE, self.check_before_claim(&payment)).await;
-        self.core.prechecks.counted.count(answer.unwrap_or(Err(Unavailable)))
+        self.core.prechecks.counters.record_result(answer.unwrap_or(Err(Unavailable)))
     }
 
     async fn check_before_claim(&self, payment: &Arc<Payment>) -> Result<Option<Decline>, Unavailable> {
         let (core, payer) = (&self.core, Address::from(payment.from));
         let now_ms = core.clock.now_ms();
-        if let Some(decline) = core.too_dear(&payer) {
+        if let Some(decline) = core.loss_limit_decline(&payer) {
             return Ok(Some(decline));
         }
-        if let Some((good, at_ms)) = core.prechecks.good(payment, now_ms) {
-            if self.leaves_room_before_claim(payment, good.held).await? {
+        if let Some((good, at_ms)) = core.prechecks.passed(payment, now_ms) {
+            if self.has_funds_before_claim(payment, good.balance).await? {
                 return Ok(None);
             }
-            if now_ms < at_ms.saturating_add(KEPT_MS) {
-                return Ok(Some(in_flight()));
+            if now_ms < at_ms.saturating_add(CACHE_TTL_MS) {
+                return Ok(Some(insufficient_with_pending()));
             }
         }
-        if core.prechecks.is_short(payment, now_ms) {
+        if core.prechecks.is_insufficient(payment, now_ms) {
             let why = "the payer's balance was lower than the amount some seconds ago";
-            return Ok(Some(decline(SHORT, why)));
+            return Ok(Some(decline(INSUFFICIENT_FUNDS, why)));
         }
         let job = Arc::new(Job::Payment(Payment::clone(payment)));
         let checked = async {
-            let verdict = match self.desk.ask(core, job).await {
+            let verdict = match self.check_queue.submit(core, job).await {
                 Ok(verdict) => verdict,
                 Err(error) => {
                     tracing::warn!(error, "a payment was not checked before its claim");
                     return Err(Unavailable);
                 }
             };
-            core.prechecks.keep(payment, &verdict, core.clock.now_ms());
+            core.prechecks.cache(payment, &verdict, core.clock.now_ms());
             match verdict.failure {
-                None if !self.leaves_room_before_claim(payment, verdict.held).await? => Ok(Some(in_flight())),
-                _ => Ok(refusal(&verdict)),
+                None if !self.has_funds_before_claim(payment, verdict.balance).await? => Ok(Some(insufficient_with_pending())),
+                _ => Ok(verdict_decline(&verdict)),
             }
         };
-        core.prechecks.reads.run(checked).await.unwrap_or(Err(Unavailable))
+        core.prechecks.read_limiter.run(checked).await.unwrap_or(Err(Unavailable))
     }
 
     /// See [`Core::has_room`].
-    async fn leaves_room_before_claim(&self, payment: &Payment, held: Option<Held>) -> Result<bool, Unavailable> {
-        self.core.has_room(payment, held, CHECKED_MS).await.map_err(|error| {
+    async fn has_funds_before_claim(&self, payment: &Payment, held: Option<BalanceAt>) -> Result<bool, Unavailable> {
+        self.core.has_funds(payment, held, CHECKED_TTL_MS).await.map_err(|error| {
             tracing::warn!(%error, "a payment was not checked before its claim");
             Unavailable
         })
     }
 
-    async fn judge_signature(&self, signed: &EvmAuthorization) -> Result<Acceptance, PortError> {
+    async fn check_signature(&self, signed: &EvmAuthorization) -> Result<Acceptance, PortError> {
         const LATE: &str = "the chain does not answer in time";
         let payment = Arc::new(payment("accepts", &Authorization::Evm(signed.clone()))?);
         let (core, payer) = (&self.core, Address::from(payment.from));
         let (prechecks, now_ms) = (&core.prechecks, core.clock.now_ms());
-        if let Some(decline) = core.too_dear(&payer) {
+        if let Some(decline) = core.loss_limit_decline(&payer) {
             return Ok(Acceptance::Declined(decline));
         }
-        if prechecks.good(&payment, now_ms).is_some() {
+        if prechecks.passed(&payment, now_ms).is_some() {
             return Ok(Acceptance::Accepted);
         }
         let deploys = payment.deploys();
         if !deploys && prechecks.plain.get(&payer, now_ms).is_some() {
-            return Ok(Acceptance::NoContract);
+            return Ok(Acceptance::NotAContract);
         }
         let late = || temporary("accepts", &LATE);
         let failed = |error: NodeError| temporary("accepts", &error);
         let job = Job::Payment(Payment::clone(&payment));
-        prechecks.counted.read();
-        let read = prechecks.contracts.run(core.check_one(&job)).await;
+        prechecks.counters.record_read();
+        let read = prechecks.contract_read_limiter.run(core.check_one(&job)).await;
         let verdict = read.ok_or_else(late)?.map_err(failed)?;
         if let Some(acceptance) = acceptance(&verdict, deploys) {
             // A rejected signature is not the payer's, so nothing is cached for the payer.
-            if acceptance != Acceptance::Refused {
-                prechecks.keep(&payment, &verdict, core.clock.now_ms());
+            if acceptance != Acceptance::NotAccepted {
+                prechecks.cache(&payment, &verdict, core.clock.now_ms());
             }
             return Ok(acceptance);
         }
-        let read = prechecks.contracts.run(core.contract_accepts(&payment)).await;
+        let read = prechecks.contract_read_limiter.run(core.contract_accepts(&payment)).await;
         read.ok_or_else(late)?.map_err(failed)
     }
 }
 
 impl ContractWallets for BaseSettlement {
     fn accepts<'a>(&'a self, signed: &'a EvmAuthorization) -> BoxFuture<'a, Result<Acceptance, PortError>> {
-        Box::pin(self.judge_signature(signed))
+        Box::pin(self.check_signature(signed))
     }
 }
 

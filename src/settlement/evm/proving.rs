@@ -10,34 +10,34 @@ use purser_chains::evm::{Address, B256, U256};
 
 use super::BaseSettlement;
 use super::core::{Core, temporary};
-use super::paying::{Seen, payment};
+use super::paying::{PaymentStatus, payment};
 use super::rows::{Key, Payment};
 
 /// A proof is not asked for again within this, per payment, in milliseconds.
-const PROOF_EVERY_MS: u64 = 10_000;
+const PROOF_INTERVAL_MS: u64 = 10_000;
 /// Blocks that are looked through at once.
 const WINDOW: u64 = 5_000;
 /// Such windows at most: some two weeks on Base.
 const WINDOWS: usize = 120;
 
 impl BaseSettlement {
-    pub(super) async fn look_up(&self, authorization: &Authorization) -> Result<ChainStatus, PortError> {
+    pub(super) async fn lookup_payment(&self, authorization: &Authorization) -> Result<ChainStatus, PortError> {
         let payment = payment("lookup", authorization)?;
-        match self.core.seen("lookup", &payment).await? {
-            Seen::Landed { transaction, finality } => return Ok(ChainStatus::Landed { transaction, finality }),
-            Seen::Used { for_good: true } => return Ok(ChainStatus::Impossible),
-            Seen::Used { for_good: false } => return Ok(ChainStatus::Pending),
-            Seen::Nothing => {}
+        match self.core.payment_status("lookup", &payment).await? {
+            PaymentStatus::Confirmed { transaction, finality } => return Ok(ChainStatus::Confirmed { transaction, finality }),
+            PaymentStatus::Used { is_final: true } => return Ok(ChainStatus::Impossible),
+            PaymentStatus::Used { is_final: false } => return Ok(ChainStatus::Pending),
+            PaymentStatus::NotFound => {}
         }
         self.core.watched.insert(payment.key(), payment.valid_before);
         if !self.core.may_prove(&payment) {
             return Ok(ChainStatus::Pending);
         }
-        let never = self.core.never_lands(&payment).await;
+        let never = self.core.can_never_settle(&payment).await;
         // What was read meanwhile decides.
-        match (never, self.core.seen("lookup", &payment).await?) {
-            (_, Seen::Landed { transaction, finality }) => Ok(ChainStatus::Landed { transaction, finality }),
-            (Ok(true), Seen::Nothing) | (_, Seen::Used { for_good: true }) => Ok(ChainStatus::Impossible),
+        match (never, self.core.payment_status("lookup", &payment).await?) {
+            (_, PaymentStatus::Confirmed { transaction, finality }) => Ok(ChainStatus::Confirmed { transaction, finality }),
+            (Ok(true), PaymentStatus::NotFound) | (_, PaymentStatus::Used { is_final: true }) => Ok(ChainStatus::Impossible),
             (Ok(_), _) => Ok(ChainStatus::Pending),
             (Err(error), _) => Err(temporary("lookup", &error)),
         }
@@ -55,7 +55,7 @@ impl Core {
         }
         let now_ms = self.clock.now_ms();
         let mut asked = self.proofs.entry(payment.key()).or_insert(0);
-        let due = *asked == 0 || now_ms >= asked.saturating_add(PROOF_EVERY_MS);
+        let due = *asked == 0 || now_ms >= asked.saturating_add(PROOF_INTERVAL_MS);
         if due {
             *asked = now_ms.max(1);
         }
@@ -63,7 +63,7 @@ impl Core {
     }
 
     /// Whether two endpoints show that the payment never lands. No block that was read has it.
-    async fn never_lands(&self, payment: &Payment) -> Result<bool, NodeError> {
+    async fn can_never_settle(&self, payment: &Payment) -> Result<bool, NodeError> {
         let Some(tag) = self.proof_tag() else { return Ok(false) };
         let Key { from, nonce } = payment.key();
         let token = self.token.address();
@@ -82,7 +82,7 @@ impl Core {
                 let height = answers.iter().map(|answer| answer.header.number).max().unwrap_or(0);
                 let read = self.view().tip().is_some_and(|tip| tip.number >= height);
                 match read {
-                    true => self.is_used_elsewhere(payment, height).await,
+                    true => self.is_used_otherwise(payment, height).await,
                     false => Ok(false),
                 }
             }
@@ -91,7 +91,7 @@ impl Core {
 
     /// Whether two endpoints list the same block in which this authorization was cancelled or moved money elsewhere. It was
     /// before anybody told us of the payment: no row has it.
-    async fn is_used_elsewhere(&self, payment: &Payment, height: u64) -> Result<bool, NodeError> {
+    async fn is_used_otherwise(&self, payment: &Payment, height: u64) -> Result<bool, NodeError> {
         let Key { from, nonce } = payment.key();
         let mut blocks = Vec::new();
         for endpoint in 0..self.node.pool().len() {

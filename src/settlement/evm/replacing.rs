@@ -4,12 +4,12 @@ use purser_chains::evm::blocks::{Block, Change, Header};
 use purser_storage::{Write, codec};
 
 use super::core::{Counters, Outcome};
-use super::follower::{FollowerActor, Reading};
+use super::follower::{FollowerActor, FollowerState};
 use super::gas_key;
 use super::rows::{self, BlockRow, Key, MovementRow, RowError};
 
 impl FollowerActor {
-    pub(super) async fn apply(&self, reading: &mut Reading, change: Change<MovementRow>) -> Result<(), RowError> {
+    pub(super) async fn apply(&self, reading: &mut FollowerState, change: Change<MovementRow>) -> Result<(), RowError> {
         match change {
             Change::Extended(block) => self.replace(reading, Vec::new(), vec![block]).await,
             Change::Reorganized { removed, added } => {
@@ -26,7 +26,7 @@ impl FollowerActor {
     /// Makes a change durable, then tells whoever waits for it. `removed`: newest first; `added`: oldest first.
     pub(super) async fn replace(
         &self,
-        reading: &mut Reading,
+        reading: &mut FollowerState,
         removed: Vec<Header>,
         added: Vec<Block<MovementRow>>,
     ) -> Result<(), RowError> {
@@ -36,10 +36,10 @@ impl FollowerActor {
         }
         let mut keys = Vec::new();
         for block in &added {
-            let first = reading.place;
+            let first = reading.next_movement;
             for row in &block.rows {
-                let place = reading.place.to_be_bytes().to_vec();
-                writes.push(rows::put(rows::movement(reading.place), codec::encode(row)));
+                let place = reading.next_movement.to_be_bytes().to_vec();
+                writes.push(rows::put(rows::movement(reading.next_movement), codec::encode(row)));
                 writes.push(rows::put(rows::named(&row.reference()), place.clone()));
                 if let Some(nonce) = row.nonce {
                     let key = Key {
@@ -49,9 +49,9 @@ impl FollowerActor {
                     writes.push(rows::put(rows::used(&key), place));
                     keys.push(key);
                 }
-                reading.place += 1;
+                reading.next_movement += 1;
             }
-            let row = BlockRow::new(&block.header, first, reading.place);
+            let row = BlockRow::new(&block.header, first, reading.next_movement);
             writes.push(rows::put(rows::block(block.header.number), codec::encode(&row)));
         }
         let needed = reading.oldest_needed();
@@ -69,10 +69,10 @@ impl FollowerActor {
             }
         }
         if let Some(tip) = reading.view.tip().filter(|tip| tip.number % 100 == 0) {
-            self.0.forget_old(tip.timestamp);
+            self.0.purge_expired(tip.timestamp);
         }
         for key in keys {
-            self.0.tell(&key, &Outcome::Moved);
+            self.0.notify(&key, &Outcome::Settled);
         }
         Ok(())
     }
@@ -87,7 +87,7 @@ impl FollowerActor {
         for place in block.first..block.end {
             let row: Option<MovementRow> = rows::read(store, &rows::movement(place)).await?;
             let row = row.ok_or_else(|| RowError(format!("movement {place} is not there")))?;
-            writes.extend(dropped(place, row));
+            writes.extend(mark_reorged(place, row));
         }
         writes.push(Write::Delete {
             key: rows::block(header.number),
@@ -97,7 +97,7 @@ impl FollowerActor {
 }
 
 /// Marks a movement as removed, under its place.
-pub(super) fn dropped(place: u64, row: MovementRow) -> Vec<Write> {
+pub(super) fn mark_reorged(place: u64, row: MovementRow) -> Vec<Write> {
     let mut writes = vec![Write::Delete {
         key: rows::named(&row.reference()),
     }];
@@ -108,7 +108,7 @@ pub(super) fn dropped(place: u64, row: MovementRow) -> Vec<Write> {
         };
         writes.push(Write::Delete { key: rows::used(&used) });
     }
-    let row = MovementRow { dropped: true, ..row };
+    let row = MovementRow { reorged: true, ..row };
     writes.push(rows::put(rows::movement(place), codec::encode(&row)));
     writes
 }

@@ -11,8 +11,8 @@ use tokio::sync::oneshot;
 
 use super::core::{Core, Counters, View};
 use super::cross_check::Progress;
-use super::follower::{FollowerActor, Message, Reading};
-use super::replacing::dropped;
+use super::follower::{FollowerActor, Message, FollowerState};
+use super::replacing::mark_reorged;
 use super::rows::{self, BlockRow, MovementRow, RowError};
 
 /// Blocks of the past that are looked at, those of movements alone once they are older than what is followed.
@@ -22,7 +22,7 @@ const PAGE: usize = 500;
 
 /// What was rolled back, or would be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RolledBack {
+pub struct RollBackResult {
     /// The lowest block that is read again.
     pub from: u64,
     /// The newest block that had been read.
@@ -33,10 +33,10 @@ pub struct RolledBack {
 
 /// Why nothing was rolled back.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NotRolledBack {
+pub enum RollBackError {
     /// The blocks that were read are those of the endpoints, or are followed without this.
     #[error("the endpoints show no other chain than the one that was read")]
-    Unneeded,
+    NotNeeded,
     /// No two endpoints show the same.
     #[error("no two endpoints show the same block {number}: {answers}")]
     Disagreement {
@@ -50,7 +50,7 @@ pub enum NotRolledBack {
     Failed(String),
 }
 
-impl From<RowError> for NotRolledBack {
+impl From<RowError> for RollBackError {
     fn from(error: RowError) -> Self {
         Self::Failed(error.to_string())
     }
@@ -58,13 +58,13 @@ impl From<RowError> for NotRolledBack {
 
 /// The place of the next movement. Those of dropped movements are not used again, though no block row has them any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub(super) struct PlacesRow(u64);
+pub(super) struct NextMovementRow(u64);
 
-impl Stored for PlacesRow {
+impl Stored for NextMovementRow {
     const SCHEMA: u16 = 511;
 }
 
-impl PlacesRow {
+impl NextMovementRow {
     fn key() -> RowKey {
         rows::key(&[b"p"])
     }
@@ -85,12 +85,12 @@ struct Fork {
 }
 
 impl Core {
-    pub(super) async fn roll_back(&self, is_wanted: bool) -> Result<RolledBack, NotRolledBack> {
-        let stopping = || NotRolledBack::Failed("the port is stopping".to_owned());
+    pub(super) async fn roll_back(&self, is_wanted: bool) -> Result<RollBackResult, RollBackError> {
+        let stopping = || RollBackError::Failed("the port is stopping".to_owned());
         let follower = self.follower.lock().clone().ok_or_else(stopping)?;
         let (told, done) = oneshot::channel();
         follower
-            .cast(Message::RollBack { is_wanted, told })
+            .cast(Message::RollBack { apply: is_wanted, reply: told })
             .map_err(|_| stopping())?;
         done.await.map_err(|_| stopping())?
     }
@@ -99,25 +99,25 @@ impl Core {
 impl FollowerActor {
     /// Whether the chain itself has replaced the newest block that was read, by two endpoints. One endpoint that alone has another
     /// than two others is used last.
-    pub(super) async fn is_replaced(&self, reading: &Reading) -> bool {
+    pub(super) async fn is_replaced(&self, reading: &FollowerState) -> bool {
         let (node, tip) = (&self.0.node, reading.view.tip());
         let Some(tip) = tip else { return false };
-        for endpoint in node.astray(tip.number, tip.hash).await {
+        for endpoint in node.diverging_endpoints(tip.number, tip.hash).await {
             node.pool().outvote(endpoint);
         }
         let shown = node.header_by_two(tip.number).await;
         matches!(shown, Ok(Some(shown)) if shown.hash != tip.hash)
     }
 
-    pub(super) async fn roll_back(&self, reading: &mut Reading, is_wanted: bool) -> Result<RolledBack, NotRolledBack> {
+    pub(super) async fn roll_back(&self, reading: &mut FollowerState, is_wanted: bool) -> Result<RollBackResult, RollBackError> {
         // What is followed by itself is left to that.
-        let tip = reading.view.tip().filter(|_| reading.is_beyond);
-        let tip = tip.copied().ok_or(NotRolledBack::Unneeded)?;
+        let tip = reading.view.tip().filter(|_| reading.has_final_reorg);
+        let tip = tip.copied().ok_or(RollBackError::NotNeeded)?;
         let fork = self.fork().await?;
         let (view, kept) = self.view_of(reading, &fork).await?;
         let above = kept.last().map_or(view.oldest_needed(), |newest| newest.number + 1);
-        let movements = self.drop_above(above, is_wanted).await?;
-        let done = RolledBack {
+        let movements = self.reorg_above(above, is_wanted).await?;
+        let done = RollBackResult {
             from: above,
             to: tip.number,
             movements,
@@ -141,15 +141,15 @@ impl FollowerActor {
                 });
             }
         }
-        writes.push(rows::put(PlacesRow::key(), codec::encode(&PlacesRow(reading.place))));
+        writes.push(rows::put(NextMovementRow::key(), codec::encode(&NextMovementRow(reading.next_movement))));
         writes.extend(reading.cursor());
         rows::commit(&*self.0.store, writes).await?;
         reading.leveled = None;
         reading.alarmed = None;
-        reading.is_beyond = false;
-        reading.progress = Progress::begin(self.0.clock.clone());
+        reading.has_final_reorg = false;
+        reading.progress = Progress::start(self.0.clock.clone());
         self.0.publish(reading.view.clone());
-        self.0.is_beyond.store(false, std::sync::atomic::Ordering::Release);
+        self.0.has_final_reorg.store(false, std::sync::atomic::Ordering::Release);
         // How often a gas key was used for good is not what it was: each begins again from its rows and the chain's count.
         for actor in self.0.actors.iter() {
             actor.stop(Some("blocks that were final are read again".to_owned()));
@@ -166,7 +166,7 @@ impl FollowerActor {
     }
 
     /// Looks for the highest known block that two endpoints have: from some block on, their chain is another.
-    async fn fork(&self) -> Result<Fork, NotRolledBack> {
+    async fn fork(&self) -> Result<Fork, RollBackError> {
         let known: Vec<(u64, B256)> = self.known_blocks().await?.into_iter().collect();
         let (mut low, mut high) = (0, known.len());
         let (mut shared, mut first_other) = (None, None);
@@ -174,7 +174,7 @@ impl FollowerActor {
             let middle = low + (high - low) / 2;
             let (number, hash) = known[middle];
             let shown = self.0.node.header_by_two(number).await;
-            let shown = shown.map_err(|answers| NotRolledBack::Disagreement {
+            let shown = shown.map_err(|answers| RollBackError::Disagreement {
                 number,
                 answers: answers.to_string(),
             })?;
@@ -192,7 +192,7 @@ impl FollowerActor {
         match first_other {
             Some((lowest, true)) => Ok(Fork { shared, lowest }),
             // Endpoints that are behind show no other chain.
-            Some((_, false)) | None => Err(NotRolledBack::Unneeded),
+            Some((_, false)) | None => Err(RollBackError::NotNeeded),
         }
     }
 
@@ -204,7 +204,7 @@ impl FollowerActor {
             let page = self.movements_after(after).await?;
             let Some((last, _)) = page.last() else { break };
             after = Some(*last);
-            for (_, row) in page.iter().filter(|(_, row)| !row.dropped) {
+            for (_, row) in page.iter().filter(|(_, row)| !row.reorged) {
                 known.insert(row.block, row.block_hash.into());
             }
             while known.len() > CANDIDATES {
@@ -219,7 +219,7 @@ impl FollowerActor {
     }
 
     /// Drops all that moved in blocks from this one on, or only counts it.
-    async fn drop_above(&self, lowest: u64, is_wanted: bool) -> Result<u64, RowError> {
+    async fn reorg_above(&self, lowest: u64, is_wanted: bool) -> Result<u64, RowError> {
         let (mut after, mut count) = (None, 0);
         loop {
             let page = self.movements_after(after).await?;
@@ -227,11 +227,11 @@ impl FollowerActor {
             after = Some(*last);
             let above: Vec<_> = page
                 .into_iter()
-                .filter(|(_, row)| !row.dropped && row.block >= lowest)
+                .filter(|(_, row)| !row.reorged && row.block >= lowest)
                 .collect();
             count += above.len() as u64;
             if is_wanted && !above.is_empty() {
-                let writes = above.into_iter().flat_map(|(place, row)| dropped(place, row));
+                let writes = above.into_iter().flat_map(|(place, row)| mark_reorged(place, row));
                 rows::commit(&*self.0.store, writes.collect()).await?;
             }
         }
@@ -250,7 +250,7 @@ impl FollowerActor {
     }
 
     /// The chain as it is then, and the headers that stay.
-    async fn view_of(&self, reading: &Reading, fork: &Fork) -> Result<(View, Vec<Header>), RowError> {
+    async fn view_of(&self, reading: &FollowerState, fork: &Fork) -> Result<(View, Vec<Header>), RowError> {
         let mut kept = Vec::new();
         for (_, value) in rows::scan_all(&*self.0.store, &rows::blocks()).await? {
             let header = codec::decode::<BlockRow>(&value)?.header();

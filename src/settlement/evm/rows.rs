@@ -59,17 +59,17 @@ impl Payment {
 
 /// A payment that was taken out of a transaction and waits for another one.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub(super) struct Waiting(pub(super) Payment);
+pub(super) struct WaitingPayment(pub(super) Payment);
 
-impl Stored for Waiting {
+impl Stored for WaitingPayment {
     const SCHEMA: u16 = 500;
 }
 
 /// What a transaction of a gas key was first made for: written once, in pieces.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub(super) struct Carried(pub(super) Vec<Payment>);
+pub(super) struct TransactionPayments(pub(super) Vec<Payment>);
 
-impl Stored for Carried {
+impl Stored for TransactionPayments {
     const SCHEMA: u16 = 501;
 }
 
@@ -79,7 +79,7 @@ pub(super) struct NonceRow {
     /// Places in [`Carried`] of the payments that the row still has.
     pub(super) payments: Vec<u16>,
     /// Bytes of [`Carried`].
-    pub(super) carried: u32,
+    pub(super) content_bytes: u32,
     pub(super) attempts: Vec<AttemptRow>,
     pub(super) released: bool,
     pub(super) canceled: bool,
@@ -166,7 +166,7 @@ pub(super) struct MovementRow {
     pub(super) canceled: bool,
     pub(super) at: Timestamp,
     /// A reorganisation removed it.
-    pub(super) dropped: bool,
+    pub(super) reorged: bool,
 }
 
 impl Stored for MovementRow {
@@ -180,13 +180,13 @@ impl MovementRow {
 
     /// What its authorization is recognised by. A transfer without one has a mark of its own, that no authorization has.
     pub(super) fn mark(&self) -> [u8; 32] {
-        let plain = || ChainMovement::plain_mark(&self.transaction(), self.index);
+        let plain = || ChainMovement::plain_fingerprint(&self.transaction(), self.index);
         self.nonce.unwrap_or_else(plain)
     }
 
     /// Whether money moved and stayed.
-    pub(super) const fn stands(&self) -> bool {
-        !self.dropped && !self.canceled
+    pub(super) const fn is_effective(&self) -> bool {
+        !self.reorged && !self.canceled
     }
 
     pub(super) fn reference(&self) -> TransferRef {
@@ -196,13 +196,13 @@ impl MovementRow {
         }
     }
 
-    pub(super) fn departure(&self) -> OutgoingTransfer {
+    pub(super) fn outgoing_transfer(&self) -> OutgoingTransfer {
         OutgoingTransfer {
             transaction: self.transaction(),
             to: Wallet::Evm(self.to),
             amount: self.value,
             at: self.at,
-            mark: self.mark(),
+            fingerprint: self.mark(),
             index: self.index,
         }
     }
@@ -214,14 +214,14 @@ impl MovementRow {
             (false, true) => true,
             _ => return None,
         };
-        self.stands().then(|| ChainMovement {
+        self.is_effective().then(|| ChainMovement {
             transaction: self.transaction(),
             index: self.index,
             incoming,
-            other: Wallet::Evm(if incoming { self.from } else { self.to }),
+            counterparty: Wallet::Evm(if incoming { self.from } else { self.to }),
             amount: self.value,
             at: self.at,
-            mark: self.mark(),
+            fingerprint: self.mark(),
         })
     }
 }
@@ -297,7 +297,7 @@ pub(super) fn nonce(gas_key: &Address, nonce: u64) -> RowKey {
 }
 
 /// Prefix of what a transaction was made for.
-pub(super) fn carried(gas_key: &Address, nonce: u64) -> RowKey {
+pub(super) fn transaction_payments(gas_key: &Address, nonce: u64) -> RowKey {
     key(&[b"c", gas_key.as_slice(), &nonce.to_be_bytes()])
 }
 

@@ -46,7 +46,7 @@ pub struct BaseSettings {
     /// Sign transactions and pay for gas; at least one unless [`Self::by_others`], none of them the treasury's.
     pub gas_keys: Vec<EvmKey>,
     /// Others, facilitators, may send payments: no gas key is needed then. Default: no.
-    pub by_others: bool,
+    pub is_facilitated: bool,
     /// The port does not open while a gas key has less than this, in wei. Default 0.0005 ether.
     pub gas_floor: U256,
     /// Bounds of prices, `max_fee` is the cap. Default: priority fee 0.001 to 1 gwei, at most 5 gwei in all.
@@ -62,7 +62,7 @@ pub struct BaseSettings {
     /// A gap of nonces is filled after this, in milliseconds. Default 10,000.
     pub gap_ms: u64,
     /// As [`NonceSettings::doubt_ms`].
-    pub doubt_ms: u64,
+    pub nonce_conflict_ms: u64,
     /// By rising amounts; the last one holds for all above it too. Default: one block on top up to 100 USDC, then `safe`.
     pub finality: Vec<FinalityStep>,
     /// What proofs rest on: a nonce that is used at this level is used for good, an authorization that ran out unused at this
@@ -103,7 +103,7 @@ impl BaseSettings {
             endpoints,
             treasury,
             gas_keys,
-            by_others: false,
+            is_facilitated: false,
             gas_floor: milliether / U256::from(2),
             fees: FeePolicy {
                 min_priority_fee: GWEI / 1_000,
@@ -115,7 +115,7 @@ impl BaseSettings {
             resend_ms: 4_000,
             replace_ms: 12_000,
             gap_ms: 10_000,
-            doubt_ms: 30_000,
+            nonce_conflict_ms: 30_000,
             finality: vec![
                 FinalityStep {
                     up_to: Usdc::from_atomic(100_000_000),
@@ -141,14 +141,14 @@ impl BaseSettings {
     ///
     /// # Errors
     /// The first that is.
-    pub fn check(&self) -> Result<(), BadSetting> {
+    pub fn check(&self) -> Result<(), SettingError> {
         let deep = |finality| matches!(finality, Finality::Blocks(depth) if depth > MAX_REORG as u64);
         let gas_keys: Vec<Address> = self.gas_keys.iter().map(EvmKey::address).collect();
         let twice = |(n, address): (usize, &Address)| gas_keys[..n].contains(address);
         let rising = self.finality.windows(2).all(|pair| pair[0].up_to < pair[1].up_to);
         let wrong = [
             ("endpoints", self.endpoints.is_empty(), "none is given"),
-            ("gas_keys", gas_keys.is_empty() && !self.by_others, "none is given"),
+            ("gas_keys", gas_keys.is_empty() && !self.is_facilitated, "none is given"),
             ("gas_keys", gas_keys.iter().enumerate().any(twice), "one is given twice"),
             (
                 "gas_keys",
@@ -179,7 +179,7 @@ impl BaseSettings {
             ("signed_s", self.signed_s == 0, "nothing can be paid out"),
         ];
         match wrong.into_iter().find(|(_, wrong, _)| *wrong) {
-            Some((setting, _, why)) => Err(BadSetting { setting, why }),
+            Some((setting, _, why)) => Err(SettingError { setting, reason: why }),
             None => Ok(()),
         }
     }
@@ -198,7 +198,7 @@ impl BaseSettings {
             resend_ms: self.resend_ms,
             replace_ms: self.replace_ms,
             gap_ms: self.gap_ms,
-            doubt_ms: self.doubt_ms,
+            conflict_ms: self.nonce_conflict_ms,
             max_fee: self.fees.max_fee,
         }
     }
@@ -207,9 +207,9 @@ impl BaseSettings {
 /// A setting that no port opens with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{setting}`: {why}")]
-pub struct BadSetting {
+pub struct SettingError {
     /// A field of [`BaseSettings`].
     pub setting: &'static str,
     /// Why.
-    pub why: &'static str,
+    pub reason: &'static str,
 }

@@ -26,7 +26,7 @@ pub(super) enum Child {
 pub(super) struct Replace(pub(super) Child);
 
 impl Supervisor {
-    async fn begin(&self, myself: &ActorRef<Replace>, child: Child) -> Result<ActorId, ractor::SpawnErr> {
+    async fn spawn_child(&self, myself: &ActorRef<Replace>, child: Child) -> Result<ActorId, ractor::SpawnErr> {
         let core = self.0.clone();
         match child {
             Child::Follower => {
@@ -37,7 +37,7 @@ impl Supervisor {
             }
             Child::GasKey(place) => {
                 let address = core.settings.gas_keys[place].address();
-                let keeper = GasKeyActor { core, place };
+                let keeper = GasKeyActor { core, index: place };
                 let (actor, _) = Actor::spawn_linked(None, keeper, (), myself.get_cell()).await?;
                 let id = actor.get_id();
                 self.0.actors.insert(address, actor);
@@ -46,7 +46,7 @@ impl Supervisor {
         }
     }
 
-    fn gone(&self, myself: &ActorRef<Replace>, cell: &ActorCell, error: &str, children: &mut Children) {
+    fn on_child_stopped(&self, myself: &ActorRef<Replace>, cell: &ActorCell, error: &str, children: &mut Children) {
         let Some(place) = children.iter().position(|(id, _)| *id == cell.get_id()) else {
             return;
         };
@@ -79,7 +79,7 @@ impl Actor for Supervisor {
         Replace(child): Replace,
         children: &mut Children,
     ) -> Result<(), ActorProcessingErr> {
-        match self.begin(&myself, child).await {
+        match self.spawn_child(&myself, child).await {
             Ok(id) => children.push((id, child)),
             Err(error) => {
                 tracing::error!(?child, %error, "an actor of the port for Base could not begin and is tried again");
@@ -97,10 +97,10 @@ impl Actor for Supervisor {
         children: &mut Children,
     ) -> Result<(), ActorProcessingErr> {
         match event {
-            SupervisionEvent::ActorFailed(cell, error) => self.gone(&myself, &cell, &error.to_string(), children),
+            SupervisionEvent::ActorFailed(cell, error) => self.on_child_stopped(&myself, &cell, &error.to_string(), children),
             SupervisionEvent::ActorTerminated(cell, _, why) => {
                 let why = why.unwrap_or_else(|| "it was killed".to_owned());
-                self.gone(&myself, &cell, &why, children);
+                self.on_child_stopped(&myself, &cell, &why, children);
             }
             SupervisionEvent::ActorStarted(_) | SupervisionEvent::ProcessGroupChanged(_) => {}
         }

@@ -16,7 +16,7 @@ use zeroize::Zeroizing;
 use crate::system::SystemRandom;
 
 /// How long a token is valid, in seconds.
-const LIFE_S: u64 = 120;
+const TOKEN_TTL_S: u64 = 120;
 
 /// Tags of DER (X.690).
 const INTEGER: u8 = 0x02;
@@ -47,14 +47,14 @@ impl fmt::Debug for CdpKey {
 /// Why a text is no key. Quotes nothing of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("is no API key of CDP: {0}")]
-pub struct NoKey(&'static str);
+pub struct InvalidKey(&'static str);
 
 impl CdpKey {
     /// Reads a key as CDP's portal gives it. Line breaks of a PEM may be written as `\n`.
     ///
     /// # Errors
     /// Why it is none.
-    pub fn parse(id: &str, secret: &str) -> Result<Self, NoKey> {
+    pub fn parse(id: &str, secret: &str) -> Result<Self, InvalidKey> {
         let secret = match secret.contains("-----BEGIN") {
             true => p256(secret)?,
             false => ed25519(secret)?,
@@ -69,7 +69,7 @@ impl CdpKey {
     ///
     /// # Errors
     /// When the machine has no randomness.
-    pub fn token(&self, (method, host, path): (&str, &str, &str), now_s: u64, nonce: u128) -> Result<String, NoKey> {
+    pub fn token(&self, (method, host, path): (&str, &str, &str), now_s: u64, nonce: u128) -> Result<String, InvalidKey> {
         let alg = match self.secret {
             Algorithm::Ed25519(_) => "EdDSA",
             Algorithm::P256(_) => "ES256",
@@ -80,7 +80,7 @@ impl CdpKey {
             "sub": self.id,
             "iat": now_s,
             "nbf": now_s,
-            "exp": now_s.saturating_add(LIFE_S),
+            "exp": now_s.saturating_add(TOKEN_TTL_S),
             "uris": [format!("{method} {host}{path}")],
         });
         let encoded = |part: serde_json::Value| URL_SAFE_NO_PAD.encode(part.to_string());
@@ -89,7 +89,7 @@ impl CdpKey {
             Algorithm::Ed25519(key) => key.sign(signed.as_bytes()).to_bytes().to_vec(),
             Algorithm::P256(key) => {
                 let signature = key.sign(&SystemRandom::new(), signed.as_bytes());
-                let signature = signature.map_err(|_| NoKey("it does not sign"))?;
+                let signature = signature.map_err(|_| InvalidKey("it does not sign"))?;
                 signature.as_ref().to_vec()
             }
         };
@@ -97,20 +97,20 @@ impl CdpKey {
     }
 }
 
-fn ed25519(secret: &str) -> Result<Algorithm, NoKey> {
+fn ed25519(secret: &str) -> Result<Algorithm, InvalidKey> {
     let bytes = STANDARD.decode(secret.trim()).map(Zeroizing::new);
-    let bytes = bytes.map_err(|_| NoKey("neither PEM nor base64"))?;
+    let bytes = bytes.map_err(|_| InvalidKey("neither PEM nor base64"))?;
     let whole: &[u8; 64] = bytes
         .as_slice()
         .try_into()
-        .map_err(|_| NoKey("an Ed25519 key has 64 bytes"))?;
+        .map_err(|_| InvalidKey("an Ed25519 key has 64 bytes"))?;
     let key = SigningKey::from_keypair_bytes(whole);
     key.map(|key| Algorithm::Ed25519(Arc::new(key)))
-        .map_err(|_| NoKey("its two halves do not belong together"))
+        .map_err(|_| InvalidKey("its two halves do not belong together"))
 }
 
-fn p256(secret: &str) -> Result<Algorithm, NoKey> {
-    const ENDS: NoKey = NoKey("the PEM has no end");
+fn p256(secret: &str) -> Result<Algorithm, InvalidKey> {
+    const ENDS: InvalidKey = InvalidKey("the PEM has no end");
     let text = Zeroizing::new(secret.replace("\\n", "\n"));
     let body = text
         .split_once("-----BEGIN ")
@@ -119,22 +119,22 @@ fn p256(secret: &str) -> Result<Algorithm, NoKey> {
     let (body, _) = rest.split_once("-----END").ok_or(ENDS)?;
     let digits: Zeroizing<String> = Zeroizing::new(body.split_whitespace().collect());
     let der = STANDARD.decode(digits.as_bytes()).map(Zeroizing::new);
-    let der = der.map_err(|_| NoKey("the PEM is no base64"))?;
+    let der = der.map_err(|_| InvalidKey("the PEM is no base64"))?;
     let inner = match label {
         "EC PRIVATE KEY" => Some(der.as_slice()),
         "PRIVATE KEY" => pkcs8(&der),
         _ => {
-            return Err(NoKey(
+            return Err(InvalidKey(
                 "the PEM is of another kind: EC PRIVATE KEY or PRIVATE KEY is needed",
             ));
         }
     };
     let halves = inner.and_then(ec_private_key);
-    let (private, public) = halves.ok_or(NoKey("no P-256 key with its public half"))?;
+    let (private, public) = halves.ok_or(InvalidKey("no P-256 key with its public half"))?;
     let algorithm = &ECDSA_P256_SHA256_FIXED_SIGNING;
     let key = EcdsaKeyPair::from_private_key_and_public_key(algorithm, private, public, &SystemRandom::new());
     key.map(|key| Algorithm::P256(Arc::new(key)))
-        .map_err(|_| NoKey("no P-256 key, or its two halves do not belong together"))
+        .map_err(|_| InvalidKey("no P-256 key, or its two halves do not belong together"))
 }
 
 /// One element of DER: its tag, its content, and what follows.
@@ -205,7 +205,7 @@ mod tests {
     }
 
     /// Header and claims of a token whose signature is good.
-    fn read(token: &str, algorithm: &'static dyn VerificationAlgorithm, public: &[u8]) -> (Value, Value) {
+    fn verify_token(token: &str, algorithm: &'static dyn VerificationAlgorithm, public: &[u8]) -> (Value, Value) {
         let (signed, signature) = token.rsplit_once('.').unwrap();
         let signature = URL_SAFE_NO_PAD.decode(signature).unwrap();
         let key = UnparsedPublicKey::new(algorithm, public);
@@ -222,7 +222,7 @@ mod tests {
     fn a_token_is_for_one_call_and_two_minutes() {
         let (secret, public) = ed25519_key();
         let key = CdpKey::parse("key one", &secret).unwrap();
-        let (header, claims) = read(&key.token(CALL, 1_000, 5).unwrap(), &ED25519, &public);
+        let (header, claims) = verify_token(&key.token(CALL, 1_000, 5).unwrap(), &ED25519, &public);
         assert_eq!(
             header,
             json!({"alg": "EdDSA", "typ": "JWT", "kid": "key one", "nonce": format!("{:032x}", 5)})
@@ -242,7 +242,7 @@ mod tests {
         ];
         for secret in secrets {
             let key = CdpKey::parse("key two", &secret).unwrap();
-            let (header, claims) = read(&key.token(CALL, 1_000, 6).unwrap(), &ECDSA_P256_SHA256_FIXED, public);
+            let (header, claims) = verify_token(&key.token(CALL, 1_000, 6).unwrap(), &ECDSA_P256_SHA256_FIXED, public);
             assert_eq!((&header["alg"], &header["kid"]), (&json!("ES256"), &json!("key two")));
             assert_eq!(claims["uris"], uris);
             assert!(!format!("{key:?}").contains(&secret));

@@ -24,7 +24,7 @@ impl FacilitatorCheck {
 
     async fn one(&self, position: usize, settings: &FacilitatorSettings) -> Option<ConfigError> {
         let key = format!("{}.facilitators[{position}]", self.chain.section());
-        let reject = |reason: String| ConfigError::Refused {
+        let reject = |reason: String| ConfigError::Rejected {
             key: key.clone().into(),
             reason,
         };
@@ -54,7 +54,7 @@ impl ChainCheck for FacilitatorCheck {
         Box::pin(async move {
             let each = self.settings.iter().enumerate();
             let found = join_all(each.map(|(position, settings)| self.one(position, settings))).await;
-            Findings::wrong(found.into_iter().flatten().collect())
+            Findings::from_mismatches(found.into_iter().flatten().collect())
         })
     }
 }

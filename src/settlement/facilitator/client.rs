@@ -7,16 +7,16 @@ use reqwest::header::{AUTHORIZATION, HeaderValue};
 use reqwest::{Client as Http, Method};
 use serde_json::Value;
 
-use super::answer::{self, Expected, Settled, Verified};
+use super::response::{self, ExpectedNetwork, SettleResult, VerifyResult};
 use super::settings::{Auth, FacilitatorSettings};
-use super::tally::{Outcome, Request, Tally};
+use super::counters::{Outcome, Request, FacilitatorCounters};
 use super::wire::{self, Chain, Support};
 use crate::system::{SystemClock, SystemEntropy};
 
 /// Until a connection is there.
-const CONNECT: Duration = Duration::from_secs(5);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Most bytes of a response to `/verify` or `/settle`, and of `/supported`.
-const MAX_ANSWER_BYTES: usize = 64 * 1024;
+const MAX_RESPONSE_BYTES: usize = 64 * 1024;
 const MAX_SUPPORTED_BYTES: usize = 1024 * 1024;
 
 /// Asks one facilitator about one chain.
@@ -24,16 +24,16 @@ pub(super) struct Client {
     settings: FacilitatorSettings,
     chain: Chain,
     http: Http,
-    pub(super) tally: Tally,
+    pub(super) counters: FacilitatorCounters,
 }
 
 /// No response was read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{why}")]
-pub(super) struct NoAnswer {
+pub(super) struct NoResponse {
     /// There was no connection: the facilitator has received nothing.
     pub(super) unsent: bool,
-    why: String,
+    reason: String,
 }
 
 /// What is known of `/supported`.
@@ -56,16 +56,16 @@ impl Client {
         let http = crate::outbound::client()
             .no_proxy()
             .referer(false)
-            .connect_timeout(CONNECT)
+            .connect_timeout(CONNECT_TIMEOUT)
             .timeout(settings.timeout)
             .build()
             .map_err(|error| error.to_string())?;
-        let tally = Tally::default();
+        let tally = FacilitatorCounters::default();
         Ok(Self {
             settings,
             chain,
             http,
-            tally,
+            counters: tally,
         })
     }
 
@@ -74,8 +74,8 @@ impl Client {
         self.settings.name()
     }
 
-    const fn expected(&self) -> Expected {
-        Expected {
+    const fn expected(&self) -> ExpectedNetwork {
+        ExpectedNetwork {
             network: self.chain.network(),
             caip2: self.chain.caip2(),
         }
@@ -83,19 +83,19 @@ impl Client {
 
     /// `GET /supported`.
     pub(super) async fn supported(&self) -> Supported {
-        let mut request = self.tally.begin(Request::Supported);
+        let mut request = self.counters.start_request(Request::Supported);
         let (outcome, supported) = match self.call(Method::GET, "supported", None, MAX_SUPPORTED_BYTES).await {
             Ok((200, body)) => match wire::support(&body, &self.chain) {
-                Ok(support) => (Outcome::Good, Supported::Yes(support)),
+                Ok(support) => (Outcome::Succeeded, Supported::Yes(support)),
                 Err(why) => (Outcome::Declined, Supported::No(why)),
             },
             Ok((status, _)) => {
                 let why = format!("its /supported answers with status {status}");
                 (Outcome::Unknown, Supported::Unreachable(why))
             }
-            Err(error) => (Outcome::NoAnswer, Supported::Unreachable(error.to_string())),
+            Err(error) => (Outcome::NoResponse, Supported::Unreachable(error.to_string())),
         };
-        request.ended(outcome);
+        request.set_outcome(outcome);
         supported
     }
 
@@ -103,39 +103,39 @@ impl Client {
     ///
     /// # Errors
     /// Without a whole response.
-    pub(super) async fn verify(&self, body: &Value) -> Result<Verified, NoAnswer> {
-        let mut request = self.tally.begin(Request::Verify);
-        let answer = self.call(Method::POST, "verify", Some(body), MAX_ANSWER_BYTES).await;
-        let verified = answer.map(|(status, answer)| answer::verified(status, &answer, self.expected()));
-        request.ended(match &verified {
-            Ok(Verified::Valid) => Outcome::Good,
-            Ok(Verified::Declined(_)) => Outcome::Declined,
-            Ok(Verified::Used) => Outcome::Used,
-            Ok(Verified::Unknown(_)) => Outcome::Unknown,
-            Err(_) => Outcome::NoAnswer,
+    pub(super) async fn verify(&self, body: &Value) -> Result<VerifyResult, NoResponse> {
+        let mut request = self.counters.start_request(Request::Verify);
+        let answer = self.call(Method::POST, "verify", Some(body), MAX_RESPONSE_BYTES).await;
+        let verified = answer.map(|(status, answer)| response::verified(status, &answer, self.expected()));
+        request.set_outcome(match &verified {
+            Ok(VerifyResult::Valid) => Outcome::Succeeded,
+            Ok(VerifyResult::Declined(_)) => Outcome::Declined,
+            Ok(VerifyResult::Used) => Outcome::Used,
+            Ok(VerifyResult::Unknown(_)) => Outcome::Unknown,
+            Err(_) => Outcome::NoResponse,
         });
         verified
     }
 
     /// `POST /settle`. Without a response the payment may be settled all the same.
-    pub(super) async fn settle(&self, body: &Value) -> Settled {
-        let mut request = self.tally.begin(Request::Settle);
-        let (status, answer) = match self.call(Method::POST, "settle", Some(body), MAX_ANSWER_BYTES).await {
+    pub(super) async fn settle(&self, body: &Value) -> SettleResult {
+        let mut request = self.counters.start_request(Request::Settle);
+        let (status, answer) = match self.call(Method::POST, "settle", Some(body), MAX_RESPONSE_BYTES).await {
             Ok(answer) => answer,
             Err(error) => {
-                request.ended(Outcome::NoAnswer);
-                return Settled::Unknown {
+                request.set_outcome(Outcome::NoResponse);
+                return SettleResult::Unknown {
                     transaction: None,
-                    why: error.to_string(),
+                    reason: error.to_string(),
                 };
             }
         };
-        let settled = answer::settled(status, &answer, self.expected());
-        request.ended(match &settled {
-            Settled::Reported(_) => Outcome::Good,
-            Settled::Declined(_) => Outcome::Declined,
-            Settled::Used => Outcome::Used,
-            Settled::Unknown { .. } => Outcome::Unknown,
+        let settled = response::settled(status, &answer, self.expected());
+        request.set_outcome(match &settled {
+            SettleResult::Reported(_) => Outcome::Succeeded,
+            SettleResult::Declined(_) => Outcome::Declined,
+            SettleResult::Used => Outcome::Used,
+            SettleResult::Unknown { .. } => Outcome::Unknown,
         });
         settled
     }
@@ -146,7 +146,7 @@ impl Client {
         route: &str,
         body: Option<&Value>,
         most: usize,
-    ) -> Result<(u16, Vec<u8>), NoAnswer> {
+    ) -> Result<(u16, Vec<u8>), NoResponse> {
         let url = self.settings.route(route);
         let authorization = self.authorization(&method, &url)?;
         let mut request = self.http.request(method, url);
@@ -156,14 +156,14 @@ impl Client {
         if let Some(body) = body {
             request = request.json(body);
         }
-        let mut answer = request.send().await.map_err(|error| no_answer(&error))?;
+        let mut answer = request.send().await.map_err(|error| no_response(&error))?;
         let status = answer.status().as_u16();
         let mut read = Vec::new();
-        while let Some(chunk) = answer.chunk().await.map_err(|error| no_answer(&error))? {
+        while let Some(chunk) = answer.chunk().await.map_err(|error| no_response(&error))? {
             if read.len() + chunk.len() > most {
-                return Err(NoAnswer {
+                return Err(NoResponse {
                     unsent: false,
-                    why: format!("its answer is longer than {most} bytes"),
+                    reason: format!("its answer is longer than {most} bytes"),
                 });
             }
             read.extend_from_slice(&chunk);
@@ -172,8 +172,8 @@ impl Client {
     }
 
     /// The value of `Authorization`, marked so that it is never logged.
-    fn authorization(&self, method: &Method, url: &reqwest::Url) -> Result<Option<HeaderValue>, NoAnswer> {
-        let refused = |why: String| NoAnswer { unsent: true, why };
+    fn authorization(&self, method: &Method, url: &reqwest::Url) -> Result<Option<HeaderValue>, NoResponse> {
+        let refused = |why: String| NoResponse { unsent: true, reason: why };
         let text = match &self.settings.auth {
             Auth::None => return Ok(None),
             Auth::Header(value) => value.expose_secret().clone(),
@@ -195,14 +195,14 @@ impl Client {
 }
 
 /// Without the URL: its path may be a secret.
-fn no_answer(error: &reqwest::Error) -> NoAnswer {
+fn no_response(error: &reqwest::Error) -> NoResponse {
     let why = match (error.is_connect(), error.is_timeout()) {
         (true, _) => "no connection",
         (_, true) => "no answer in time",
         _ => "the connection broke",
     };
-    NoAnswer {
+    NoResponse {
         unsent: error.is_connect() || error.is_builder(),
-        why: why.to_owned(),
+        reason: why.to_owned(),
     }
 }

@@ -3,7 +3,7 @@
 /// After the first failure a facilitator is passed over for this, in milliseconds; it doubles with each further one.
 const FIRST_PAUSE_MS: u64 = 1_000;
 /// At most for this.
-const LONGEST_PAUSE_MS: u64 = 60_000;
+const MAX_PAUSE_MS: u64 = 60_000;
 
 /// How one facilitator is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub(super) struct Health {
 
 impl Health {
     /// It answered as it should.
-    pub(super) const fn good(&mut self) {
+    pub(super) const fn record_success(&mut self) {
         *self = Self {
             failures: 0,
             until_ms: 0,
@@ -22,10 +22,10 @@ impl Health {
     }
 
     /// It did not answer, or not as it should.
-    pub(super) fn bad(&mut self, now_ms: u64) {
+    pub(super) fn record_failure(&mut self, now_ms: u64) {
         let pause = FIRST_PAUSE_MS << self.failures.min(6);
         self.failures = self.failures.saturating_add(1);
-        self.until_ms = now_ms.saturating_add(pause.min(LONGEST_PAUSE_MS));
+        self.until_ms = now_ms.saturating_add(pause.min(MAX_PAUSE_MS));
     }
 
     /// Whether it is passed over now while another one is not.
@@ -53,20 +53,20 @@ mod tests {
     fn the_first_that_answers_is_used() {
         let mut all = [Health::default(); 2];
         assert_eq!(choose(&all, 0), Some(0));
-        all[0].bad(0);
+        all[0].record_failure(0);
         assert_eq!(
             (choose(&all, 0), choose(&all, 999), choose(&all, 1_000)),
             (Some(1), Some(1), Some(0))
         );
-        all[0].bad(1_000);
+        all[0].record_failure(1_000);
         assert!(all[0].is_paused(2_999) && !all[0].is_paused(3_000));
         for _ in 0..40 {
-            all[0].bad(10_000);
+            all[0].record_failure(10_000);
         }
         assert!(all[0].is_paused(69_999) && !all[0].is_paused(70_000));
-        all[1].bad(10_000);
+        all[1].record_failure(10_000);
         assert_eq!(choose(&all, 10_500), Some(1), "it may be tried again sooner");
-        all[0].good();
+        all[0].record_success();
         assert_eq!(choose(&all, 10_500), Some(0));
         assert_eq!(choose(&[], 0), None);
     }

@@ -14,22 +14,22 @@ use purser_storage::Store;
 
 use super::client::{Client, Supported};
 use super::health::{Health, choose};
-use super::rows::{Offered, RowError, Rows};
+use super::rows::{OfferedFeePayer, RowError, Rows};
 use super::settings::FacilitatorSettings;
-use super::tally::FacilitatorFigures;
+use super::counters::FacilitatorStats;
 use super::wire::Chain;
 
 /// Between two reads of `/supported`, and while a facilitator does not answer it well.
-const REFRESH: Duration = Duration::from_secs(60);
-const REFRESH_FAILING: Duration = Duration::from_secs(5);
+const REFRESH_INTERVAL: Duration = Duration::from_secs(60);
+const FAILING_REFRESH_INTERVAL: Duration = Duration::from_secs(5);
 /// A fee payer is accepted for this after it was offered last, in milliseconds: longer than any payment that names it can land.
-const ACCEPTED_MS: u64 = 3_600_000;
+const ACCEPTED_TTL_MS: u64 = 3_600_000;
 /// How old the row of a fee payer may become before it is written again, in milliseconds.
-const WRITTEN_MS: u64 = 600_000;
+const WRITE_INTERVAL_MS: u64 = 600_000;
 /// Between two looks for old payments, in milliseconds.
-const SWEEP_MS: u64 = 3_600_000;
+const SWEEP_INTERVAL_MS: u64 = 3_600_000;
 /// Payments are forgotten this long after they can land no more, in milliseconds.
-const KEPT_MS: u64 = 86_400_000;
+const RETENTION_MS: u64 = 86_400_000;
 
 /// A facilitator, and how it is.
 pub(super) struct Member {
@@ -46,18 +46,18 @@ struct State {
 }
 
 /// See the module.
-pub struct List {
+pub struct FacilitatorList {
     pub(super) chain: Chain,
     members: Vec<Member>,
     pub(super) rows: Rows,
     clock: Arc<dyn Clock>,
     timer: Arc<dyn rpc::Clock>,
     /// Who owns a fee payer.
-    offered: Mutex<HashMap<Pubkey, Offered>>,
+    offered: Mutex<HashMap<Pubkey, OfferedFeePayer>>,
     accepted: RwLock<Arc<[Pubkey]>>,
 }
 
-impl List {
+impl FacilitatorList {
     /// Reads what is durable. Asks nobody yet: see [`Self::refresh`].
     ///
     /// # Errors
@@ -77,7 +77,7 @@ impl List {
         let rows = Rows::new(store, chain.network());
         let mut offered = HashMap::new();
         if chain.network() == Network::Solana {
-            let since = Timestamp(clock.now().0.saturating_sub(ACCEPTED_MS));
+            let since = Timestamp(clock.now().0.saturating_sub(ACCEPTED_TTL_MS));
             let found = rows.offered(since).await.map_err(|error| error.to_string())?;
             offered.extend(found);
         }
@@ -110,14 +110,14 @@ impl List {
     }
 
     /// By its name in stored rows.
-    pub(super) fn named(&self, name: &str) -> Option<&Member> {
+    pub(super) fn by_name(&self, name: &str) -> Option<&Member> {
         self.members.iter().find(|member| member.client.name() == name)
     }
 
     /// Who has offered this fee payer lately.
     pub(super) fn owner_of(&self, fee_payer: &Pubkey) -> Option<&Member> {
         let name = self.offered.lock().get(fee_payer)?.facilitator.clone();
-        self.named(&name)
+        self.by_name(&name)
     }
 
     /// The fee payer for the next payment on Solana: of the first facilitator that has one and answers, else of the first.
@@ -140,23 +140,23 @@ impl List {
     }
 
     /// Each of them, for metrics.
-    pub fn figures(&self) -> Vec<FacilitatorFigures> {
+    pub fn stats(&self) -> Vec<FacilitatorStats> {
         let now_ms = self.timer.now_ms();
         let figures = |member: &Member| {
             let is_paused = member.state.lock().health.is_paused(now_ms);
-            member.client.tally.figures(member.client.name(), is_paused)
+            member.client.counters.stats(member.client.name(), is_paused)
         };
         self.members.iter().map(figures).collect()
     }
 
     /// It answered as it should.
-    pub(super) fn good(&self, member: &Member) {
-        member.state.lock().health.good();
+    pub(super) fn record_success(&self, member: &Member) {
+        member.state.lock().health.record_success();
     }
 
     /// It did not answer, or not as it should.
-    pub(super) fn bad(&self, member: &Member, why: &str) {
-        member.state.lock().health.bad(self.timer.now_ms());
+    pub(super) fn record_failure(&self, member: &Member, why: &str) {
+        member.state.lock().health.record_failure(self.timer.now_ms());
         tracing::warn!(facilitator = member.client.name(), why, "a facilitator fails");
     }
 
@@ -172,11 +172,11 @@ impl List {
                         let mut state = member.state.lock();
                         state.fee_payer = support.fee_payer;
                         if state.complaint.take().is_some() {
-                            state.health.good();
+                            state.health.record_success();
                         }
                     }
                     if let Some(key) = support.fee_payer
-                        && let Err(error) = self.remember(member, key).await
+                        && let Err(error) = self.persist_fee_payer(member, key).await
                     {
                         // Not offered before it is durable: after a restart nobody would know whose it is.
                         member.state.lock().fee_payer = None;
@@ -196,7 +196,7 @@ impl List {
 
     fn complain(&self, member: &Member, why: String) {
         let mut state = member.state.lock();
-        state.health.bad(self.timer.now_ms());
+        state.health.record_failure(self.timer.now_ms());
         if state.complaint.as_ref() != Some(&why) {
             let (section, facilitator) = (self.chain.section(), member.client.name());
             tracing::warn!(
@@ -209,9 +209,9 @@ impl List {
         }
     }
 
-    async fn remember(&self, member: &Member, key: Pubkey) -> Result<(), RowError> {
+    async fn persist_fee_payer(&self, member: &Member, key: Pubkey) -> Result<(), RowError> {
         let now = self.clock.now();
-        let offered = Offered {
+        let offered = OfferedFeePayer {
             facilitator: member.client.name().to_owned(),
             at: now,
         };
@@ -219,7 +219,7 @@ impl List {
         let is_theirs = known
             .as_ref()
             .is_some_and(|known| known.facilitator == offered.facilitator);
-        if let Some(known) = known.filter(|known| !is_theirs && !is_old(known, now)) {
+        if let Some(known) = known.filter(|known| !is_theirs && !is_expired(known, now)) {
             let (key, owner) = (base58(&key), known.facilitator);
             tracing::warn!(fee_payer = key, owner, "two facilitators offer the same fee payer");
             return Ok(());
@@ -230,7 +230,7 @@ impl List {
             .get(&key)
             .filter(|_| is_theirs)
             .map(|known| known.at);
-        if written.is_none_or(|at| now.0.saturating_sub(at.0) >= WRITTEN_MS) {
+        if written.is_none_or(|at| now.0.saturating_sub(at.0) >= WRITE_INTERVAL_MS) {
             self.rows.offer(&key, &offered).await?;
             self.offered.lock().insert(key, offered);
         }
@@ -241,7 +241,7 @@ impl List {
     fn accept(&self) {
         let now = self.clock.now();
         let mut offered = self.offered.lock();
-        offered.retain(|_, offered| !is_old(offered, now));
+        offered.retain(|_, offered| !is_expired(offered, now));
         let mut all: Vec<_> = offered.iter().map(|(key, offered)| (offered.at, *key)).collect();
         drop(offered);
         all.sort_unstable_by(|one, other| other.cmp(one));
@@ -258,19 +258,19 @@ impl List {
         loop {
             let well = self.refresh().await;
             let now_ms = self.timer.now_ms();
-            if swept_ms.is_none_or(|at| now_ms.saturating_sub(at) >= SWEEP_MS) {
+            if swept_ms.is_none_or(|at| now_ms.saturating_sub(at) >= SWEEP_INTERVAL_MS) {
                 swept_ms = Some(now_ms);
-                let before = Timestamp(self.clock.now().0.saturating_sub(KEPT_MS));
+                let before = Timestamp(self.clock.now().0.saturating_sub(RETENTION_MS));
                 if let Err(error) = self.rows.sweep(before).await {
                     tracing::warn!(%error, "old payments of facilitators could not be deleted");
                 }
             }
-            self.timer.sleep(if well { REFRESH } else { REFRESH_FAILING }).await;
+            self.timer.sleep(if well { REFRESH_INTERVAL } else { FAILING_REFRESH_INTERVAL }).await;
         }
     }
 }
 
 /// A row's time is up to [`WRITTEN_MS`] behind the last offer.
-const fn is_old(offered: &Offered, now: Timestamp) -> bool {
-    now.0.saturating_sub(offered.at.0) > ACCEPTED_MS + WRITTEN_MS
+const fn is_expired(offered: &OfferedFeePayer, now: Timestamp) -> bool {
+    now.0.saturating_sub(offered.at.0) > ACCEPTED_TTL_MS + WRITE_INTERVAL_MS
 }

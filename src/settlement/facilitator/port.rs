@@ -12,55 +12,55 @@ use parking_lot::Mutex;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, BoxFuture, ChainMovement, ChainStanding, ChainStatus, Clock, Decline, ErrorKind, Finality,
+    Authorization, BoxFuture, ChainMovement, ChainTransactionStatus, ChainStatus, Clock, Decline, ErrorKind, Finality,
     ListCursor, ListPage, OutgoingTransfer, OutgoingTransferRequest, PortError, Preparation, PreparedTransaction,
     Settlement, SubmitResult, Timestamp, TreasuryList,
 };
 
-use super::list::{List, Member};
-use super::reader::{ChainReader, Look};
-use super::rows::{Handed, Mark, RowError, mark};
-use crate::settlement::chain::{ChainTime, Holdings, Listed, TransferList};
+use super::list::{FacilitatorList, Member};
+use super::reader::{ChainReader, LookupDepth};
+use super::rows::{Assignment, Mark, RowError, mark};
+use crate::settlement::chain::{ChainTime, Holdings, ListedTransfer, TransferList};
 
 /// Before the name of the facilitator in [`Prepared::bytes`].
 const TAG: &[u8] = b"facilitator ";
 /// Payments that are known to be with no facilitator; more are not remembered.
-const UNSENT: usize = 100_000;
+const MAX_UNSENT: usize = 100_000;
 
 /// Intervals of a submission.
 #[derive(Clone, Copy, Debug)]
-pub struct Waiting {
+pub struct SubmitIntervals {
     /// Between two looks at what is known of the chain.
-    pub look: Duration,
+    pub poll: Duration,
     /// After an unknown answer the same facilitator is asked again after this, and after twice as long each further time.
-    pub again: Duration,
+    pub retry: Duration,
 }
 
-impl Default for Waiting {
+impl Default for SubmitIntervals {
     fn default() -> Self {
         Self {
-            look: Duration::from_millis(200),
-            again: Duration::from_secs(5),
+            poll: Duration::from_millis(200),
+            retry: Duration::from_secs(5),
         }
     }
 }
 
 /// See the module.
-pub struct Facilitated<C> {
+pub struct FacilitatedSettlement<C> {
     pub(super) chain: Arc<C>,
-    pub(super) list: Arc<List>,
+    pub(super) list: Arc<FacilitatorList>,
     clock: Arc<dyn Clock>,
     /// Shown to no facilitator, or definitely declined, as far as this process knows: a decline of these ends them.
     unsent: Mutex<HashSet<Mark>>,
-    pub(super) waiting: Waiting,
+    pub(super) intervals: SubmitIntervals,
 }
 
 /// A payment and the facilitator that has it.
-pub(super) struct InHand<'a> {
+pub(super) struct AssignedPayment<'a> {
     pub(super) member: &'a Member,
-    pub(super) handed: Handed,
+    pub(super) assignment: Assignment,
     /// This call has chosen the facilitator: nothing was sent to it yet.
-    pub(super) new: bool,
+    pub(super) is_new: bool,
 }
 
 pub(super) fn error(kind: ErrorKind, operation: &'static str, message: impl ToString) -> PortError {
@@ -75,26 +75,26 @@ pub(super) fn temporary(operation: &'static str, message: impl ToString) -> Port
     error(ErrorKind::Temporary, operation, message)
 }
 
-fn unread(operation: &'static str) -> impl Fn(RowError) -> PortError {
+fn row_error(operation: &'static str) -> impl Fn(RowError) -> PortError {
     move |error| temporary(operation, error)
 }
 
-impl<C: ChainReader> Facilitated<C> {
+impl<C: ChainReader> FacilitatedSettlement<C> {
     /// Of a chain's own port and its facilitators.
-    pub fn new(chain: Arc<C>, list: Arc<List>, clock: Arc<dyn Clock>, waiting: Waiting) -> Self {
+    pub fn new(chain: Arc<C>, list: Arc<FacilitatorList>, clock: Arc<dyn Clock>, intervals: SubmitIntervals) -> Self {
         Self {
             chain,
             list,
             clock,
             unsent: Mutex::default(),
-            waiting,
+            intervals,
         }
     }
 
     /// Remembers that no facilitator may still settle this payment.
-    pub(super) fn is_unsent(&self, mark: Mark) {
+    pub(super) fn mark_unsent(&self, mark: Mark) {
         let mut unsent = self.unsent.lock();
-        if unsent.len() < UNSENT {
+        if unsent.len() < MAX_UNSENT {
             unsent.insert(mark);
         }
     }
@@ -106,29 +106,29 @@ impl<C: ChainReader> Facilitated<C> {
 
     /// The facilitator that has the payment, or one that gets it now. Durable when it returns. `preferred` is taken where the
     /// payment was prepared for that one.
-    pub(super) async fn in_hand(
+    pub(super) async fn get_or_assign(
         &self,
         operation: &'static str,
         authorization: &Authorization,
         preferred: Option<&str>,
-    ) -> Result<InHand<'_>, PortError> {
+    ) -> Result<AssignedPayment<'_>, PortError> {
         let mark = mark(authorization);
-        let has = |handed: Handed| {
+        let has = |handed: Assignment| {
             let gone = || {
                 temporary(
                     operation,
                     format!("{} is not in the settings any more", handed.facilitator),
                 )
             };
-            let member = self.list.named(&handed.facilitator).ok_or_else(gone)?;
+            let member = self.list.by_name(&handed.facilitator).ok_or_else(gone)?;
             let new = false;
-            Ok(InHand { member, handed, new })
+            Ok(AssignedPayment { member, assignment: handed, is_new: new })
         };
-        if let Some(handed) = self.list.rows.handed(&mark).await.map_err(unread(operation))? {
+        if let Some(handed) = self.list.rows.assignment(&mark).await.map_err(row_error(operation))? {
             return has(handed);
         }
         let member = match (preferred, self.chain.fee_payer(authorization)) {
-            (Some(name), _) => self.list.named(name),
+            (Some(name), _) => self.list.by_name(name),
             (None, Some(fee_payer)) => match self.list.owner_of(&fee_payer) {
                 None => {
                     let why = "the fee payer is of no facilitator of the settings";
@@ -139,19 +139,19 @@ impl<C: ChainReader> Facilitated<C> {
             (None, None) => self.list.choose(),
         };
         let member = member.ok_or_else(|| temporary(operation, "the facilitator is not in the settings any more"))?;
-        let handed = Handed {
+        let handed = Assignment {
             facilitator: member.client.name().to_owned(),
             at: self.clock.now(),
-            until: self.chain.until(authorization),
+            expires_at: self.chain.expires_at(authorization),
             transaction: None,
         };
-        if self.list.rows.hand(&mark, &handed).await.map_err(unread(operation))? {
-            member.client.tally.handed();
+        if self.list.rows.assign(&mark, &handed).await.map_err(row_error(operation))? {
+            member.client.counters.record_assignment();
             let new = true;
-            return Ok(InHand { member, handed, new });
+            return Ok(AssignedPayment { member, assignment: handed, is_new: new });
         }
         // Another call was first.
-        let handed = self.list.rows.handed(&mark).await.map_err(unread(operation))?;
+        let handed = self.list.rows.assignment(&mark).await.map_err(row_error(operation))?;
         has(handed.ok_or_else(|| temporary(operation, "another call has changed the payment"))?)
     }
 
@@ -160,61 +160,61 @@ impl<C: ChainReader> Facilitated<C> {
     async fn prepare_payment(&self, authorization: &Authorization) -> Result<Preparation, PortError> {
         const PREPARE: &str = "prepare";
         let mark = mark(authorization);
-        let handed = self.list.rows.handed(&mark).await.map_err(unread(PREPARE))?;
-        if handed.is_none() && self.chain.sends_itself(authorization) {
+        let handed = self.list.rows.assignment(&mark).await.map_err(row_error(PREPARE))?;
+        if handed.is_none() && self.chain.can_send_with_own_keys(authorization) {
             return self.chain.prepare(authorization).await;
         }
-        if let Some(decline) = self.chain.judge(authorization).await? {
+        if let Some(decline) = self.chain.would_decline(authorization).await? {
             // What the chain shows already is not declined: its submission finds it.
             return Ok(match handed.as_ref() {
-                Some(handed) if self.has_landed(authorization, handed).await? => ready(handed),
+                Some(handed) if self.is_confirmed(authorization, handed).await? => prepared_for(handed),
                 _ => Preparation::Declined(decline),
             });
         }
         if handed.is_none() && self.list.all_paused() {
             return Err(temporary(PREPARE, "no facilitator answers"));
         }
-        let InHand { handed, new, .. } = self.in_hand(PREPARE, authorization, None).await?;
+        let AssignedPayment { assignment: handed, is_new: new, .. } = self.get_or_assign(PREPARE, authorization, None).await?;
         if new {
-            self.is_unsent(mark);
+            self.mark_unsent(mark);
         }
-        Ok(ready(&handed))
+        Ok(prepared_for(&handed))
     }
 
-    async fn has_landed(&self, authorization: &Authorization, handed: &Handed) -> Result<bool, PortError> {
+    async fn is_confirmed(&self, authorization: &Authorization, handed: &Assignment) -> Result<bool, PortError> {
         let look = self
             .chain
-            .look(authorization, handed.transaction.as_deref(), Look::Asked);
-        Ok(matches!(look.await?, ChainStatus::Landed { .. }))
+            .chain_status(authorization, handed.transaction.as_deref(), LookupDepth::QueryNodes);
+        Ok(matches!(look.await?, ChainStatus::Confirmed { .. }))
     }
 
     /// As the chain declines it, unless a facilitator has it and the chain shows it or cannot be read.
     async fn precheck_payment(&self, authorization: &Authorization) -> Option<Decline> {
         let decline = self.chain.precheck(authorization).await?;
-        let Some(handed) = self.list.rows.handed(&mark(authorization)).await.ok()? else {
+        let Some(handed) = self.list.rows.assignment(&mark(authorization)).await.ok()? else {
             return Some(decline);
         };
-        let landed = self.has_landed(authorization, &handed).await.ok()?;
+        let landed = self.is_confirmed(authorization, &handed).await.ok()?;
         (!landed).then_some(decline)
     }
 
     /// The transaction that was named for a payment, if any.
-    async fn named(&self, operation: &'static str, authorization: &Authorization) -> Result<Option<String>, PortError> {
-        let handed = self.list.rows.handed(&mark(authorization)).await;
-        Ok(handed.map_err(unread(operation))?.and_then(|handed| handed.transaction))
+    async fn facilitator_by_name(&self, operation: &'static str, authorization: &Authorization) -> Result<Option<String>, PortError> {
+        let handed = self.list.rows.assignment(&mark(authorization)).await;
+        Ok(handed.map_err(row_error(operation))?.and_then(|handed| handed.transaction))
     }
 
-    async fn look_up(
+    async fn lookup_payment(
         &self,
         authorization: &Authorization,
         prepared: Option<&PreparedTransaction>,
     ) -> Result<ChainStatus, PortError> {
-        let named = self.named("lookup", authorization).await?;
+        let named = self.facilitator_by_name("lookup", authorization).await?;
         let by_us = prepared.is_some_and(|prepared| !prepared.transaction.is_empty());
-        if named.is_none() && (by_us || self.chain.sends_itself(authorization)) {
+        if named.is_none() && (by_us || self.chain.can_send_with_own_keys(authorization)) {
             return self.chain.lookup(authorization, prepared).await;
         }
-        let found = self.chain.look(authorization, named.as_deref(), Look::Asked).await?;
+        let found = self.chain.chain_status(authorization, named.as_deref(), LookupDepth::QueryNodes).await?;
         if found == ChainStatus::Impossible {
             self.forget(authorization).await;
         }
@@ -225,14 +225,14 @@ impl<C: ChainReader> Facilitated<C> {
     async fn forget(&self, authorization: &Authorization) {
         let mark = mark(authorization);
         self.take_unsent(&mark);
-        if let Ok(Some(_)) = self.list.rows.handed(&mark).await {
+        if let Ok(Some(_)) = self.list.rows.assignment(&mark).await {
             let _ = self.list.rows.forget(&mark).await;
         }
     }
 }
 
 /// Prepared for the facilitator that has the payment.
-fn ready(handed: &Handed) -> Preparation {
+fn prepared_for(handed: &Assignment) -> Preparation {
     Preparation::Ready(PreparedTransaction {
         bytes: [TAG, handed.facilitator.as_bytes()].concat(),
         transaction: String::new(),
@@ -244,7 +244,7 @@ pub(super) fn tagged(prepared: &PreparedTransaction) -> Option<&str> {
     std::str::from_utf8(prepared.bytes.strip_prefix(TAG)?).ok()
 }
 
-impl<C: ChainReader> Settlement for Facilitated<C> {
+impl<C: ChainReader> Settlement for FacilitatedSettlement<C> {
     fn sign<'a>(&'a self, transfer: &'a OutgoingTransferRequest) -> BoxFuture<'a, Result<Authorization, PortError>> {
         self.chain.sign_for(transfer, self.list.fee_payer())
     }
@@ -270,18 +270,18 @@ impl<C: ChainReader> Settlement for Facilitated<C> {
         authorization: &'a Authorization,
         prepared: Option<&'a PreparedTransaction>,
     ) -> BoxFuture<'a, Result<ChainStatus, PortError>> {
-        Box::pin(self.look_up(authorization, prepared))
+        Box::pin(self.lookup_payment(authorization, prepared))
     }
 
-    fn standing<'a>(
+    fn transaction_status<'a>(
         &'a self,
         authorization: &'a Authorization,
         prepared: Option<&'a PreparedTransaction>,
         transaction: &'a str,
-    ) -> BoxFuture<'a, Result<ChainStanding, PortError>> {
+    ) -> BoxFuture<'a, Result<ChainTransactionStatus, PortError>> {
         Box::pin(async move {
-            let standing = self.chain.standing(authorization, prepared, transaction).await?;
-            if standing == ChainStanding::Final {
+            let standing = self.chain.transaction_status(authorization, prepared, transaction).await?;
+            if standing == ChainTransactionStatus::Final {
                 self.forget(authorization).await;
             }
             Ok(standing)
@@ -289,14 +289,14 @@ impl<C: ChainReader> Settlement for Facilitated<C> {
     }
 
     fn can_receive<'a>(&'a self, to: &'a Wallet) -> BoxFuture<'a, Result<bool, PortError>> {
-        match self.chain.has_keys() {
+        match self.chain.has_own_keys() {
             true => self.chain.can_receive(to),
-            false => self.chain.can_receive_from_others(to),
+            false => self.chain.can_receive_from_facilitator(to),
         }
     }
 
-    fn treasury_holds(&self, network: Network) -> BoxFuture<'_, Result<Usdc, PortError>> {
-        self.chain.treasury_holds(network)
+    fn final_treasury_balance(&self, network: Network) -> BoxFuture<'_, Result<Usdc, PortError>> {
+        self.chain.final_treasury_balance(network)
     }
 
     fn sent_by<'a>(
@@ -307,16 +307,16 @@ impl<C: ChainReader> Settlement for Facilitated<C> {
         self.chain.sent_by(from, since)
     }
 
-    fn departures(
+    fn outgoing_transfers(
         &self,
         since: Timestamp,
         until: Timestamp,
     ) -> BoxFuture<'_, Result<Vec<OutgoingTransfer>, PortError>> {
-        self.chain.departures(since, until)
+        self.chain.outgoing_transfers(since, until)
     }
 }
 
-impl<C: ChainReader> TreasuryList for Facilitated<C> {
+impl<C: ChainReader> TreasuryList for FacilitatedSettlement<C> {
     fn movements<'a>(
         &'a self,
         network: Network,
@@ -334,13 +334,13 @@ impl<C: ChainReader> TreasuryList for Facilitated<C> {
         self.chain.in_transaction(network, transaction)
     }
 
-    fn authorized<'a>(
+    fn find_by_authorization<'a>(
         &'a self,
         network: Network,
         payer: Option<&'a Wallet>,
         mark: &'a [u8; 32],
     ) -> BoxFuture<'a, Result<Option<ChainMovement>, PortError>> {
-        self.chain.authorized(network, payer, mark)
+        self.chain.find_by_authorization(network, payer, mark)
     }
 
     fn movement_finality<'a>(
@@ -352,20 +352,20 @@ impl<C: ChainReader> TreasuryList for Facilitated<C> {
     }
 }
 
-impl<C: ChainReader> Holdings for Facilitated<C> {
+impl<C: ChainReader> Holdings for FacilitatedSettlement<C> {
     fn holds<'a>(&'a self, wallet: &'a Wallet) -> BoxFuture<'a, Result<Usdc, PortError>> {
         Holdings::holds(&*self.chain, wallet)
     }
 }
 
-impl<C: ChainReader> ChainTime for Facilitated<C> {
+impl<C: ChainReader> ChainTime for FacilitatedSettlement<C> {
     fn now_on(&self, network: Network) -> Result<Timestamp, PortError> {
         self.chain.now_on(network)
     }
 }
 
-impl<C: ChainReader> TransferList for Facilitated<C> {
-    fn listed(&self, network: Network, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<Listed>, PortError>> {
-        self.chain.listed(network, after, limit)
+impl<C: ChainReader> TransferList for FacilitatedSettlement<C> {
+    fn transfers_after(&self, network: Network, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<ListedTransfer>, PortError>> {
+        self.chain.transfers_after(network, after, limit)
     }
 }

@@ -12,11 +12,11 @@ use crate::settlement::gate::Gate;
 
 /// How far a look at the chain goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Look {
+pub enum LookupDepth {
     /// No node is asked.
     Known,
     /// Nodes are asked where nothing else says it.
-    Asked,
+    QueryNodes,
     /// The same, up to the newest block that there is now.
     Newest,
 }
@@ -24,19 +24,19 @@ pub enum Look {
 /// A chain that is read, and whose payments somebody else may send.
 pub trait ChainReader: Chain {
     /// Whether keys of our own can send this payment, or have it already.
-    fn sends_itself(&self, authorization: &Authorization) -> bool;
+    fn can_send_with_own_keys(&self, authorization: &Authorization) -> bool;
 
     /// Whether the chain was found to be the one of the settings: nothing is handed to a facilitator before.
     fn gate(&self) -> &Gate;
 
     /// Whether there is any key of our own to send with.
-    fn has_keys(&self) -> bool;
+    fn has_own_keys(&self) -> bool;
 
     /// Why the chain would not execute the payment now; `None` where it would, or has. Nothing is spent.
-    fn judge<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Result<Option<Decline>, PortError>>;
+    fn would_decline<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Result<Option<Decline>, PortError>>;
 
     /// The body of `/verify` and `/settle`.
-    fn present<'a>(
+    fn request_body<'a>(
         &'a self,
         authorization: &'a Authorization,
         chain: &'a Presented,
@@ -46,17 +46,17 @@ pub trait ChainReader: Chain {
     fn fee_payer(&self, authorization: &Authorization) -> Option<Pubkey>;
 
     /// Whether this transaction can be of this payment.
-    fn can_be(&self, authorization: &Authorization, transaction: &str) -> bool;
+    fn matches_payment(&self, authorization: &Authorization, transaction: &str) -> bool;
 
     /// When the payment can land no more, by its own fields.
-    fn until(&self, authorization: &Authorization) -> Timestamp;
+    fn expires_at(&self, authorization: &Authorization) -> Timestamp;
 
     /// What the chain shows. `transaction` is one that can be of this payment.
-    fn look<'a>(
+    fn chain_status<'a>(
         &'a self,
         authorization: &'a Authorization,
         transaction: Option<&'a str>,
-        how: Look,
+        how: LookupDepth,
     ) -> BoxFuture<'a, Result<ChainStatus, PortError>>;
 
     /// Signs a transfer out of our treasury so that a facilitator can settle it, with its fee payer where the chain needs one.
@@ -67,7 +67,7 @@ pub trait ChainReader: Chain {
     ) -> BoxFuture<'a, Result<Authorization, PortError>>;
 
     /// Whether an address can be sent USDC by a facilitator, which creates no token accounts.
-    fn can_receive_from_others<'a>(
+    fn can_receive_from_facilitator<'a>(
         &'a self,
         to: &'a purser_actors::id::Wallet,
     ) -> BoxFuture<'a, Result<bool, PortError>>;

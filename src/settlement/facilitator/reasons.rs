@@ -7,7 +7,7 @@ const INSUFFICIENT: &str = "insufficient_funds";
 
 /// What a facilitator's reason means for the payment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Meaning {
+pub(super) enum ReasonClass {
     /// As things are, the chain would not execute the payment, or the facilitator does not accept it.
     Declined(Decline),
     /// The payment has been used, or is being settled: only the chain shows by whom.
@@ -43,7 +43,7 @@ const KNOWN: [(&str, Option<&str>); 18] = [
 ];
 
 /// Reasons about the request or the facilitator itself: nothing that the payer could change.
-const OUR_FAULT: [&str; 4] = [
+const REQUEST_FAULTS: [&str; 4] = [
     "_fee_payer_not_managed_by_facilitator",
     "_missing_eip712_domain",
     "_network_mismatch",
@@ -51,20 +51,20 @@ const OUR_FAULT: [&str; 4] = [
 ];
 
 /// Reads a reason. What is not in the vocabulary is [`Meaning::Unknown`].
-pub(super) fn meaning(network: Network, reason: &str, message: &str) -> Meaning {
+pub(super) fn classify(network: Network, reason: &str, message: &str) -> ReasonClass {
     let family = match network {
         Network::Base => "invalid_exact_evm",
         Network::Solana => "invalid_exact_svm",
     };
     let declined = |reason: &str| {
-        Meaning::Declined(Decline {
+        ReasonClass::Declined(Decline {
             reason: reason.into(),
             message: if message.is_empty() { reason } else { message }.into(),
         })
     };
     if let Some((_, becomes)) = KNOWN.iter().find(|(known, _)| *known == reason) {
         return match becomes {
-            None => Meaning::Used,
+            None => ReasonClass::Used,
             Some(suffix) if suffix.starts_with('_') => declined(&format!("{family}{suffix}")),
             Some(whole) => declined(whole),
         };
@@ -72,9 +72,9 @@ pub(super) fn meaning(network: Network, reason: &str, message: &str) -> Meaning 
     let is_word = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
     let plain = reason.len() <= 100 && reason.bytes().all(is_word);
     let of_family = reason.strip_prefix(family).is_some_and(|rest| rest.starts_with('_'));
-    match plain && of_family && !OUR_FAULT.iter().any(|fault| reason.ends_with(fault)) {
+    match plain && of_family && !REQUEST_FAULTS.iter().any(|fault| reason.ends_with(fault)) {
         true => declined(reason),
-        false => Meaning::Unknown,
+        false => ReasonClass::Unknown,
     }
 }
 
@@ -108,21 +108,21 @@ mod tests {
                 "invalid_exact_evm_transaction_failed",
             ),
         ];
-        let reads = |network, reason: &str| meaning(network, reason, "why");
+        let reads = |network, reason: &str| classify(network, reason, "why");
         for (reason, becomes) in base {
-            let Meaning::Declined(decline) = reads(Network::Base, reason) else {
+            let ReasonClass::Declined(decline) = reads(Network::Base, reason) else {
                 unreachable!("{reason} is a decline")
             };
             assert_eq!((&*decline.reason, &*decline.message), (becomes, "why"), "{reason}");
         }
         let solana = "invalid_exact_svm_transaction_simulation_failed";
-        assert!(matches!(reads(Network::Solana, solana), Meaning::Declined(decline) if &*decline.reason == solana));
+        assert!(matches!(reads(Network::Solana, solana), ReasonClass::Declined(decline) if &*decline.reason == solana));
         for used in [
             "invalid_exact_evm_nonce_already_used",
             "duplicate_settlement",
             "invalid_transaction_state",
         ] {
-            assert_eq!(reads(Network::Base, used), Meaning::Used, "{used}");
+            assert_eq!(reads(Network::Base, used), ReasonClass::Used, "{used}");
         }
         let unknown = [
             "settlement_pending",
@@ -137,9 +137,9 @@ mod tests {
             "invalid_exact_svm_fee_payer_not_managed_by_facilitator",
         ];
         for reason in unknown {
-            assert_eq!(reads(Network::Base, reason), Meaning::Unknown, "{reason}");
+            assert_eq!(reads(Network::Base, reason), ReasonClass::Unknown, "{reason}");
         }
         let fault = "invalid_exact_svm_fee_payer_not_managed_by_facilitator";
-        assert_eq!(reads(Network::Solana, fault), Meaning::Unknown);
+        assert_eq!(reads(Network::Solana, fault), ReasonClass::Unknown);
     }
 }

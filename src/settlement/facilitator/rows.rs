@@ -10,36 +10,36 @@ use purser_storage::{Batch, CommitError, Condition, RowKey, Store, Write};
 use tokio::sync::oneshot;
 
 /// Under each port's table: payments, by their mark.
-const HANDED: u8 = b'h';
+const ASSIGNMENT: u8 = b'h';
 /// Fee payers, by their address.
 const FEE_PAYER: u8 = b'q';
 
 /// A payment that a facilitator may have.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub(super) struct Handed {
+pub(super) struct Assignment {
     /// Its name: [`super::settings::FacilitatorSettings::name`].
     pub(super) facilitator: String,
     /// When it was chosen.
     pub(super) at: Timestamp,
     /// After this the payment can land no more, by the payment's own fields.
-    pub(super) until: Timestamp,
+    pub(super) expires_at: Timestamp,
     /// The transaction that the facilitator has named, if that is of this payment.
     pub(super) transaction: Option<String>,
 }
 
-impl Stored for Handed {
+impl Stored for Assignment {
     const SCHEMA: u16 = 540;
 }
 
 /// A fee payer that a facilitator has offered.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub(super) struct Offered {
+pub(super) struct OfferedFeePayer {
     pub(super) facilitator: String,
     /// When it was offered last.
     pub(super) at: Timestamp,
 }
 
-impl Stored for Offered {
+impl Stored for OfferedFeePayer {
     const SCHEMA: u16 = 541;
 }
 
@@ -117,39 +117,39 @@ impl Rows {
         }
     }
 
-    pub(super) async fn handed(&self, mark: &Mark) -> Result<Option<Handed>, RowError> {
-        self.read(&self.key(HANDED, mark)).await
+    pub(super) async fn assignment(&self, mark: &Mark) -> Result<Option<Assignment>, RowError> {
+        self.read(&self.key(ASSIGNMENT, mark)).await
     }
 
     /// Hands a payment to a facilitator, unless another call has handed it to one in the meantime: false then.
-    pub(super) async fn hand(&self, mark: &Mark, handed: &Handed) -> Result<bool, RowError> {
-        let key = self.key(HANDED, mark);
+    pub(super) async fn assign(&self, mark: &Mark, handed: &Assignment) -> Result<bool, RowError> {
+        let key = self.key(ASSIGNMENT, mark);
         let write = Self::put(key.clone(), handed);
         self.commit(vec![Condition::Absent(key)], write).await
     }
 
     /// Replaces what is there.
-    pub(super) async fn update(&self, mark: &Mark, handed: &Handed) -> Result<(), RowError> {
-        let key = self.key(HANDED, mark);
+    pub(super) async fn update(&self, mark: &Mark, handed: &Assignment) -> Result<(), RowError> {
+        let key = self.key(ASSIGNMENT, mark);
         self.commit(Vec::new(), Self::put(key, handed)).await.map(drop)
     }
 
     /// The payment has its end, or no facilitator has received anything of it.
     pub(super) async fn forget(&self, mark: &Mark) -> Result<(), RowError> {
-        let key = self.key(HANDED, mark);
+        let key = self.key(ASSIGNMENT, mark);
         self.commit(Vec::new(), Write::Delete { key }).await.map(drop)
     }
 
     /// Deletes payments that could land until this time at the latest. At most a thousand a call.
     pub(super) async fn sweep(&self, before: Timestamp) -> Result<(), RowError> {
         const MOST: usize = 1_000;
-        let prefix = self.key(HANDED, &[]);
+        let prefix = self.key(ASSIGNMENT, &[]);
         let mut after = None::<RowKey>;
         loop {
             let page = self.store.scan(&prefix, after.as_deref(), MOST).await.map_err(failed)?;
             for (key, row) in &page {
-                let handed: Handed = codec::decode(&row.value).map_err(failed)?;
-                if handed.until < before {
+                let handed: Assignment = codec::decode(&row.value).map_err(failed)?;
+                if handed.expires_at < before {
                     self.commit(Vec::new(), Write::Delete { key: key.clone() }).await?;
                 }
             }
@@ -160,18 +160,18 @@ impl Rows {
         }
     }
 
-    pub(super) async fn offer(&self, fee_payer: &Pubkey, offered: &Offered) -> Result<(), RowError> {
+    pub(super) async fn offer(&self, fee_payer: &Pubkey, offered: &OfferedFeePayer) -> Result<(), RowError> {
         let key = self.key(FEE_PAYER, fee_payer);
         self.commit(Vec::new(), Self::put(key, offered)).await.map(drop)
     }
 
     /// All that were offered since then; older ones are deleted.
-    pub(super) async fn offered(&self, since: Timestamp) -> Result<Vec<(Pubkey, Offered)>, RowError> {
+    pub(super) async fn offered(&self, since: Timestamp) -> Result<Vec<(Pubkey, OfferedFeePayer)>, RowError> {
         const MOST: usize = 10_000;
         let prefix = self.key(FEE_PAYER, &[]);
         let mut found = Vec::new();
         for (key, row) in self.store.scan(&prefix, None, MOST).await.map_err(failed)? {
-            let offered: Offered = codec::decode(&row.value).map_err(failed)?;
+            let offered: OfferedFeePayer = codec::decode(&row.value).map_err(failed)?;
             let address = key.last_chunk().copied().filter(|_| key.len() == prefix.len() + 32);
             let address = address.ok_or_else(|| RowError("the key of a fee payer".to_owned()))?;
             match offered.at < since {

@@ -7,18 +7,18 @@ use purser_actors::port::{
 };
 use serde_json::Value;
 
-use super::answer::{Settled, Verified};
-use super::client::NoAnswer;
+use super::response::{SettleResult, VerifyResult};
+use super::client::NoResponse;
 use super::list::Member;
-use super::port::{Facilitated, InHand, error, tagged, temporary};
-use super::reader::{ChainReader, Look};
-use super::rows::{Handed, mark};
+use super::port::{FacilitatedSettlement, AssignedPayment, error, tagged, temporary};
+use super::reader::{ChainReader, LookupDepth};
+use super::rows::{Assignment, mark};
 
-const SUBMIT: &str = "submit";
+const OPERATION: &str = "submit";
 /// The longest pause between two settlements of the same payment.
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+const MAX_PAUSE: Duration = Duration::from_secs(60);
 
-impl<C: ChainReader> Facilitated<C> {
+impl<C: ChainReader> FacilitatedSettlement<C> {
     /// Ends with what the chain shows, or with a definite decline. What stays unknown is waited for: the caller ends the wait.
     pub(super) async fn submit_payment(
         &self,
@@ -26,54 +26,54 @@ impl<C: ChainReader> Facilitated<C> {
         prepared: &PreparedTransaction,
     ) -> Result<SubmitResult, PortError> {
         let mark = mark(authorization);
-        let handed = self.list.rows.handed(&mark).await;
-        let handed = handed.map_err(|error| temporary(SUBMIT, error))?;
+        let handed = self.list.rows.assignment(&mark).await;
+        let handed = handed.map_err(|error| temporary(OPERATION, error))?;
         let name = tagged(prepared);
-        if handed.is_none() && name.is_none() && self.chain.has_keys() {
+        if handed.is_none() && name.is_none() && self.chain.has_own_keys() {
             return self.chain.submit(authorization, prepared).await;
         }
-        self.chain.gate().if_open(SUBMIT)?;
-        let InHand {
-            mut member, mut handed, ..
-        } = self.in_hand(SUBMIT, authorization, name).await?;
+        self.chain.gate().if_open(OPERATION)?;
+        let AssignedPayment {
+            mut member, assignment: mut handed, ..
+        } = self.get_or_assign(OPERATION, authorization, name).await?;
         // No earlier request about it is in doubt.
         let mut first = self.take_unsent(&mark);
-        let how = asking(first);
-        let look = self.chain.look(authorization, handed.transaction.as_deref(), how);
-        if let Some(end) = ended(look.await) {
+        let how = lookup_depth(first);
+        let look = self.chain.chain_status(authorization, handed.transaction.as_deref(), how);
+        if let Some(end) = final_result(look.await) {
             return end;
         }
-        let body = self.chain.present(authorization, &self.list.chain).await;
+        let body = self.chain.request_body(authorization, &self.list.chain).await;
         let body = body.inspect_err(|_| {
             if first {
-                self.is_unsent(mark);
+                self.mark_unsent(mark);
             }
         })?;
         if first {
             match self.verify(authorization, &body, (member, handed)).await? {
                 Verification::Settle(by, row, is_first) => (member, handed, first) = (by, row, is_first),
-                Verification::Ended(end) => return end,
+                Verification::Done(end) => return end,
             }
         }
-        let mut pause = self.waiting.again;
+        let mut pause = self.intervals.retry;
         loop {
             let answer = tokio::select! {
                 biased;
-                end = self.landed(authorization, &handed, asking(first)) => return end,
+                end = self.wait_for_outcome(authorization, &handed, lookup_depth(first)) => return end,
                 answer = member.client.settle(&body) => answer,
             };
-            if let Settled::Declined(decline) = &answer
+            if let SettleResult::Declined(decline) = &answer
                 && let Some(end) = self.declined(authorization, (member, &handed, first), decline).await
             {
                 return end;
             }
             first = false;
-            self.learn(member, authorization, (&mut handed, answer)).await?;
-            let landed = self.landed(authorization, &handed, Look::Asked);
+            self.apply_response(member, authorization, (&mut handed, answer)).await?;
+            let landed = self.wait_for_outcome(authorization, &handed, LookupDepth::QueryNodes);
             if let Ok(end) = tokio::time::timeout(pause, landed).await {
                 return end;
             }
-            pause = LONGEST_PAUSE.min(pause.saturating_mul(2));
+            pause = MAX_PAUSE.min(pause.saturating_mul(2));
         }
     }
 
@@ -83,48 +83,48 @@ impl<C: ChainReader> Facilitated<C> {
         &'a self,
         authorization: &Authorization,
         body: &Value,
-        (mut member, mut handed): (&'a Member, Handed),
+        (mut member, mut handed): (&'a Member, Assignment),
     ) -> Result<Verification<'a>, PortError> {
         let mark = mark(authorization);
         loop {
             match member.client.verify(body).await {
-                Ok(Verified::Valid) => {
-                    self.list.good(member);
+                Ok(VerifyResult::Valid) => {
+                    self.list.record_success(member);
                     return Ok(Verification::Settle(member, handed, true));
                 }
-                Ok(Verified::Used) => return Ok(Verification::Settle(member, handed, false)),
-                Ok(Verified::Declined(decline)) => {
+                Ok(VerifyResult::Used) => return Ok(Verification::Settle(member, handed, false)),
+                Ok(VerifyResult::Declined(decline)) => {
                     let end = self.declined(authorization, (member, &handed, true), &decline).await;
                     return Ok(match end {
-                        Some(end) => Verification::Ended(end),
+                        Some(end) => Verification::Done(end),
                         None => Verification::Settle(member, handed, false),
                     });
                 }
-                Ok(Verified::Unknown(why)) => {
-                    self.list.bad(member, &why);
+                Ok(VerifyResult::Unknown(why)) => {
+                    self.list.record_failure(member, &why);
                     return Ok(Verification::Settle(member, handed, false));
                 }
                 Err(lost) => {
-                    self.list.bad(member, &lost.to_string());
+                    self.list.record_failure(member, &lost.to_string());
                     if !lost.unsent {
                         return Ok(Verification::Settle(member, handed, false));
                     }
                     // It was never reached: another one may get the payment.
-                    self.is_unsent(mark);
+                    self.mark_unsent(mark);
                     let forgotten = self.list.rows.forget(&mark).await;
-                    forgotten.map_err(|error| temporary(SUBMIT, error))?;
+                    forgotten.map_err(|error| temporary(OPERATION, error))?;
                     let other = self.list.choose().map(|next| next.client.name());
                     let is_bound = self.chain.fee_payer(authorization).is_some();
                     if is_bound || other.is_none_or(|name| name == member.client.name()) || self.list.all_paused() {
-                        return Ok(Verification::Ended(Ok(SubmitResult::Declined(unreached(
+                        return Ok(Verification::Done(Ok(SubmitResult::Declined(not_sent_decline(
                             member, &lost,
                         )))));
                     }
-                    let next = self.in_hand(SUBMIT, authorization, None).await?;
-                    if !self.take_unsent(&mark) || !next.new {
-                        return Ok(Verification::Settle(next.member, next.handed, false));
+                    let next = self.get_or_assign(OPERATION, authorization, None).await?;
+                    if !self.take_unsent(&mark) || !next.is_new {
+                        return Ok(Verification::Settle(next.member, next.assignment, false));
                     }
-                    (member, handed) = (next.member, next.handed);
+                    (member, handed) = (next.member, next.assignment);
                 }
             }
         }
@@ -134,40 +134,40 @@ impl<C: ChainReader> Facilitated<C> {
     async fn declined(
         &self,
         authorization: &Authorization,
-        (member, handed, first): (&Member, &Handed, bool),
+        (member, handed, first): (&Member, &Assignment, bool),
         decline: &Decline,
     ) -> Option<Result<SubmitResult, PortError>> {
         let named = handed.transaction.as_deref();
-        let newest = self.chain.look(authorization, named, Look::Newest).await;
+        let newest = self.chain.chain_status(authorization, named, LookupDepth::Newest).await;
         let proven = newest.is_ok();
-        if let Some(end) = ended(newest) {
+        if let Some(end) = final_result(newest) {
             return Some(end);
         }
         if !(first && proven) {
             return None;
         }
-        self.list.good(member);
-        self.is_unsent(mark(authorization));
+        self.list.record_success(member);
+        self.mark_unsent(mark(authorization));
         Some(Ok(SubmitResult::Declined(decline.clone())))
     }
 
     /// Notes what an answer says: how the facilitator is, and the transaction that it names.
-    async fn learn(
+    async fn apply_response(
         &self,
         member: &Member,
         authorization: &Authorization,
-        (handed, answer): (&mut Handed, Settled),
+        (handed, answer): (&mut Assignment, SettleResult),
     ) -> Result<(), PortError> {
         let named = match answer {
-            Settled::Reported(transaction) => {
-                self.list.good(member);
+            SettleResult::Reported(transaction) => {
+                self.list.record_success(member);
                 Some(transaction)
             }
-            Settled::Unknown { transaction, why } => {
-                self.list.bad(member, &why);
+            SettleResult::Unknown { transaction, reason: why } => {
+                self.list.record_failure(member, &why);
                 transaction
             }
-            Settled::Declined(decline) => {
+            SettleResult::Declined(decline) => {
                 let (facilitator, reason) = (member.client.name(), decline.reason.as_str());
                 tracing::warn!(
                     facilitator,
@@ -176,12 +176,12 @@ impl<C: ChainReader> Facilitated<C> {
                 );
                 None
             }
-            Settled::Used => None,
+            SettleResult::Used => None,
         };
         let Some(named) = named.filter(|named| handed.transaction.as_ref() != Some(named)) else {
             return Ok(());
         };
-        if !self.chain.can_be(authorization, &named) {
+        if !self.chain.matches_payment(authorization, &named) {
             let facilitator = member.client.name();
             tracing::warn!(
                 facilitator,
@@ -192,29 +192,29 @@ impl<C: ChainReader> Facilitated<C> {
         }
         handed.transaction = Some(named);
         let noted = self.list.rows.update(&mark(authorization), handed).await;
-        noted.map_err(|failed| error(ErrorKind::Unknown, SUBMIT, failed))
+        noted.map_err(|failed| error(ErrorKind::Unknown, OPERATION, failed))
     }
 
     /// Until the chain shows how the payment has ended.
-    async fn landed(
+    async fn wait_for_outcome(
         &self,
         authorization: &Authorization,
-        handed: &Handed,
-        how: Look,
+        handed: &Assignment,
+        how: LookupDepth,
     ) -> Result<SubmitResult, PortError> {
         let transaction = handed.transaction.as_deref();
         loop {
-            let look = self.chain.look(authorization, transaction, how).await;
-            if let Some(end) = ended(look) {
+            let look = self.chain.chain_status(authorization, transaction, how).await;
+            if let Some(end) = final_result(look) {
                 return end;
             }
-            tokio::time::sleep(self.waiting.look).await;
+            tokio::time::sleep(self.intervals.poll).await;
         }
     }
 }
 
 /// Of a payment that no facilitator has seen.
-fn unreached(member: &Member, lost: &NoAnswer) -> Decline {
+fn not_sent_decline(member: &Member, lost: &NoResponse) -> Decline {
     Decline {
         reason: "unexpected_settle_error".into(),
         message: format!(
@@ -228,23 +228,23 @@ fn unreached(member: &Member, lost: &NoAnswer) -> Decline {
 /// What `/verify` has brought.
 enum Verification<'a> {
     /// This facilitator settles it. False: it may have been settled already.
-    Settle(&'a Member, Handed, bool),
-    Ended(Result<SubmitResult, PortError>),
+    Settle(&'a Member, Assignment, bool),
+    Done(Result<SubmitResult, PortError>),
 }
 
 /// Before a first request there is nothing that nodes could show.
-const fn asking(first: bool) -> Look {
+const fn lookup_depth(first: bool) -> LookupDepth {
     match first {
-        true => Look::Known,
-        false => Look::Asked,
+        true => LookupDepth::Known,
+        false => LookupDepth::QueryNodes,
     }
 }
 
 /// What a look at the chain ends; an error of a look ends nothing.
-fn ended(look: Result<ChainStatus, PortError>) -> Option<Result<SubmitResult, PortError>> {
+fn final_result(look: Result<ChainStatus, PortError>) -> Option<Result<SubmitResult, PortError>> {
     match look.ok()? {
-        ChainStatus::Landed { transaction, finality } => Some(Ok(SubmitResult::Settled { transaction, finality })),
-        ChainStatus::Impossible => Some(Err(error(ErrorKind::Permanent, SUBMIT, "the payment can never land"))),
+        ChainStatus::Confirmed { transaction, finality } => Some(Ok(SubmitResult::Settled { transaction, finality })),
+        ChainStatus::Impossible => Some(Err(error(ErrorKind::Permanent, OPERATION, "the payment can never land"))),
         ChainStatus::Pending => None,
     }
 }

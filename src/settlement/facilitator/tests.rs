@@ -24,17 +24,17 @@ use tempfile::TempDir;
 
 use self::chain::TestChain;
 use self::server::{Mode, Server};
-use super::{Auth, Facilitated, FacilitatorSettings, List, Presented, Waiting};
+use super::{Auth, FacilitatedSettlement, FacilitatorSettings, FacilitatorList, Presented, SubmitIntervals};
 use crate::payment::BaseChain;
 use crate::system::SystemClock;
 
-const QUICK: Waiting = Waiting {
-    look: Duration::from_millis(2),
-    again: Duration::from_millis(5),
+const QUICK: SubmitIntervals = SubmitIntervals {
+    poll: Duration::from_millis(2),
+    retry: Duration::from_millis(5),
 };
 
 /// A chain, a store, and facilitators in front of the chain.
-struct World {
+struct Harness {
     chain: Arc<TestChain>,
     servers: Vec<Server>,
     store: Arc<dyn Store>,
@@ -54,7 +54,7 @@ impl Clock for Frozen {
     }
 }
 
-type Port = Arc<Facilitated<TestChain>>;
+type Port = Arc<FacilitatedSettlement<TestChain>>;
 
 fn settings(server: &Server) -> FacilitatorSettings {
     FacilitatorSettings {
@@ -64,12 +64,12 @@ fn settings(server: &Server) -> FacilitatorSettings {
     }
 }
 
-impl World {
+impl Harness {
     async fn start(modes: &[Mode]) -> Self {
-        Self::on(TestChain::base(), modes).await
+        Self::with_chain(TestChain::base(), modes).await
     }
 
-    async fn on(chain: TestChain, modes: &[Mode]) -> Self {
+    async fn with_chain(chain: TestChain, modes: &[Mode]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let options = StoreOptions {
             dir: folder.path().join("store"),
@@ -98,11 +98,11 @@ impl World {
     async fn open_with(&self, settings: Vec<FacilitatorSettings>) -> Port {
         let clocks = (Arc::new(SystemClock) as _, Arc::new(Frozen) as _);
         let presented = self.chain.presented();
-        let list = List::open(presented, settings, self.store.clone(), clocks)
+        let list = FacilitatorList::open(presented, settings, self.store.clone(), clocks)
             .await
             .unwrap();
         list.refresh().await;
-        Arc::new(Facilitated::new(self.chain.clone(), list, Arc::new(SystemClock), QUICK))
+        Arc::new(FacilitatedSettlement::new(self.chain.clone(), list, Arc::new(SystemClock), QUICK))
     }
 
     /// The fee payer that a facilitator offers on Solana from now on.

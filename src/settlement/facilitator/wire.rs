@@ -70,7 +70,7 @@ fn body(requirements: &Value, payload: &Value) -> Value {
 }
 
 /// A payment on Base as facilitators take it.
-pub(in crate::settlement) fn on_base(chain: &BaseChain, signed: &EvmAuthorization) -> Value {
+pub(in crate::settlement) fn base_body(chain: &BaseChain, signed: &EvmAuthorization) -> Value {
     let requirements = json!({
         "scheme": "exact",
         "network": chain.caip2,
@@ -95,7 +95,7 @@ pub(in crate::settlement) fn on_base(chain: &BaseChain, signed: &EvmAuthorizatio
 }
 
 /// A payment on Solana as facilitators take it.
-pub(in crate::settlement) fn on_solana(
+pub(in crate::settlement) fn solana_body(
     chain: &SolanaChain,
     (pay_to, fee_payer): (&Pubkey, &Pubkey),
     amount: u64,
@@ -242,7 +242,7 @@ mod tests {
             nonce: [3; 32],
             signature: [4; 65].into(),
         };
-        let body = on_base(&BaseChain::MAINNET, &signed);
+        let body = base_body(&BaseChain::MAINNET, &signed);
         assert_eq!(body["x402Version"], 2);
         assert_eq!(body["paymentPayload"]["x402Version"], 2);
         let required = &body["paymentRequirements"];
@@ -260,7 +260,7 @@ mod tests {
         let signature = format!("0x{}", "04".repeat(65));
         assert_eq!(body["paymentPayload"]["payload"]["signature"], signature);
 
-        let body = on_solana(&SolanaChain::MAINNET, (&[5; 32], &FEE_PAYER), 7, "AQAB");
+        let body = solana_body(&SolanaChain::MAINNET, (&[5; 32], &FEE_PAYER), 7, "AQAB");
         let required = &body["paymentRequirements"];
         assert_eq!(required["payTo"], base58(&[5; 32]));
         assert_eq!(required["extra"]["feePayer"], base58(&FEE_PAYER));

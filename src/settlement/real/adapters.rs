@@ -8,13 +8,13 @@ use purser_actors::port::{BoxFuture, ChainMovement, ErrorKind, PortError, Timest
 use purser_chains::solana::status::Commitment;
 
 use crate::payment::solana::address::Pubkey;
-use crate::settlement::chain::{Blockhash, BlockhashSource, ChainTime, FeePayers, Holdings, Listed, TransferList};
-use crate::settlement::evm::{BaseSettlement, Kept};
-use crate::settlement::facilitator::List;
+use crate::settlement::chain::{Blockhash, BlockhashSource, ChainTime, FeePayers, Holdings, ListedTransfer, TransferList};
+use crate::settlement::evm::{BaseSettlement, StoredTransfer};
+use crate::settlement::facilitator::FacilitatorList;
 use crate::settlement::solana::SolanaSettlement;
 
 /// A caller has asked the port of the other network.
-fn misdirected(operation: &'static str) -> PortError {
+fn wrong_network(operation: &'static str) -> PortError {
     PortError {
         kind: ErrorKind::Permanent,
         operation,
@@ -27,7 +27,7 @@ impl Holdings for BaseSettlement {
         Box::pin(async move {
             match wallet {
                 Wallet::Evm(address) => Self::holds(self, *address).await,
-                Wallet::Solana(_) => Err(misdirected("holds")),
+                Wallet::Solana(_) => Err(wrong_network("holds")),
             }
         })
     }
@@ -37,25 +37,25 @@ impl ChainTime for BaseSettlement {
     fn now_on(&self, network: Network) -> Result<Timestamp, PortError> {
         match network {
             Network::Base => self.newest_time("now"),
-            Network::Solana => Err(misdirected("now")),
+            Network::Solana => Err(wrong_network("now")),
         }
     }
 }
 
 impl TransferList for BaseSettlement {
-    fn listed(&self, network: Network, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<Listed>, PortError>> {
+    fn transfers_after(&self, network: Network, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<ListedTransfer>, PortError>> {
         Box::pin(async move {
             if network != Network::Base {
-                return Err(misdirected("listed"));
+                return Err(wrong_network("listed"));
             }
-            let kept = self.kept(after, limit).await?;
+            let kept = self.stored_transfers(after, limit).await?;
             Ok(kept.into_iter().map(listed_on_base).collect())
         })
     }
 }
 
-fn listed_on_base(kept: Kept) -> Listed {
-    Listed {
+fn listed_on_base(kept: StoredTransfer) -> ListedTransfer {
+    ListedTransfer {
         position: kept.position,
         transaction: kept.transaction,
         index: kept.index,
@@ -63,7 +63,7 @@ fn listed_on_base(kept: Kept) -> Listed {
         to: Wallet::Evm(kept.to),
         amount: kept.amount,
         at: kept.at,
-        dropped: kept.dropped,
+        reorged: kept.reorged,
         mark: Some(kept.mark),
     }
 }
@@ -72,8 +72,8 @@ impl Holdings for SolanaSettlement {
     fn holds<'a>(&'a self, wallet: &'a Wallet) -> BoxFuture<'a, Result<Usdc, PortError>> {
         Box::pin(async move {
             match wallet {
-                Wallet::Solana(owner) => self.holds_of(owner, Commitment::Confirmed).await,
-                Wallet::Evm(_) => Err(misdirected("holds")),
+                Wallet::Solana(owner) => self.balance_of(owner, Commitment::Confirmed).await,
+                Wallet::Evm(_) => Err(wrong_network("holds")),
             }
         })
     }
@@ -83,25 +83,25 @@ impl ChainTime for SolanaSettlement {
     fn now_on(&self, network: Network) -> Result<Timestamp, PortError> {
         match network {
             Network::Solana => self.chain_time(),
-            Network::Base => Err(misdirected("now")),
+            Network::Base => Err(wrong_network("now")),
         }
     }
 }
 
 impl TransferList for SolanaSettlement {
-    fn listed(&self, network: Network, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<Listed>, PortError>> {
+    fn transfers_after(&self, network: Network, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<ListedTransfer>, PortError>> {
         Box::pin(async move {
             if network != Network::Solana {
-                return Err(misdirected("listed"));
+                return Err(wrong_network("listed"));
             }
-            self.if_up_to_date("listed")?;
+            self.require_up_to_date("listed")?;
             if after == 0 {
                 // Payments may be final by their status before the follower has come to them.
                 self.catch_up().await?;
             }
             let moved = self.movements_after(after, limit).await?;
             if moved.is_empty() {
-                return self.left_wallets_after(after, limit).await;
+                return self.wallet_transfers_after(after, limit).await;
             }
             let treasury = Wallet::Solana(self.treasury());
             Ok(moved
@@ -113,12 +113,12 @@ impl TransferList for SolanaSettlement {
 }
 
 /// Only what is final is listed, so that nothing is removed again.
-fn listed_on_solana(position: u64, moved: ChainMovement, treasury: Wallet) -> Listed {
+fn listed_on_solana(position: u64, moved: ChainMovement, treasury: Wallet) -> ListedTransfer {
     let (from, to) = match moved.incoming {
-        true => (moved.other, treasury),
-        false => (treasury, moved.other),
+        true => (moved.counterparty, treasury),
+        false => (treasury, moved.counterparty),
     };
-    Listed {
+    ListedTransfer {
         position,
         transaction: moved.transaction,
         index: moved.index,
@@ -126,8 +126,8 @@ fn listed_on_solana(position: u64, moved: ChainMovement, treasury: Wallet) -> Li
         to,
         amount: moved.amount,
         at: moved.at,
-        dropped: false,
-        mark: Some(moved.mark),
+        reorged: false,
+        mark: Some(moved.fingerprint),
     }
 }
 
@@ -143,12 +143,12 @@ impl BlockhashSource for SolanaSettlement {
 }
 
 /// Our own fee payers first; facilitators' where there are none, or while none of ours can pay.
-pub(super) struct OwnAndOthers {
+pub(super) struct CombinedFeePayers {
     pub(super) own: Arc<SolanaSettlement>,
-    pub(super) facilitators: Option<Arc<List>>,
+    pub(super) facilitators: Option<Arc<FacilitatorList>>,
 }
 
-impl FeePayers for OwnAndOthers {
+impl FeePayers for CombinedFeePayers {
     fn all(&self) -> Arc<[Pubkey]> {
         let (own, others) = (self.own.fee_payers(), self.facilitators.as_ref());
         let Some(others) = others.map(|list| list.fee_payers()) else {

@@ -37,7 +37,7 @@ fn facilitator() -> FacilitatorSettings {
 
 fn chains() -> RealChains {
     RealChains {
-        base: BaseParts {
+        base: BaseConfig {
             chain: BaseChain::SEPOLIA,
             endpoints: endpoints(),
             treasury: key(1),
@@ -52,7 +52,7 @@ fn chains() -> RealChains {
             erc6492_factories: vec![Address::repeat_byte(7)],
             facilitators: Vec::new(),
         },
-        solana: SolanaParts {
+        solana: SolanaConfig {
             chain: SolanaChain::DEVNET,
             endpoints: endpoints(),
             treasury: Keypair::from_seed(&[1; 32]),
@@ -63,7 +63,7 @@ fn chains() -> RealChains {
             finality: vec![(HUNDRED, AnyDepth::Blocks(11)), (ALL, AnyDepth::Finalized)],
             facilitators: Vec::new(),
         },
-        bridge: BridgeParts {
+        bridge: BridgeConfig {
             used: false,
             cctp: CctpSettings {
                 deployment: purser_chains::cctp::TESTNET,
@@ -104,7 +104,7 @@ fn the_ports_are_opened_with_what_the_settings_say() {
     let limits = solana.payer_limits;
     assert_eq!((limits.priority_fee_cap, limits.floor_lamports), (8, 9));
     assert_eq!(solana.account_rent_cap, 10);
-    let of = |amount| solana.finality.of(Usdc::from_atomic(amount));
+    let of = |amount| solana.finality.depth_for(Usdc::from_atomic(amount));
     assert_eq!((of(100_000_000), of(100_000_001)), (Depth::Slots(11), Depth::Finalized));
 }
 
@@ -115,7 +115,7 @@ fn somebody_pays_for_transactions() {
     let mut keyless = chains();
     keyless.base.gas_keys.clear();
     keyless.solana.fee_payers.clear();
-    let Misfit(found) = unpaid(&keyless).unwrap_err();
+    let InvalidSetting(found) = unpaid(&keyless).unwrap_err();
     let keys: Vec<&str> = found.iter().map(|error| error.key().unwrap()).collect();
     assert_eq!(keys, ["chains.base.gas_keys", "chains.solana.fee_payers"]);
     keyless.base.facilitators.push(facilitator());
@@ -123,9 +123,9 @@ fn somebody_pays_for_transactions() {
     assert!(unpaid(&keyless).is_ok());
     let RealChains { base, solana, .. } = keyless;
     let base = base_settings(base, &[]);
-    assert!(base.by_others);
+    assert!(base.is_facilitated);
     assert_eq!(base.check(), Ok(()));
-    assert!(solana_settings(solana).by_others);
+    assert!(solana_settings(solana).is_facilitated);
     let alone = chains();
-    assert!(!base_settings(alone.base, &[]).by_others && !solana_settings(alone.solana).by_others);
+    assert!(!base_settings(alone.base, &[]).is_facilitated && !solana_settings(alone.solana).is_facilitated);
 }

@@ -1,7 +1,7 @@
 //! One sandbox chain: the ledger, its file, its clock, its faults. Every answer waits until what it rests on is durable.
 
 mod empty;
-mod together;
+mod shared_transaction;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,8 +14,8 @@ use purser_actors::port::{Clock, Decline, Entropy, ErrorKind, Finality, PortErro
 use tokio::sync::watch;
 
 use self::empty::EmptyWallets;
-pub(crate) use self::together::Plain;
-use self::together::Together;
+pub(crate) use self::shared_transaction::PlainTransfer;
+use self::shared_transaction::SharedTransaction;
 use super::evm;
 use super::faults::{ChainCall, ChainFault, ChainFaults, magic_amounts};
 use super::ledger::{ChainLedger, ChainTransfer, LedgerRecord, ReplayKey, ScheduledEvent, decline};
@@ -33,7 +33,7 @@ pub(crate) struct SandboxChain {
     archive: Archive,
     pub(crate) faults: ChainFaults,
     held: watch::Sender<bool>,
-    together: Together,
+    shared_transaction: SharedTransaction,
     magic: Vec<(Usdc, ChainFault)>,
     empty: EmptyWallets,
 }
@@ -50,9 +50,9 @@ pub(crate) struct ChainState {
 impl ChainState {
     /// How sure a transfer is that is on the chain now.
     pub(crate) fn finality(&self, now: Timestamp, landed: &ChainTransfer) -> Finality {
-        let may_drop = self.ledger.may_drop(&landed.key);
+        let may_drop = self.ledger.may_reorg(&landed.key);
         match may_drop || now < landed.at.plus_ms(self.final_after_ms) {
-            true => Finality::Seen,
+            true => Finality::Confirmed,
             false => Finality::Final,
         }
     }
@@ -95,7 +95,7 @@ pub(crate) enum Validity {
 #[derive(Debug)]
 pub(crate) enum ExecutionResult {
     /// Moved now.
-    Moved(String, Finality),
+    Executed(String, Finality),
     /// This very payment had landed before, by whoever.
     AlreadyExecuted(String, Finality),
     Declined(Decline),
@@ -128,7 +128,7 @@ impl SandboxChain {
             archive,
             faults: ChainFaults::default(),
             held,
-            together: Together::default(),
+            shared_transaction: SharedTransaction::default(),
             magic,
             empty: EmptyWallets::default(),
         };
@@ -232,16 +232,16 @@ impl SandboxChain {
         let (executed, durable) = self.transact(|state, now| self.execute(state, now, &intent, fault.as_ref()));
         durable.wait().await.map_err(|e| response_lost(&e.to_string()))?;
         match executed {
-            ExecutionResult::Moved(..) if fault == Some(ChainFault::LoseResponse) => {
+            ExecutionResult::Executed(..) if fault == Some(ChainFault::LoseResponse) => {
                 Err(response_lost("the answer was lost"))
             }
             ExecutionResult::AlreadyExecuted(..) if fault == Some(ChainFault::LoseResponse) && !magic => {
                 Err(response_lost("the answer was lost"))
             }
-            ExecutionResult::Moved(transaction, finality) | ExecutionResult::AlreadyExecuted(transaction, finality) => {
+            ExecutionResult::Executed(transaction, finality) | ExecutionResult::AlreadyExecuted(transaction, finality) => {
                 Ok(SubmitResult::Settled { transaction, finality })
             }
-            ExecutionResult::Declined(decline) => Ok(SubmitResult::Declined(self.noted(payer, decline))),
+            ExecutionResult::Declined(decline) => Ok(SubmitResult::Declined(self.record_decline(payer, decline))),
         }
     }
 
@@ -317,29 +317,29 @@ impl SandboxChain {
             }
             _ => {
                 // The id of a transaction that a payer has signed is its own.
-                let (transfer, index) = self.placed(transfer, intent.transaction.is_empty());
-                let mut records = state.ledger.transfer_beside(&transfer, index)?;
+                let (transfer, index) = self.assign_position(transfer, intent.transaction.is_empty());
+                let mut records = state.ledger.transfer_in_shared(&transfer, index)?;
                 let mut finality = state.finality(now, &transfer);
                 if let Some(ChainFault::Reorg { after_ms } | ChainFault::DropFinal { after_ms }) = fault
                     && !state.ledger.was_reorganised(&intent.key)
                 {
                     let due = now.plus_ms((*after_ms).max(1));
                     let plan = if matches!(fault, Some(ChainFault::Reorg { .. })) {
-                        finality = Finality::Seen;
+                        finality = Finality::Confirmed;
                         ScheduledEvent::Reorg(intent.key)
                     } else {
                         ScheduledEvent::DropFinal(intent.key)
                     };
                     records.push(LedgerRecord::Planned { due, plan });
                 }
-                Ok((records, ExecutionResult::Moved(transfer.transaction, finality)))
+                Ok((records, ExecutionResult::Executed(transfer.transaction, finality)))
             }
         }
     }
 
     fn transaction_id(&self, state: &ChainState, intent: &TransferIntent, submitter: &str) -> String {
         if intent.transaction.is_empty() {
-            evm::transaction_id(&intent.key, submitter, state.ledger.landed())
+            evm::transaction_id(&intent.key, submitter, state.ledger.settled_count())
         } else {
             intent.transaction.clone()
         }
@@ -374,7 +374,7 @@ fn valid_at(state: &ChainState, due: Timestamp, validity: &Validity) -> bool {
         Validity::Blockhash(hash) => state
             .hashes
             .slot_of(hash)
-            .is_some_and(|slot| due.0 / SLOT_MS <= slot + super::svm::BLOCKHASH_LIFE),
+            .is_some_and(|slot| due.0 / SLOT_MS <= slot + super::svm::BLOCKHASH_VALIDITY_SLOTS),
     }
 }
 

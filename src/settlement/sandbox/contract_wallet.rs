@@ -9,7 +9,7 @@ use sha3::{Digest as _, Keccak256};
 const NAME: &[u8] = b"purser sandbox contract wallet";
 
 /// The address of an owner's wallet.
-pub(crate) fn of(owner: &[u8; 20]) -> [u8; 20] {
+pub(crate) fn address_for(owner: &[u8; 20]) -> [u8; 20] {
     let mut hash = Keccak256::new();
     hash.update(NAME);
     hash.update(owner);
@@ -23,5 +23,5 @@ pub(crate) fn of(owner: &[u8; 20]) -> [u8; 20] {
 pub(crate) fn signed_by<'a>(payer: &[u8; 20], signature: &'a [u8]) -> Option<([u8; 20], &'a [u8; 65])> {
     let (owner, rest) = signature.split_first_chunk::<20>()?;
     let of_owner: &[u8; 65] = rest.try_into().ok()?;
-    (of(owner) == *payer).then_some((*owner, of_owner))
+    (address_for(owner) == *payer).then_some((*owner, of_owner))
 }

@@ -42,20 +42,20 @@ pub(crate) const fn key(authorization: &EvmAuthorization) -> ReplayKey {
 
 /// Recovers the signer of the EIP-712 digest and compares it with `from`, under the first of the token's addresses that fits.
 pub(crate) fn check_signature(authorization: &EvmAuthorization) -> Result<(), Decline> {
-    let at = |contract| is_signed(authorization, &domain(TOKEN, contract));
+    let at = |contract| verify_signer(authorization, &domain(TOKEN, contract));
     at(&CONTRACTS[0]).or_else(|_| at(&CONTRACTS[1]))
 }
 
 /// Whether a contract at the payer's address accepts the signature.
 pub(crate) fn acceptance(authorization: &EvmAuthorization) -> Acceptance {
     match contract_wallet::signed_by(&authorization.from, authorization.signature.as_bytes()) {
-        None => Acceptance::NoContract,
+        None => Acceptance::NotAContract,
         Some(_) if check_signature(authorization).is_ok() => Acceptance::Accepted,
-        Some(_) => Acceptance::Refused,
+        Some(_) => Acceptance::NotAccepted,
     }
 }
 
-fn is_signed(authorization: &EvmAuthorization, domain: &[u8; 32]) -> Result<(), Decline> {
+fn verify_signer(authorization: &EvmAuthorization, domain: &[u8; 32]) -> Result<(), Decline> {
     let refused = || decline("invalid_exact_evm_signature", "the signature is not the payer's");
     let own = authorization.signature.as_ecdsa().map(|own| (authorization.from, own));
     let of_contract = || contract_wallet::signed_by(&authorization.from, authorization.signature.as_bytes());
@@ -180,7 +180,7 @@ pub(crate) mod tests {
         };
         let message = Message::from_digest(digest(&authorization, &domain(TOKEN, &CONTRACTS[0])));
         let (recovery, rs) = RecoverableSignature::sign_ecdsa_recoverable(message, &key).serialize_compact();
-        resigned(&mut authorization, |signature| {
+        flip_recovery_id(&mut authorization, |signature| {
             signature[..64].copy_from_slice(&rs);
             signature[64] = 27 + u8::from(recovery == RecoveryId::One);
         });
@@ -188,7 +188,7 @@ pub(crate) mod tests {
     }
 
     /// Changes the 65 bytes of a signature.
-    fn resigned(authorization: &mut EvmAuthorization, change: impl FnOnce(&mut [u8; 65])) {
+    fn flip_recovery_id(authorization: &mut EvmAuthorization, change: impl FnOnce(&mut [u8; 65])) {
         let mut bytes = *authorization.signature.as_ecdsa().unwrap();
         change(&mut bytes);
         authorization.signature = bytes.into();
@@ -220,7 +220,7 @@ pub(crate) mod tests {
             .unwrap(),
         };
         let real = domain((b"USD Coin", b"2"), &CONTRACTS[0]);
-        assert_eq!(is_signed(&authorization, &real), Ok(()));
+        assert_eq!(verify_signer(&authorization, &real), Ok(()));
         assert!(check_signature(&authorization).is_err());
         let ours = CONTRACTS.map(|contract| domain(TOKEN, &contract));
         let told = [Token::SANDBOX.domain(), Token::SANDBOX.mpp_domain()];
@@ -239,8 +239,8 @@ pub(crate) mod tests {
             |a| a.valid_after = 1,
             |a| a.valid_before = 101,
             |a| a.nonce[0] ^= 1,
-            |a| resigned(a, |bytes| bytes[64] ^= 7),
-            |a| resigned(a, |bytes| bytes[64] -= 27),
+            |a| flip_recovery_id(a, |bytes| bytes[64] ^= 7),
+            |a| flip_recovery_id(a, |bytes| bytes[64] -= 27),
         ];
         for (number, change) in changes.iter().enumerate() {
             let mut changed = good.clone();
@@ -248,14 +248,14 @@ pub(crate) mod tests {
             assert!(check_signature(&changed).is_err(), "change {number}");
         }
         let mut high = good.clone();
-        resigned(&mut high, |bytes| {
+        flip_recovery_id(&mut high, |bytes| {
             let low = negated(&bytes[32..64]);
             bytes[32..64].copy_from_slice(&low);
             bytes[64] = 55 - bytes[64];
         });
         assert!(check_signature(&high).is_err(), "the twin with a high s");
         // A contract wallet's, of any length but a key's: refused by the code of a wrong signature.
-        for length in [0, 64, 66, EvmSignature::MAX] {
+        for length in [0, 64, 66, EvmSignature::MAX_BYTES] {
             let long = EvmSignature::new(&vec![27; length]).unwrap();
             let of_contract = EvmAuthorization {
                 signature: long,
@@ -273,7 +273,7 @@ pub(crate) mod tests {
         let of_owner = |secret: [u8; 32], value: u64| {
             let key = SecretKey::from_secret_bytes(secret).unwrap();
             let owner = evm_address(&PublicKey::from_secret_key(&key));
-            let wallet = contract_wallet::of(&owner);
+            let wallet = contract_wallet::address_for(&owner);
             let mut payment = signed(secret, [8; 20], Usdc::from_atomic(value), (0, 100), 1);
             payment.from = wallet;
             let message = Message::from_digest(digest(&payment, &domain(TOKEN, &CONTRACTS[0])));
@@ -291,17 +291,17 @@ pub(crate) mod tests {
         let other = of_owner([6; 32], 7);
         let mut forged = good.clone();
         forged.signature = other.signature.clone();
-        assert_eq!(acceptance(&forged), Acceptance::NoContract, "another owner's");
+        assert_eq!(acceptance(&forged), Acceptance::NotAContract, "another owner's");
         let mut changed = good.clone();
         changed.value = Usdc::from_atomic(8);
-        assert_eq!(acceptance(&changed), Acceptance::Refused, "over another amount");
+        assert_eq!(acceptance(&changed), Acceptance::NotAccepted, "over another amount");
         assert!(check_signature(&changed).is_err());
         let cut = EvmSignature::new(&good.signature.as_bytes()[..84]).unwrap();
         let cut = EvmAuthorization { signature: cut, ..good };
-        assert_eq!(acceptance(&cut), Acceptance::NoContract, "another length");
+        assert_eq!(acceptance(&cut), Acceptance::NotAContract, "another length");
         assert!(check_signature(&cut).is_err());
         let plain = signed([5; 32], [8; 20], Usdc::from_atomic(7), (0, 100), 1);
-        assert_eq!(acceptance(&plain), Acceptance::NoContract, "a key's");
+        assert_eq!(acceptance(&plain), Acceptance::NotAContract, "a key's");
     }
 
     fn negated(s: &[u8]) -> [u8; 32] {

@@ -5,7 +5,7 @@ use purser_actors::money::Usdc;
 use purser_actors::port::{Decline, OutgoingTransfer, SolanaTransfer, Timestamp};
 use serde::Serialize;
 
-use super::chain::Plain;
+use super::chain::PlainTransfer;
 use super::faults::FaultRule;
 use super::svm;
 use super::wire::Transaction;
@@ -34,7 +34,7 @@ pub struct SandboxTransfer {
     /// Milliseconds since the epoch, on the chain's clock.
     pub at: u64,
     /// A reorganisation removed it again.
-    pub dropped: bool,
+    pub reorged: bool,
 }
 
 /// One chain at a glance.
@@ -94,7 +94,7 @@ impl SandboxSettlement {
                     amount: landed.transfer.amount.atomic(),
                     nonce_or_message: hex::encode(landed.transfer.key.nonce),
                     at: landed.transfer.at.0,
-                    dropped: landed.dropped,
+                    reorged: landed.reorged,
                 })
                 .collect()
             })
@@ -113,7 +113,7 @@ impl SandboxSettlement {
     }
 
     /// What left a wallet in a span of time and stayed.
-    pub(super) async fn left(
+    pub(super) async fn outgoing_from(
         &self,
         from: Wallet,
         since: Timestamp,
@@ -130,14 +130,14 @@ impl SandboxSettlement {
             after = last + 1;
             let own = page.into_iter().filter(|(_, landed)| {
                 let away = landed.transfer.key.payer == from && landed.transfer.to != from;
-                !landed.dropped && away && (since..=until).contains(&landed.transfer.at)
+                !landed.reorged && away && (since..=until).contains(&landed.transfer.at)
             });
             left.extend(own.map(|(_, landed)| OutgoingTransfer {
                 transaction: landed.transfer.transaction,
                 to: landed.transfer.to,
                 amount: landed.transfer.amount,
                 at: landed.transfer.at,
-                mark: landed.transfer.key.nonce,
+                fingerprint: landed.transfer.key.nonce,
                 index: landed.index,
             }));
         }
@@ -147,9 +147,9 @@ impl SandboxSettlement {
     ///
     /// # Errors
     /// When the chain's file has stopped.
-    pub async fn has_left(&self, transaction: &str) -> Result<bool, LogError> {
+    pub async fn has_outgoing_transfer(&self, transaction: &str) -> Result<bool, LogError> {
         let ours = treasury(Network::Solana);
-        let left = self.left(ours, Timestamp(0), Timestamp(u64::MAX)).await?;
+        let left = self.outgoing_from(ours, Timestamp(0), Timestamp(u64::MAX)).await?;
         Ok(left.iter().any(|departure| departure.transaction == transaction))
     }
 
@@ -167,7 +167,7 @@ impl SandboxSettlement {
                 treasury_balance: state.ledger.balance(&treasury),
                 minted: state.ledger.minted(),
                 wallets: state.ledger.wallets().count(),
-                transfers: usize::try_from(state.ledger.landed()).unwrap_or(usize::MAX),
+                transfers: usize::try_from(state.ledger.settled_count()).unwrap_or(usize::MAX),
                 held: chain.is_held(),
                 rules: chain.faults.rules(),
                 faults_injected: chain.faults.injected(),
@@ -203,7 +203,7 @@ impl SandboxSettlement {
         amount: Usdc,
     ) -> Result<Result<Usdc, Decline>, LogError> {
         let chain = self.chain(to.network());
-        let plain = Plain { from, to, amount };
+        let plain = PlainTransfer { from, to, amount };
         let (declined, durable) = chain.transact(|state, now| chain.transfer_plain(state, now, plain));
         durable.wait().await?;
         match declined {
@@ -213,8 +213,8 @@ impl SandboxSettlement {
     }
 
     /// Has whatever lands on a chain from now on share one transaction, where its id is the chain's to give; or not any more.
-    pub fn gather(&self, network: Network, together: bool) {
-        self.chain(network).gather(together);
+    pub fn set_shared_transaction(&self, network: Network, together: bool) {
+        self.chain(network).set_shared_transaction(together);
     }
 
     /// The payment that a signed Solana transaction makes; `None` for what is none.
@@ -239,7 +239,7 @@ impl SandboxSettlement {
     pub fn clear_faults(&self, network: Network) {
         self.chain(network).faults.clear();
         self.chain(network).hold(false);
-        self.chain(network).gather(false);
+        self.chain(network).set_shared_transaction(false);
     }
 
     /// Holds every execution of a chain back, or lets them go on. What is held lands when resumed if still valid.

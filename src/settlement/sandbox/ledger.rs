@@ -13,7 +13,7 @@ use purser_actors::id::Wallet;
 use purser_actors::money::Usdc;
 use purser_actors::port::{Decline, Timestamp};
 
-use self::archive::{by_drop, by_key};
+use self::archive::{reorg_key_hash, key_hash};
 use super::svm::token_account;
 use crate::sandbox::archive::RecordBuffer;
 
@@ -80,7 +80,7 @@ pub(crate) enum LedgerRecord {
         at: Timestamp,
     },
     /// A transfer beside others in its transaction.
-    Beside {
+    TransferredInShared {
         transfer: ChainTransfer,
         /// Its place there, from 1.
         index: u32,
@@ -92,7 +92,7 @@ impl LedgerRecord {
     const fn transferred(&self) -> Option<(&ChainTransfer, u32)> {
         match self {
             Self::Transferred(transfer) => Some((transfer, 0)),
-            Self::Beside { transfer, index } => Some((transfer, *index)),
+            Self::TransferredInShared { transfer, index } => Some((transfer, *index)),
             _ => None,
         }
     }
@@ -111,7 +111,7 @@ pub(crate) struct SettledTransfer {
     /// Its place in its transaction.
     pub(crate) index: u32,
     /// Whether a reorganisation removed it again.
-    pub(crate) dropped: bool,
+    pub(crate) reorged: bool,
 }
 
 #[derive(Debug)]
@@ -123,7 +123,7 @@ pub(crate) struct ChainLedger {
     /// Owners of the Solana token accounts that exist: the treasury's and those of wallets seen here.
     token_accounts: HashMap<[u8; 32], Wallet>,
     /// Everything that ever landed or was dropped, in order.
-    shelf: RecordBuffer<LedgerRecord>,
+    buffer: RecordBuffer<LedgerRecord>,
     plans: BTreeMap<(Timestamp, ReplayKey), ScheduledEvent>,
     minted: Usdc,
     /// Chain time never runs backwards, whatever the wall clock does.
@@ -139,7 +139,7 @@ impl ChainLedger {
             secret: None,
             accounts: HashMap::new(),
             token_accounts: HashMap::new(),
-            shelf: RecordBuffer::default(),
+            buffer: RecordBuffer::default(),
             plans: BTreeMap::new(),
             minted: Usdc::ZERO,
             now: Timestamp(0),
@@ -188,25 +188,25 @@ impl ChainLedger {
 
     /// The live transfer of a key.
     pub(crate) fn find(&self, key: &ReplayKey) -> Option<ChainTransfer> {
-        let last = self.landed_of(key).pop()?;
-        (!last.dropped).then_some(last.transfer)
+        let last = self.settled_transfers(key).pop()?;
+        (!last.reorged).then_some(last.transfer)
     }
 
     /// Every transfer of a key, oldest first: all but the last are dropped.
-    fn landed_of(&self, key: &ReplayKey) -> Vec<SettledTransfer> {
+    fn settled_transfers(&self, key: &ReplayKey) -> Vec<SettledTransfer> {
         let mut all: Vec<SettledTransfer> = Vec::new();
-        for record in self.shelf.find(by_key(key)) {
+        for record in self.buffer.find(key_hash(key)) {
             if let Some((transfer, index)) = record.transferred().filter(|(transfer, _)| transfer.key == *key) {
                 all.push(SettledTransfer {
                     transfer: transfer.clone(),
                     index,
-                    dropped: false,
+                    reorged: false,
                 });
             } else if let LedgerRecord::Reorged { key: dropped, .. } = record
                 && dropped == *key
                 && let Some(last) = all.last_mut()
             {
-                last.dropped = true;
+                last.reorged = true;
             }
         }
         all
@@ -214,20 +214,20 @@ impl ChainLedger {
 
     /// Whether a reorganisation hit this key once; it hits none twice.
     pub(crate) fn was_reorganised(&self, key: &ReplayKey) -> bool {
-        let mut near = self.shelf.find(by_drop(key)).into_iter();
+        let mut near = self.buffer.find(reorg_key_hash(key)).into_iter();
         near.any(|record| matches!(record, LedgerRecord::Reorged { key: dropped, .. } if dropped == *key))
     }
 
     /// Whether a reorganisation is on its way that frees this key again.
-    pub(crate) fn may_drop(&self, key: &ReplayKey) -> bool {
+    pub(crate) fn may_reorg(&self, key: &ReplayKey) -> bool {
         self.plans
             .values()
             .any(|plan| matches!(plan, ScheduledEvent::Reorg(dropped) if dropped == key))
     }
 
     /// How much ever landed.
-    pub(crate) const fn landed(&self) -> u64 {
-        self.shelf.counted()
+    pub(crate) const fn settled_count(&self) -> u64 {
+        self.buffer.counted()
     }
 
     /// Wallets that ever held or moved something here.
@@ -246,7 +246,7 @@ impl ChainLedger {
             .checked_add(amount)
             .and_then(|_| self.minted.checked_add(amount))
             .map_err(|_| overflow())?;
-        let mut records = self.first_sight(wallet)?;
+        let mut records = self.open_if_new(wallet)?;
         records.push(LedgerRecord::Funded {
             wallet,
             amount,
@@ -255,7 +255,7 @@ impl ChainLedger {
         Ok(records)
     }
 
-    fn first_sight(&self, wallet: Wallet) -> Result<Vec<LedgerRecord>, Decline> {
+    fn open_if_new(&self, wallet: Wallet) -> Result<Vec<LedgerRecord>, Decline> {
         let amount = self.grant_due(&wallet);
         self.minted.checked_add(amount).map_err(|_| overflow())?;
         let grant = LedgerRecord::Funded {
@@ -268,11 +268,11 @@ impl ChainLedger {
 
     /// The records of moving the money, if it is there.
     pub(crate) fn transfer(&self, transfer: &ChainTransfer) -> Result<Vec<LedgerRecord>, Decline> {
-        self.transfer_beside(transfer, 0)
+        self.transfer_in_shared(transfer, 0)
     }
 
     /// The same of one that has this place in its transaction.
-    pub(crate) fn transfer_beside(&self, transfer: &ChainTransfer, index: u32) -> Result<Vec<LedgerRecord>, Decline> {
+    pub(crate) fn transfer_in_shared(&self, transfer: &ChainTransfer, index: u32) -> Result<Vec<LedgerRecord>, Decline> {
         let payer = transfer.key.payer;
         if self.balance(&payer) < transfer.amount {
             return Err(insufficient());
@@ -280,11 +280,11 @@ impl ChainLedger {
         self.balance(&transfer.to)
             .checked_add(transfer.amount)
             .map_err(|_| overflow())?;
-        let mut records = self.first_sight(payer)?;
+        let mut records = self.open_if_new(payer)?;
         let transfer = transfer.clone();
         records.push(match index {
             0 => LedgerRecord::Transferred(transfer),
-            index => LedgerRecord::Beside { transfer, index },
+            index => LedgerRecord::TransferredInShared { transfer, index },
         });
         Ok(records)
     }
@@ -316,9 +316,9 @@ impl ChainLedger {
                 account.balance = account.balance.checked_add(*amount).map_err(bad)?;
                 account.granted |= grant;
             }
-            LedgerRecord::Transferred(transfer) | LedgerRecord::Beside { transfer, .. } => {
+            LedgerRecord::Transferred(transfer) | LedgerRecord::TransferredInShared { transfer, .. } => {
                 self.now = self.now.max(transfer.at);
-                self.shift(transfer.key.payer, transfer.to, transfer.amount)?;
+                self.move_balance(transfer.key.payer, transfer.to, transfer.amount)?;
                 self.plans
                     .retain(|_, plan| !matches!(plan, ScheduledEvent::Settle(t) if t.key == transfer.key));
             }
@@ -332,13 +332,13 @@ impl ChainLedger {
                 self.now = self.now.max(*at);
                 self.plans.remove(&(*at, *key));
                 let landed = self.find(key).ok_or("a drop of nothing")?;
-                self.shift(landed.to, key.payer, landed.amount)?;
+                self.move_balance(landed.to, key.payer, landed.amount)?;
             }
         }
         Ok(())
     }
 
-    fn shift(&mut self, from: Wallet, to: Wallet, amount: Usdc) -> Result<(), String> {
+    fn move_balance(&mut self, from: Wallet, to: Wallet, amount: Usdc) -> Result<(), String> {
         let bad = |_| "amounts that do not add up".to_owned();
         let source = self.open_account(from);
         source.balance = source.balance.checked_sub(amount).map_err(bad)?;

@@ -3,15 +3,15 @@
 use purser_actors::port::{Authorization, ErrorKind, OutgoingTransferRequest, PortError};
 
 use super::SandboxSettlement;
-use super::svm::{BLOCKHASH_LIFE, FINALIZED, SLOT_MS};
+use super::svm::{BLOCKHASH_VALIDITY_SLOTS, FINALIZED, SLOT_MS};
 use crate::sandbox::keys::treasury_wallet;
-use crate::settlement::outgoing::{Circumstances, LIFE_S, sign_transfer};
+use crate::settlement::outgoing::{SigningContext, VALIDITY_S, sign_transfer};
 
 /// How long anything that is signed here may land, in seconds. A block hash on Solana lives about a minute, and is dead for
 /// good 32 slots later.
-pub const LONGEST_SIGNED_S: u64 = {
-    let on_solana = (BLOCKHASH_LIFE + FINALIZED) * SLOT_MS / 1_000 + 1;
-    if on_solana > LIFE_S { on_solana } else { LIFE_S }
+pub const MAX_SIGNED_VALIDITY_S: u64 = {
+    let on_solana = (BLOCKHASH_VALIDITY_SLOTS + FINALIZED) * SLOT_MS / 1_000 + 1;
+    if on_solana > VALIDITY_S { on_solana } else { VALIDITY_S }
 };
 
 impl SandboxSettlement {
@@ -22,7 +22,7 @@ impl SandboxSettlement {
             operation: "sign",
             message: "the treasury's key is not one".into(),
         })?;
-        let chains = Circumstances {
+        let chains = SigningContext {
             token: self.token(),
             time: self,
             blockhashes: self,

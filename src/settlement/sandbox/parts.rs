@@ -12,7 +12,7 @@ use crate::payment::solana::address::Pubkey;
 use crate::payment::{BaseChain, Chains, SolanaChain};
 use crate::sandbox::keys::treasury;
 use crate::settlement::chain::{
-    Acceptance, Blockhash, BlockhashSource, ChainParts, ChainTime, ContractWallets, FeePayers, Holdings, Listed,
+    Acceptance, Blockhash, BlockhashSource, ChainParts, ChainTime, ContractWallets, FeePayers, Holdings, ListedTransfer,
     OwnWallets, TransferList,
 };
 
@@ -75,7 +75,7 @@ impl ChainTime for SandboxSettlement {
 }
 
 impl TransferList for SandboxSettlement {
-    fn listed(&self, network: Network, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<Listed>, PortError>> {
+    fn transfers_after(&self, network: Network, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<ListedTransfer>, PortError>> {
         Box::pin(async move {
             let seen = self.transfers(network, after, limit).await;
             let seen = seen.map_err(|error| temporary("transfers", &error.to_string()))?;
@@ -84,19 +84,19 @@ impl TransferList for SandboxSettlement {
     }
 }
 
-fn listed(seen: SandboxTransfer) -> Result<Listed, PortError> {
+fn listed(seen: SandboxTransfer) -> Result<ListedTransfer, PortError> {
     let wallet = |text: &str| {
         let wallet = text.parse::<Wallet>();
         wallet.map_err(|_| temporary("transfers", &format!("{text} is no address")))
     };
-    Ok(Listed {
+    Ok(ListedTransfer {
         position: seen.position,
         index: seen.index,
         from: wallet(&seen.from)?,
         to: wallet(&seen.to)?,
         amount: Usdc::from_atomic(seen.amount),
         at: Timestamp(seen.at),
-        dropped: seen.dropped,
+        reorged: seen.reorged,
         mark: None,
         transaction: seen.id,
     })
@@ -121,5 +121,5 @@ impl ContractWallets for SandboxSettlement {
 
 impl OwnWallets for SandboxSettlement {
     /// Its chains keep every transfer.
-    fn keep(&self, _: &Wallet) {}
+    fn track(&self, _: &Wallet) {}
 }

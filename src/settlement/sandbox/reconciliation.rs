@@ -8,7 +8,7 @@ use super::{LogError, SandboxSettlement, temporary};
 use crate::sandbox::keys::treasury;
 
 /// Transfers of the chain's history that are read at once.
-const READ: usize = 1_000;
+const READ_PAGE: usize = 1_000;
 
 /// As the treasury sees a transfer; `None` for one between others.
 fn movement(ours: Wallet, (transfer, index): (ChainTransfer, u32)) -> Option<ChainMovement> {
@@ -22,15 +22,15 @@ fn movement(ours: Wallet, (transfer, index): (ChainTransfer, u32)) -> Option<Cha
         transaction: transfer.transaction,
         index,
         incoming: other == from,
-        other,
+        counterparty: other,
         amount: transfer.amount,
         at: transfer.at,
-        mark: transfer.key.nonce,
+        fingerprint: transfer.key.nonce,
     })
 }
 
-fn shown(ours: Wallet, landed: SettledTransfer) -> Option<ChainMovement> {
-    (!landed.dropped)
+fn treasury_movement(ours: Wallet, landed: SettledTransfer) -> Option<ChainMovement> {
+    (!landed.reorged)
         .then(|| movement(ours, (landed.transfer, landed.index)))
         .flatten()
 }
@@ -40,17 +40,17 @@ impl SandboxSettlement {
         let ours = treasury(network);
         let (mut items, mut at) = (Vec::new(), after);
         loop {
-            let read = self.chain(network).read(|state, _| state.ledger.history(at, READ));
+            let read = self.chain(network).read(|state, _| state.ledger.history(at, READ_PAGE));
             let read = read.await?;
             if read.is_empty() {
-                let next = (!items.is_empty()).then(|| ListCursor::of_number(at));
+                let next = (!items.is_empty()).then(|| ListCursor::from_number(at));
                 return Ok(ListPage { items, next });
             }
             for (place, landed) in read {
                 at = place + 1;
-                items.extend(shown(ours, landed));
+                items.extend(treasury_movement(ours, landed));
                 if items.len() >= limit {
-                    let next = Some(ListCursor::of_number(at));
+                    let next = Some(ListCursor::from_number(at));
                     return Ok(ListPage { items, next });
                 }
             }
@@ -90,7 +90,7 @@ impl TreasuryList for SandboxSettlement {
             let found = found
                 .await
                 .map_err(|error| temporary("in transaction", &error.to_string()))?;
-            Ok(found.into_iter().filter_map(|landed| shown(ours, landed)).collect())
+            Ok(found.into_iter().filter_map(|landed| treasury_movement(ours, landed)).collect())
         })
     }
 
@@ -102,8 +102,8 @@ impl TreasuryList for SandboxSettlement {
         Box::pin(async move {
             let found = self.chain(network).read(|state, now| {
                 let landed = state.ledger.in_transaction(&moved.transaction);
-                let own = landed.iter().find(|one| one.index == moved.index && !one.dropped);
-                own.map_or(Finality::Seen, |one| state.finality(now, &one.transfer))
+                let own = landed.iter().find(|one| one.index == moved.index && !one.reorged);
+                own.map_or(Finality::Confirmed, |one| state.finality(now, &one.transfer))
             });
             found
                 .await

@@ -20,7 +20,7 @@ use super::{LogError, SandboxSettlement};
 /// How long an answer may take.
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// The longest answer.
-const MAX_ANSWER_BYTES: usize = 64 * 1024;
+const MAX_RESPONSE_BYTES: usize = 64 * 1024;
 
 /// What chains are asked.
 #[derive(Clone, Debug, Encode, Decode)]
@@ -45,7 +45,7 @@ pub enum ChainRequest {
     /// To give a wallet so much.
     Fund(Wallet, u64),
     /// Whether this transaction of the treasury is on Solana.
-    HasLeft(String),
+    HasOutgoingTransfer(String),
 }
 
 /// What chains say.
@@ -60,7 +60,7 @@ pub enum ChainResponse {
     /// Refused for now, or not made ready since it would be refused.
     Declined(Decline),
     /// Found, as this transaction.
-    Landed(String, Finality),
+    Confirmed(String, Finality),
     /// Not found.
     Pending,
     /// Not found, and it never will be.
@@ -87,7 +87,7 @@ impl dyn ChainRpc {
         let amount = amount.atomic();
         match self.call(ChainRequest::Sign { key, to, amount }).await? {
             ChainResponse::Signed(authorization) => Ok(authorization),
-            _ => Err(mixed_up()),
+            _ => Err(unexpected_response()),
         }
     }
 
@@ -99,7 +99,7 @@ impl dyn ChainRpc {
         match self.call(ChainRequest::Prepare(authorization.clone())).await? {
             ChainResponse::Ready(prepared) => Ok(Preparation::Ready(prepared)),
             ChainResponse::Declined(decline) => Ok(Preparation::Declined(decline)),
-            _ => Err(mixed_up()),
+            _ => Err(unexpected_response()),
         }
     }
 
@@ -116,7 +116,7 @@ impl dyn ChainRpc {
         match self.call(asked).await? {
             ChainResponse::Settled(transaction, finality) => Ok(SubmitResult::Settled { transaction, finality }),
             ChainResponse::Declined(decline) => Ok(SubmitResult::Declined(decline)),
-            _ => Err(mixed_up()),
+            _ => Err(unexpected_response()),
         }
     }
 
@@ -131,10 +131,10 @@ impl dyn ChainRpc {
     ) -> Result<ChainStatus, PortError> {
         let asked = ChainRequest::Lookup(authorization.clone(), prepared.cloned());
         match self.call(asked).await? {
-            ChainResponse::Landed(transaction, finality) => Ok(ChainStatus::Landed { transaction, finality }),
+            ChainResponse::Confirmed(transaction, finality) => Ok(ChainStatus::Confirmed { transaction, finality }),
             ChainResponse::Pending => Ok(ChainStatus::Pending),
             ChainResponse::Impossible => Ok(ChainStatus::Impossible),
-            _ => Err(mixed_up()),
+            _ => Err(unexpected_response()),
         }
     }
 
@@ -145,7 +145,7 @@ impl dyn ChainRpc {
     pub async fn balance(&self, wallet: &Wallet) -> Result<Usdc, PortError> {
         match self.call(ChainRequest::Balance(*wallet)).await? {
             ChainResponse::Amount(atomic) => Ok(Usdc::from_atomic(atomic)),
-            _ => Err(mixed_up()),
+            _ => Err(unexpected_response()),
         }
     }
 
@@ -161,16 +161,16 @@ impl dyn ChainRpc {
     ///
     /// # Errors
     /// When the chain does not answer.
-    pub async fn has_left(&self, transaction: &str) -> Result<bool, PortError> {
-        match self.call(ChainRequest::HasLeft(transaction.to_owned())).await? {
+    pub async fn has_outgoing_transfer(&self, transaction: &str) -> Result<bool, PortError> {
+        match self.call(ChainRequest::HasOutgoingTransfer(transaction.to_owned())).await? {
             ChainResponse::Boolean(left) => Ok(left),
-            _ => Err(mixed_up()),
+            _ => Err(unexpected_response()),
         }
     }
 }
 
 impl SandboxSettlement {
-    async fn answered(&self, asked: ChainRequest) -> Result<ChainResponse, PortError> {
+    async fn execute_request(&self, asked: ChainRequest) -> Result<ChainResponse, PortError> {
         let stopped = |e: LogError| failed(ErrorKind::Temporary, &e.to_string());
         Ok(match asked {
             ChainRequest::Sign { key, to, amount } => {
@@ -187,7 +187,7 @@ impl SandboxSettlement {
             },
             ChainRequest::Lookup(authorization, prepared) => {
                 match self.lookup(&authorization, prepared.as_ref()).await? {
-                    ChainStatus::Landed { transaction, finality } => ChainResponse::Landed(transaction, finality),
+                    ChainStatus::Confirmed { transaction, finality } => ChainResponse::Confirmed(transaction, finality),
                     ChainStatus::Pending => ChainResponse::Pending,
                     ChainStatus::Impossible => ChainResponse::Impossible,
                 }
@@ -199,8 +199,8 @@ impl SandboxSettlement {
                 let funded = self.fund(wallet, Usdc::from_atomic(atomic)).await;
                 ChainResponse::Boolean(funded.map_err(stopped)?.is_ok())
             }
-            ChainRequest::HasLeft(transaction) => {
-                ChainResponse::Boolean(self.has_left(&transaction).await.map_err(stopped)?)
+            ChainRequest::HasOutgoingTransfer(transaction) => {
+                ChainResponse::Boolean(self.has_outgoing_transfer(&transaction).await.map_err(stopped)?)
             }
         })
     }
@@ -208,7 +208,7 @@ impl SandboxSettlement {
 
 impl ChainRpc for SandboxSettlement {
     fn call(&self, asked: ChainRequest) -> BoxFuture<'_, Result<ChainResponse, PortError>> {
-        Box::pin(self.answered(asked))
+        Box::pin(self.execute_request(asked))
     }
 }
 
@@ -217,14 +217,14 @@ impl ChainRpc for SandboxSettlement {
 #[serde(deny_unknown_fields)]
 pub struct ChainRpcRequest {
     /// What is asked.
-    pub asked: String,
+    pub request: String,
 }
 
 /// Its answer, encoded likewise.
 #[derive(Clone, Debug, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct ChainRpcResponse {
     /// What the chains say, or why they say nothing.
-    pub said: String,
+    pub response: String,
 }
 
 /// What a chain says, or the kind and the words of its error.
@@ -233,18 +233,18 @@ type EncodedResult = Result<ChainResponse, (u8, String)>;
 const KINDS: [ErrorKind; 3] = [ErrorKind::Permanent, ErrorKind::Temporary, ErrorKind::Unknown];
 
 impl ChainRpcRequest {
-    fn of(asked: &ChainRequest) -> Self {
-        Self { asked: text(asked) }
+    fn from_request(asked: &ChainRequest) -> Self {
+        Self { request: text(asked) }
     }
 
     /// Asks the chains here; nothing when it is no question.
-    pub async fn put(&self, chains: &SandboxSettlement) -> Option<ChainRpcResponse> {
-        let said = chains.answered(read(&self.asked)?).await;
+    pub async fn execute(&self, chains: &SandboxSettlement) -> Option<ChainRpcResponse> {
+        let said = chains.execute_request(read(&self.request)?).await;
         let said: EncodedResult = said.map_err(|error| {
             let kind = KINDS.iter().position(|kind| *kind == error.kind).unwrap_or_default();
             (u8::try_from(kind).unwrap_or_default(), error.message)
         });
-        Some(ChainRpcResponse { said: text(&said) })
+        Some(ChainRpcResponse { response: text(&said) })
     }
 }
 
@@ -270,14 +270,14 @@ impl RemoteChains {
     ///
     /// # Errors
     /// When the URL takes no path, or the machine has no means for TLS.
-    pub fn of(service: &Url) -> Result<Self, String> {
+    pub fn connect(service: &Url) -> Result<Self, String> {
         let settlement = service.join("/sandbox/settlement").map_err(|e| e.to_string())?;
         let http = crate::outbound::client().no_proxy().timeout(TIMEOUT).build();
         let http = http.map_err(|e| e.to_string())?;
         Ok(Self { http, settlement })
     }
 
-    async fn asked(&self, asked: ChainRequest) -> Result<ChainResponse, PortError> {
+    async fn send(&self, asked: ChainRequest) -> Result<ChainResponse, PortError> {
         let lost = |e: reqwest::Error| {
             let kind = match e.is_connect() {
                 true => ErrorKind::Temporary,
@@ -288,18 +288,18 @@ impl RemoteChains {
         let request = self
             .http
             .post(self.settlement.clone())
-            .json(&ChainRpcRequest::of(&asked));
+            .json(&ChainRpcRequest::from_request(&asked));
         let answer = request.send().await.map_err(lost)?;
         let mut answer = answer.error_for_status().map_err(lost)?;
         let mut body = Vec::new();
         while let Some(chunk) = answer.chunk().await.map_err(lost)? {
             body.extend_from_slice(&chunk);
-            if body.len() > MAX_ANSWER_BYTES {
-                return Err(mixed_up());
+            if body.len() > MAX_RESPONSE_BYTES {
+                return Err(unexpected_response());
             }
         }
-        let reply: ChainRpcResponse = serde_json::from_slice(&body).map_err(|_| mixed_up())?;
-        let said: EncodedResult = read(&reply.said).ok_or_else(mixed_up)?;
+        let reply: ChainRpcResponse = serde_json::from_slice(&body).map_err(|_| unexpected_response())?;
+        let said: EncodedResult = read(&reply.response).ok_or_else(unexpected_response)?;
         said.map_err(|(kind, message)| {
             let kind = KINDS.get(usize::from(kind)).copied();
             failed(kind.unwrap_or(ErrorKind::Unknown), &message)
@@ -309,11 +309,11 @@ impl RemoteChains {
 
 impl ChainRpc for RemoteChains {
     fn call(&self, asked: ChainRequest) -> BoxFuture<'_, Result<ChainResponse, PortError>> {
-        Box::pin(self.asked(asked))
+        Box::pin(self.send(asked))
     }
 }
 
-fn mixed_up() -> PortError {
+fn unexpected_response() -> PortError {
     failed(ErrorKind::Unknown, "the answer is not one to what was asked")
 }
 

@@ -111,7 +111,7 @@ impl SandboxSettlement {
             .await
             .map_err(|stopped| error(INTERNAL, stopped.to_string()))?;
         match executed {
-            ExecutionResult::Moved(id, _) => Ok(json!(id)),
+            ExecutionResult::Executed(id, _) => Ok(json!(id)),
             ExecutionResult::AlreadyExecuted(..) => Err(preflight(&TransactionError::AlreadyProcessed)),
             ExecutionResult::Declined(decline) => Err(preflight(&error_of(&transaction, &decline))),
         }
@@ -186,9 +186,9 @@ fn call(state: &ChainState, now: Timestamp, method: &str, params: &[Value]) -> R
 
 fn signature_status(state: &ChainState, now: Timestamp, signature: &Value) -> Value {
     let landed = signature.as_str().and_then(|s| state.ledger.find_transaction(s));
-    landed.filter(|l| !l.dropped).map_or(Value::Null, |landed| {
+    landed.filter(|l| !l.reorged).map_or(Value::Null, |landed| {
         let status = match state.finality(now, &landed.transfer) {
-            Finality::Seen => "confirmed",
+            Finality::Confirmed => "confirmed",
             Finality::Final => "finalized",
         };
         json!({

@@ -26,7 +26,7 @@ const TRANSFER_CHECKED: u8 = 12;
 /// Slots are 400 ms of the clock.
 pub(crate) const SLOT_MS: u64 = 400;
 /// A transaction may land while its block hash is at most so many slots old.
-pub(crate) const BLOCKHASH_LIFE: u64 = 150;
+pub(crate) const BLOCKHASH_VALIDITY_SLOTS: u64 = 150;
 /// Slots until a block is final: what is dead for so long cannot come back.
 pub(crate) const FINALIZED: u64 = 32;
 
@@ -200,7 +200,7 @@ pub(crate) struct Blockhashes {
 impl Blockhashes {
     /// Makes the hashes up to this slot and forgets those that are dead for good.
     pub(crate) fn advance(&mut self, secret: &[u8; 32], slot: u64) {
-        let oldest = slot.saturating_sub(BLOCKHASH_LIFE + FINALIZED);
+        let oldest = slot.saturating_sub(BLOCKHASH_VALIDITY_SLOTS + FINALIZED);
         let next = self.recent.back().map_or(oldest, |(last, _)| (last + 1).max(oldest));
         for slot in next..=slot {
             self.recent.push_back((slot, block_hash(secret, slot)));
@@ -214,7 +214,7 @@ impl Blockhashes {
     pub(crate) fn latest(&self) -> ([u8; 32], u64) {
         self.recent
             .back()
-            .map_or(([0; 32], 0), |(slot, hash)| (*hash, slot + BLOCKHASH_LIFE))
+            .map_or(([0; 32], 0), |(slot, hash)| (*hash, slot + BLOCKHASH_VALIDITY_SLOTS))
     }
 
     /// The slot of a hash that is not yet dead for good.
@@ -225,7 +225,7 @@ impl Blockhashes {
     /// Whether a transaction with this hash may land now.
     pub(crate) fn is_recent(&self, hash: &[u8; 32]) -> bool {
         let now = self.recent.back().map_or(0, |(slot, _)| *slot);
-        self.slot_of(hash).is_some_and(|slot| slot + BLOCKHASH_LIFE >= now)
+        self.slot_of(hash).is_some_and(|slot| slot + BLOCKHASH_VALIDITY_SLOTS >= now)
     }
 }
 

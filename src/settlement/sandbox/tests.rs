@@ -22,7 +22,7 @@ const PAYER: [u8; 32] = [5; 32];
 pub(super) struct TestClock(AtomicU64);
 
 impl TestClock {
-    pub(super) fn pass(&self, ms: u64) {
+    pub(super) fn advance(&self, ms: u64) {
         self.0.fetch_add(ms, Ordering::SeqCst);
     }
 }
@@ -41,13 +41,13 @@ impl Entropy for Counter {
     }
 }
 
-pub(super) struct House {
+pub(super) struct Harness {
     pub(super) dir: TempDir,
     pub(super) clock: Arc<TestClock>,
     pub(super) chains: Arc<SandboxSettlement>,
 }
 
-impl House {
+impl Harness {
     pub(super) fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let clock = Arc::new(TestClock(AtomicU64::new(START)));
@@ -56,7 +56,7 @@ impl House {
     }
 
     /// As after `kill -9`: a second house on a copy of whatever is on disk now.
-    fn killed(&self) -> Self {
+    fn restart_after_kill(&self) -> Self {
         let dir = tempfile::tempdir().unwrap();
         for name in ["base.chain", "solana.chain"] {
             std::fs::copy(self.dir.path().join(name), dir.path().join(name)).unwrap();
@@ -133,7 +133,7 @@ pub(super) fn declined(outcome: Result<SubmitResult, PortError>) -> String {
 // case_1: one hundred submissions of one authorization at once move the money once, and all are told the same.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn case_01_a_hundred_submissions_move_the_money_once() {
-    let house = House::new();
+    let house = Harness::new();
     let authorization = payment(5_000_000, 1);
     let tasks: Vec<_> = (0..100)
         .map(|_| {
@@ -159,16 +159,16 @@ async fn case_01_a_hundred_submissions_move_the_money_once() {
 // case_12, case_65: whatever was answered is on disk at that moment, so a kill right after the answer loses nothing.
 #[tokio::test]
 async fn case_12_an_answer_survives_a_kill() {
-    let house = House::new();
+    let house = Harness::new();
     for nonce in 0..5 {
         let authorization = payment(1_000_000, nonce);
         let id = settled(house.pay(&authorization).await);
-        let after = house.killed();
+        let after = house.restart_after_kill();
         assert_eq!(after.received().await, 1_000_000 * (u64::from(nonce) + 1));
         let seen = after.chains.lookup(&authorization, None).await.unwrap();
         assert_eq!(
             seen,
-            ChainStatus::Landed {
+            ChainStatus::Confirmed {
                 transaction: id.clone(),
                 finality: Finality::Final
             }
@@ -184,7 +184,7 @@ async fn case_12_an_answer_survives_a_kill() {
 // case_66: cut anywhere, the file gives back a prefix of its payments and balances that add up.
 #[tokio::test]
 async fn case_66_every_torn_tail_adds_up() {
-    let house = House::new();
+    let house = Harness::new();
     for nonce in 0..3 {
         settled(house.pay(&payment(1_000_000, nonce)).await);
     }
@@ -206,11 +206,11 @@ async fn case_66_every_torn_tail_adds_up() {
 // case_7: the answer is lost after the transfer landed; the chain shows it, and sending it again says settled.
 #[tokio::test]
 async fn case_07_a_lost_answer_is_unknown_and_then_found() {
-    let house = House::new();
+    let house = Harness::new();
     house.fault(ChainFault::LoseResponse);
     let authorization = payment(5_000_000, 1);
     assert_eq!(house.pay(&authorization).await.unwrap_err().kind, ErrorKind::Unknown);
-    let ChainStatus::Landed { transaction, .. } = house.chains.lookup(&authorization, None).await.unwrap() else {
+    let ChainStatus::Confirmed { transaction, .. } = house.chains.lookup(&authorization, None).await.unwrap() else {
         panic!("not landed");
     };
     assert_eq!(settled(house.pay(&authorization).await), transaction);
@@ -220,7 +220,7 @@ async fn case_07_a_lost_answer_is_unknown_and_then_found() {
 // case_7: a caller that gives up waiting does not call the transfer back.
 #[tokio::test]
 async fn case_07_a_submission_outlives_its_caller() {
-    let house = House::new();
+    let house = Harness::new();
     house.chains.hold(Network::Base, true);
     let authorization = payment(5_000_000, 1);
     let prepared = ready(house.chains.prepare(&authorization).await);
@@ -247,15 +247,15 @@ async fn case_07_a_submission_outlives_its_caller() {
 // case_8: settled, and then dropped by a reorganisation: the money is back, and the payment may land once more.
 #[tokio::test]
 async fn case_08_a_dropped_transfer_gives_the_money_back() {
-    let house = House::new();
+    let house = Harness::new();
     house.fault(ChainFault::Reorg { after_ms: 1_000 });
     let authorization = payment(5_000_000, 1);
     let first = settled(house.pay(&authorization).await);
-    house.clock.pass(999);
+    house.clock.advance(999);
     assert_eq!(house.received().await, 5_000_000);
-    house.clock.pass(1);
+    house.clock.advance(1);
     assert_eq!(
-        house.killed().chains.lookup(&authorization, None).await.unwrap(),
+        house.restart_after_kill().chains.lookup(&authorization, None).await.unwrap(),
         ChainStatus::Pending,
         "the plan is durable"
     );
@@ -264,7 +264,7 @@ async fn case_08_a_dropped_transfer_gives_the_money_back() {
         ChainStatus::Pending
     );
     assert_eq!(house.received().await, 0);
-    assert!(house.chains.transfers(Network::Base, 0, 10).await.unwrap()[0].dropped);
+    assert!(house.chains.transfers(Network::Base, 0, 10).await.unwrap()[0].reorged);
     assert_ne!(settled(house.pay(&authorization).await), first);
     assert_eq!(house.received().await, 5_000_000);
 }
@@ -272,7 +272,7 @@ async fn case_08_a_dropped_transfer_gives_the_money_back() {
 // case_9: refused, and the transfer lands all the same, once, also across a kill and whether or not it is sent again.
 #[tokio::test]
 async fn case_09_a_refused_payment_may_land_later_once() {
-    let house = House::new();
+    let house = Harness::new();
     house.fault(ChainFault::FailThenLand { after_ms: 1_000 });
     let authorization = payment(5_000_000, 1);
     assert_eq!(declined(house.pay(&authorization).await), "invalid_transaction_state");
@@ -280,11 +280,11 @@ async fn case_09_a_refused_payment_may_land_later_once() {
         house.chains.lookup(&authorization, None).await.unwrap(),
         ChainStatus::Pending
     );
-    let after = house.killed();
-    house.clock.pass(1_000);
+    let after = house.restart_after_kill();
+    house.clock.advance(1_000);
     for house in [&house, &after] {
         let found = house.chains.lookup(&authorization, None).await.unwrap();
-        assert!(matches!(found, ChainStatus::Landed { .. }), "{found:?}");
+        assert!(matches!(found, ChainStatus::Confirmed { .. }), "{found:?}");
         settled(house.pay(&authorization).await);
         assert_eq!(house.received().await, 5_000_000);
     }
@@ -293,11 +293,11 @@ async fn case_09_a_refused_payment_may_land_later_once() {
 // case_9: what would land only after its validity never lands, and the chain says so.
 #[tokio::test]
 async fn case_09_nothing_lands_after_its_validity() {
-    let house = House::new();
+    let house = Harness::new();
     house.fault(ChainFault::FailThenLand { after_ms: 300_000 });
     let authorization = payment(5_000_000, 1);
     declined(house.pay(&authorization).await);
-    house.clock.pass(300_000);
+    house.clock.advance(300_000);
     assert_eq!(
         house.chains.lookup(&authorization, None).await.unwrap(),
         ChainStatus::Impossible
@@ -312,7 +312,7 @@ async fn case_09_nothing_lands_after_its_validity() {
 // case_10: an observer's submission is recognised as our payment by payer, nonce, recipient and amount.
 #[tokio::test]
 async fn case_10_a_preempted_payment_is_our_payment() {
-    let house = House::new();
+    let house = Harness::new();
     house.fault(ChainFault::FrontRun);
     let authorization = payment(5_000_000, 1);
     let observed = settled(house.pay(&authorization).await);
@@ -324,7 +324,7 @@ async fn case_10_a_preempted_payment_is_our_payment() {
 // case_10: the same nonce for another amount is not this payment, however well signed.
 #[tokio::test]
 async fn case_10_a_used_nonce_is_not_another_payment() {
-    let house = House::new();
+    let house = Harness::new();
     settled(house.pay(&payment(5_000_000, 1)).await);
     let other = payment(6_000_000, 1);
     assert_eq!(
@@ -341,7 +341,7 @@ async fn case_10_a_used_nonce_is_not_another_payment() {
 // case_6: the chain's own clock decides; too early, too late, and a forged signature are refused.
 #[tokio::test]
 async fn case_06_the_chain_checks_again() {
-    let house = House::new();
+    let house = Harness::new();
     let Authorization::Evm(good) = payment(5_000_000, 1) else {
         panic!("not EVM")
     };
@@ -372,12 +372,12 @@ async fn magic_amounts_do_what_the_table_says() {
         for (cents, _, _) in crate::provider::sandbox::issuer_faults::magic_amounts() {
             assert_ne!(Usdc::from_cents(cents).unwrap(), amount);
         }
-        let house = House::new();
+        let house = Harness::new();
         let authorization = payment(amount.atomic(), u8::try_from(place).unwrap());
         let outcome = house.pay(&authorization).await;
-        house.clock.pass(3_000);
+        house.clock.advance(3_000);
         let found = house.chains.lookup(&authorization, None).await.unwrap();
-        let landed = matches!(found, ChainStatus::Landed { .. });
+        let landed = matches!(found, ChainStatus::Confirmed { .. });
         match fault {
             ChainFault::Insufficient => assert_eq!((declined(outcome).as_str(), landed), ("insufficient_funds", false)),
             ChainFault::Decline { reason } => assert_eq!((declined(outcome), landed), (reason, false)),

@@ -12,7 +12,7 @@ use crate::settlement::cctp::CctpSettings;
 
 /// See the module.
 #[derive(Clone, Debug)]
-pub struct BridgeParts {
+pub struct BridgeConfig {
     /// Whether top-ups go over it.
     pub used: bool,
     /// Contracts, finality and fee limit.
@@ -24,7 +24,7 @@ pub struct BridgeParts {
 }
 
 impl Reader<'_> {
-    pub(super) fn bridge(&mut self, config: &Config) -> Option<BridgeParts> {
+    pub(super) fn bridge(&mut self, config: &Config) -> Option<BridgeConfig> {
         let (settings, used) = (&config.chains.bridge, bridge_is_used(config));
         let mut deployment: Deployment = match config.chains.base.network {
             BaseNetwork::Mainnet => MAINNET,
@@ -54,7 +54,7 @@ impl Reader<'_> {
             return None;
         };
         let own = &settings.iris_url;
-        Some(BridgeParts {
+        Some(BridgeConfig {
             used,
             iris: if own.is_empty() {
                 deployment.iris.to_owned()

@@ -8,7 +8,7 @@ use zeroize::Zeroizing;
 use super::Reader;
 use crate::config::chains::Location;
 use crate::private_file;
-use crate::sandbox::keys::refuse_outside_sandbox;
+use crate::sandbox::keys::reject_outside_sandbox;
 
 impl Reader<'_> {
     pub(super) fn evm_key(&mut self, key: &str, location: &Location) -> Option<EvmKey> {
@@ -18,7 +18,7 @@ impl Reader<'_> {
             return None;
         };
         let address = Wallet::Evm(own.address().into()).address();
-        if let Err(error) = refuse_outside_sandbox(false, [(key, address.as_str())]) {
+        if let Err(error) = reject_outside_sandbox(false, [(key, address.as_str())]) {
             self.reject(key, error);
             return None;
         }
@@ -34,7 +34,7 @@ impl Reader<'_> {
     pub(super) fn text(&mut self, key: &str, location: &Location) -> Option<Zeroizing<String>> {
         let read = match location {
             Location::Unset => Err("is not set".to_owned()),
-            Location::Here(text) => Ok(Zeroizing::new(text.expose_secret().clone())),
+            Location::Inline(text) => Ok(Zeroizing::new(text.expose_secret().clone())),
             Location::File(path) => private_file::read_secret(path),
             Location::Env(name) => match (self.variable)(name) {
                 Some(text) => Ok(Zeroizing::new(text)),

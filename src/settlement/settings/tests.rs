@@ -74,7 +74,7 @@ fn resolved(more: &str, changed: &'static [(&'static str, String)]) -> Result<Re
     RealChains::resolve(&config(more), &variable).map_err(keys)
 }
 
-fn keys(wrong: Misfit) -> Vec<String> {
+fn keys(wrong: InvalidSetting) -> Vec<String> {
     wrong
         .0
         .iter()
@@ -172,7 +172,7 @@ fn a_key_file_is_for_its_owner_alone() {
     let text = |path: &Path| {
         Reader {
             variable: &|_| None,
-            wrong: Vec::new(),
+            errors: Vec::new(),
         }
         .evm_key("key", &Location::File(path.into()))
         .map(|key| key.address())
@@ -293,7 +293,7 @@ fn on_testnets_the_bridge_is_circles_sandbox() {
     });
     let mut reader = Reader {
         variable: &|_| None,
-        wrong: Vec::new(),
+        errors: Vec::new(),
     };
     let bridge = reader.bridge(&config).unwrap();
     assert_eq!((bridge.cctp.deployment, bridge.iris.as_str()), (TESTNET, TESTNET.iris));

@@ -21,7 +21,7 @@ use super::rows::{self, End, EventRow};
 /// Compute units of a burn, about twice what `deposit_for_burn` takes.
 const UNITS: u32 = 250_000;
 /// A blockhash that is older is not signed with, in milliseconds: less than half of its life is left.
-const OLDEST_BLOCKHASH_MS: u64 = 25_000;
+const MAX_BLOCKHASH_AGE_MS: u64 = 25_000;
 
 /// An account that a burn has left on the chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub struct EventAccount {
 /// A transaction with a burn as a payment of the treasury's, with what it burns. `None` for bytes that are no such transaction.
 pub fn read_burn(bytes: &[u8]) -> Option<(SolanaTransfer, SentBurn)> {
     let transaction = Transaction::parse_without_tables(bytes).ok()?;
-    let sent = SentBurn::of(&transaction.message)?;
+    let sent = SentBurn::from_message(&transaction.message)?;
     let transfer = SolanaTransfer {
         message_hash: Sha256::digest(transaction.message_bytes).into(),
         payer: sent.order.owner,
@@ -71,7 +71,7 @@ impl SolanaSettlement {
             return Err(refused("not a burn of the treasury's"));
         }
         let recent = self.recent_blockhash();
-        let fresh = recent.filter(|(_, age_ms)| *age_ms <= OLDEST_BLOCKHASH_MS);
+        let fresh = recent.filter(|(_, age_ms)| *age_ms <= MAX_BLOCKHASH_AGE_MS);
         let (blockhash, _) = fresh.ok_or_else(|| temporary(SIGN, "no recent blockhash is known"))?;
         let fee_payer = self.choose_fee_payer();
         let fee_payer = fee_payer.ok_or_else(|| temporary(SIGN, "every fee payer is below its floor"))?;
@@ -93,8 +93,8 @@ impl SolanaSettlement {
     }
 
     /// The burn in a message of the treasury's, and the rent of its account; `None` for another message.
-    pub(super) async fn burn_in(&self, message: &Message<'_>) -> Result<Option<(SentBurn, u64)>, PortError> {
-        let Some(sent) = SentBurn::of(message) else {
+    pub(super) async fn find_burn_in(&self, message: &Message<'_>) -> Result<Option<(SentBurn, u64)>, PortError> {
+        let Some(sent) = SentBurn::from_message(message) else {
             return Ok(None);
         };
         let rent = self.node.rent_exemption(EVENT_ACCOUNT_BYTES).await;
@@ -103,7 +103,7 @@ impl SolanaSettlement {
     }
 
     /// The write that keeps the account of a burn.
-    pub(super) fn keep_event(&self, id: &Signature, (sent, lamports): &(SentBurn, u64)) -> Write {
+    pub(super) fn event_write(&self, id: &Signature, (sent, lamports): &(SentBurn, u64)) -> Write {
         let row = EventRow {
             account: sent.event_account,
             rent_payer: sent.rent_payer,
@@ -129,7 +129,7 @@ impl SolanaSettlement {
         let mut landed = Vec::new();
         for (id, row) in self.rows.events().await.map_err(told)? {
             let closed = self.rows.closed(&id).await.map_err(told)?;
-            if closed.is_some_and(|closed| closed.end == End::Landed) {
+            if closed.is_some_and(|closed| closed.end == End::Confirmed) {
                 landed.push(EventAccount {
                     transaction: base58(&id),
                     account: row.account,

@@ -14,9 +14,9 @@ use super::SolanaSettlement;
 use super::decline::temporary;
 
 /// A difference between endpoints that lasts for so long is counted, in milliseconds: a node may index a transaction late.
-const LASTING_MS: u64 = 10_000;
+const DISPUTE_TIMEOUT_MS: u64 = 10_000;
 /// How long the beginning of an endpoint's history is taken for known, in milliseconds.
-const BEGINS_MS: u64 = 60_000;
+const FIRST_SLOT_TTL_MS: u64 = 60_000;
 
 /// Progress of the cross-check, and what hinders it.
 #[derive(Debug, Default)]
@@ -29,18 +29,18 @@ pub(super) struct Progress {
     /// The same: the newest slot.
     newest: BTreeMap<usize, u64>,
     /// The first slot of which each endpoint has blocks, and when that was read.
-    begins: HashMap<usize, (u64, u64)>,
+    first_slots: HashMap<usize, (u64, u64)>,
     /// Transactions that endpoints show differently: since when, and whether that was counted.
     disputed: HashMap<Signature, (u64, bool)>,
     /// Final transactions of which no two endpoints show the same movements.
-    unlike: HashSet<Signature>,
+    mismatched: HashSet<Signature>,
     mismatches: u64,
     /// The log has said that it stands still.
-    told: bool,
+    is_stall_logged: bool,
 }
 
 impl Progress {
-    pub(super) fn begin(now_ms: u64, slot: u64) -> Self {
+    pub(super) fn start(now_ms: u64, slot: u64) -> Self {
         Self {
             at_ms: now_ms,
             slot,
@@ -49,13 +49,13 @@ impl Progress {
     }
 
     /// Everything up to this slot is final. Gives whether it stood still before.
-    fn reach(&mut self, slot: u64, now_ms: u64) -> bool {
+    fn advance(&mut self, slot: u64, now_ms: u64) -> bool {
         if slot <= self.slot {
             return false;
         }
         (self.slot, self.at_ms) = (slot, now_ms);
-        self.unlike.clear();
-        std::mem::take(&mut self.told)
+        self.mismatched.clear();
+        std::mem::take(&mut self.is_stall_logged)
     }
 
     /// What endpoints show differently now, and up to which slot two of them agree. Gives what was not counted before.
@@ -66,7 +66,7 @@ impl Progress {
         for (id, slot) in now {
             let (since, counted) = self.disputed.entry(id).or_insert((now_ms, false));
             // Two others have decided it, or it is no delay.
-            let decided = slot <= agreement.slot || now_ms.saturating_sub(*since) >= LASTING_MS;
+            let decided = slot <= agreement.slot || now_ms.saturating_sub(*since) >= DISPUTE_TIMEOUT_MS;
             if decided && !*counted {
                 *counted = true;
                 self.mismatches += 1;
@@ -98,14 +98,14 @@ impl SolanaSettlement {
     }
 
     /// Whether the treasury's transactions have been read at all, with the result durable.
-    pub fn has_begun(&self) -> bool {
-        self.followed.lock().has_begun()
+    pub fn has_started(&self) -> bool {
+        self.treasury_history.lock().has_started()
     }
 
     /// Whether what is final, and how far the chain is, was read within the last minute (`Pace::standstill_ms`), and the first
     /// reading is durable. While it was not, no payment is prepared. Nothing is read of a chain that was not checked.
     pub fn is_up_to_date(&self) -> bool {
-        if !self.gate.is_open() || !self.has_begun() {
+        if !self.gate.is_open() || !self.has_started() {
             return false;
         }
         let now_ms = self.timer.now_ms();
@@ -116,7 +116,7 @@ impl SolanaSettlement {
     }
 
     /// Nothing new is taken on while what is final is not read.
-    pub(in crate::settlement) fn if_up_to_date(&self, operation: &'static str) -> Result<(), PortError> {
+    pub(in crate::settlement) fn require_up_to_date(&self, operation: &'static str) -> Result<(), PortError> {
         match self.is_up_to_date() {
             true => Ok(()),
             false => Err(temporary(
@@ -137,7 +137,7 @@ impl SolanaSettlement {
     }
 
     /// An endpoint has shown that it is at this slot.
-    pub(super) fn claims(&self, endpoint: usize, newest: u64, finalized: Option<u64>) {
+    pub(super) fn record_claim(&self, endpoint: usize, newest: u64, finalized: Option<u64>) {
         let mut progress = self.progress.lock();
         let known = progress.newest.entry(endpoint).or_default();
         *known = newest.max(*known);
@@ -174,12 +174,12 @@ impl SolanaSettlement {
     pub(super) async fn history_of(&self, endpoint: usize) -> Result<History, String> {
         let told = |error: NodeError| error.to_string();
         let now_ms = self.timer.now_ms();
-        let known = self.progress.lock().begins.get(&endpoint).copied();
+        let known = self.progress.lock().first_slots.get(&endpoint).copied();
         let first_available_slot = match known {
-            Some((slot, read_ms)) if now_ms.saturating_sub(read_ms) < BEGINS_MS => slot,
+            Some((slot, read_ms)) if now_ms.saturating_sub(read_ms) < FIRST_SLOT_TTL_MS => slot,
             _ => {
                 let slot = self.node.first_available_on(endpoint).await.map_err(told)?;
-                self.progress.lock().begins.insert(endpoint, (slot, now_ms));
+                self.progress.lock().first_slots.insert(endpoint, (slot, now_ms));
                 slot
             }
         };
@@ -198,7 +198,7 @@ impl SolanaSettlement {
 
     /// Everything up to this slot is final.
     pub(super) fn reached(&self, slot: u64) {
-        if self.progress.lock().reach(slot, self.timer.now_ms()) {
+        if self.progress.lock().advance(slot, self.timer.now_ms()) {
             tracing::info!(slot, "Solana is read again");
         }
     }
@@ -217,10 +217,10 @@ impl SolanaSettlement {
     }
 
     /// No two endpoints have shown the movements of a transaction alike that they list alike.
-    pub(super) fn not_alike(&self, id: &Signature) {
+    pub(super) fn record_mismatch(&self, id: &Signature) {
         {
             let mut progress = self.progress.lock();
-            if !progress.unlike.insert(*id) {
+            if !progress.mismatched.insert(*id) {
                 return;
             }
             progress.mismatches += 1;
@@ -237,7 +237,7 @@ impl SolanaSettlement {
         let (told, slot, claims) = {
             let mut progress = self.progress.lock();
             let claims = progress.finalized.clone();
-            (std::mem::replace(&mut progress.told, true), progress.slot, claims)
+            (std::mem::replace(&mut progress.is_stall_logged, true), progress.slot, claims)
         };
         if told {
             return;
@@ -277,7 +277,7 @@ mod tests {
     // Checks: a difference counts once, when it lasts or when two endpoints have gone on without it; a delay does not count.
     #[test]
     fn a_difference_that_lasts_is_counted_once() {
-        let mut progress = Progress::begin(0, 0);
+        let mut progress = Progress::start(0, 0);
         let disputed = |slot, rows: &[Row]| Agreement {
             slot,
             disputed: rows.to_vec(),
@@ -311,10 +311,10 @@ mod tests {
     // Checks: only a higher slot is progress, and the first one behind a standstill is told.
     #[test]
     fn only_a_higher_slot_is_progress() {
-        let mut progress = Progress::begin(0, 5);
-        assert!(!progress.reach(5, 100) && progress.at_ms == 0);
-        progress.told = true;
-        assert!(progress.reach(6, 200) && progress.at_ms == 200);
-        assert!(!progress.reach(7, 300));
+        let mut progress = Progress::start(0, 5);
+        assert!(!progress.advance(5, 100) && progress.at_ms == 0);
+        progress.is_stall_logged = true;
+        assert!(progress.advance(6, 200) && progress.at_ms == 200);
+        assert!(!progress.advance(7, 300));
     }
 }

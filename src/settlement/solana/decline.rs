@@ -16,7 +16,7 @@ pub(super) fn decline(reason: &str, message: &str) -> Decline {
     }
 }
 
-fn of(error: &TransactionError, otherwise: &str) -> Decline {
+fn from_error(error: &TransactionError, otherwise: &str) -> Decline {
     match error.custom {
         Some(TOKEN_INSUFFICIENT_FUNDS) => insufficient(),
         Some(TOKEN_ACCOUNT_FROZEN) => decline(otherwise, "a token account is frozen"),
@@ -30,13 +30,13 @@ pub(super) fn insufficient() -> Decline {
 }
 
 /// Of a wallet that has enough for this payment, and not for those too that are under way.
-pub(super) fn in_flight() -> Decline {
+pub(super) fn insufficient_with_pending() -> Decline {
     let message = "the wallet holds less than this amount and what its other payments take that are under way";
     decline(INSUFFICIENT, message)
 }
 
 /// Whether it is the fee payer, account 0 of every transaction, that cannot pay: not the payer's fault.
-pub(super) fn is_fee_payers(error: &TransactionError) -> bool {
+pub(super) fn is_fee_payer_error(error: &TransactionError) -> bool {
     const FEE_PAYERS: [&str; 2] = ["AccountNotFound", "InsufficientFundsForFee"];
     let rent = error.text.contains("InsufficientFundsForRent") && error.text.contains("\"account_index\":0}");
     rent || FEE_PAYERS.iter().any(|known| error.text.trim_matches('"') == *known)
@@ -49,16 +49,16 @@ pub(super) fn is_insufficient(decline: &Decline) -> bool {
 
 /// Of a payment that would fail now.
 pub(super) fn simulated(error: &TransactionError) -> Decline {
-    of(error, SIMULATION_FAILED)
+    from_error(error, SIMULATION_FAILED)
 }
 
 /// Of a payment that has failed.
 pub(super) fn on_chain(error: &TransactionError) -> Decline {
-    of(error, FAILED)
+    from_error(error, FAILED)
 }
 
 /// Of a payment that no fee is risked for.
-pub(super) fn not_taken(message: &str) -> Decline {
+pub(super) fn not_accepted(message: &str) -> Decline {
     decline(SIMULATION_FAILED, message)
 }
 
@@ -94,10 +94,10 @@ mod tests {
             json!("InsufficientFundsForFee"),
             json!({"InsufficientFundsForRent": {"account_index": 0}}),
         ] {
-            assert!(is_fee_payers(&read(ours.clone())), "{ours}");
+            assert!(is_fee_payer_error(&read(ours.clone())), "{ours}");
         }
         let payers = json!({"InsufficientFundsForRent": {"account_index": 1}});
-        assert!(!is_fee_payers(&read(payers)) && !is_fee_payers(&custom(1)));
+        assert!(!is_fee_payer_error(&read(payers)) && !is_fee_payer_error(&custom(1)));
         let missing = read(json!({"InstructionError": [2, "InvalidAccountData"]}));
         assert!(simulated(&missing).message.contains("InvalidAccountData"));
     }

@@ -6,20 +6,20 @@ use std::sync::atomic::Ordering;
 use futures_util::future::join_all;
 use purser_chains::solana::Signature;
 use purser_chains::solana::address::base58;
-use purser_chains::solana::life::{Evidence, Stage, StatusAnswer};
+use purser_chains::solana::lifecycle::{Evidence, Stage, StatusAnswer};
 use purser_chains::solana::payers::FeeOutcome;
 use purser_chains::solana::status::Commitment;
 
 use super::SolanaSettlement;
-use super::flight::Answer;
+use super::in_flight::NodeUpdate;
 use super::rows::{Closed, End, LostFee};
-use crate::settlement::reads::DEADLINE;
+use crate::settlement::read_limits::DEADLINE;
 
 impl SolanaSettlement {
     /// Starts all that is due now and returns; the answers come in later.
     pub(super) fn drive(self: &Arc<Self>) {
         let block_height = self.tip.lock().proof_height();
-        let due = self.flights.lock().due(self.timer.now_ms(), block_height);
+        let due = self.in_flight.lock().due(self.timer.now_ms(), block_height);
         for (id, bytes) in due.sends {
             let port = Arc::clone(self);
             tokio::spawn(async move { port.send(id, &bytes).await });
@@ -44,7 +44,7 @@ impl SolanaSettlement {
     pub(super) async fn send(&self, id: Signature, bytes: &[u8]) {
         let outcomes = self.node.send_each(bytes).await;
         tracing::debug!(transaction = base58(&id), ?outcomes, "sent");
-        self.apply(&id, 0, Answer::Sent);
+        self.apply(&id, 0, NodeUpdate::Sent);
     }
 
     /// Queries statuses at one endpoint, unless a query is under way there: an endpoint that hangs delays only itself.
@@ -55,9 +55,9 @@ impl SolanaSettlement {
         let (port, ids) = (Arc::clone(self), Arc::clone(ids));
         tokio::spawn(async move {
             if let Ok((context_slot, found)) = port.node.statuses_on(endpoint, &ids, false).await {
-                port.claims(endpoint, context_slot, None);
+                port.record_claim(endpoint, context_slot, None);
                 for (id, found) in ids.iter().zip(found).filter(|(_, found)| found.is_some()) {
-                    port.apply(id, endpoint, Answer::Status(StatusAnswer { context_slot, found }));
+                    port.apply(id, endpoint, NodeUpdate::Status(StatusAnswer { context_slot, found }));
                 }
             }
             port.polled[endpoint].store(false, Ordering::Release);
@@ -68,22 +68,22 @@ impl SolanaSettlement {
     async fn search_for(&self, id: Signature) {
         for (endpoint, evidence) in self.node.evidence_each(&id).await.into_iter().enumerate() {
             match evidence {
-                Ok(evidence) => self.apply(&id, endpoint, Answer::Evidence(evidence)),
+                Ok(evidence) => self.apply(&id, endpoint, NodeUpdate::Evidence(evidence)),
                 Err(error) => {
                     tracing::warn!(transaction = base58(&id), endpoint, %error, "a transaction could not be searched for");
                 }
             }
         }
-        self.flights.lock().searched(&id);
+        self.in_flight.lock().searched(&id);
     }
 
     /// The follower has read this transaction: what it saw counts as that endpoint's answer.
     pub(super) fn listed(&self, id: &Signature, endpoint: usize, evidence: Evidence) {
-        self.apply(id, endpoint, Answer::Evidence(evidence));
+        self.apply(id, endpoint, NodeUpdate::Evidence(evidence));
     }
 
-    fn apply(&self, id: &Signature, endpoint: usize, answer: Answer) {
-        let changed = self.flights.lock().apply(id, endpoint, answer, self.timer.now_ms());
+    fn apply(&self, id: &Signature, endpoint: usize, answer: NodeUpdate) {
+        let changed = self.in_flight.lock().apply(id, endpoint, answer, self.timer.now_ms());
         let Some(changed) = changed else { return };
         let transition = &changed.transition;
         tracing::debug!(transaction = base58(id), from = ?transition.from, to = ?transition.to, "a transaction moved on");
@@ -97,12 +97,12 @@ impl SolanaSettlement {
         }
         let Some(reservation) = changed.reservation else { return };
         let outcome = match &transition.to {
-            Stage::Seen { .. } => FeeOutcome::Spent,
+            Stage::Succeeded { .. } => FeeOutcome::Spent,
             Stage::Failed { .. } => FeeOutcome::Lost,
             _ => FeeOutcome::Unused,
         };
         let lamports = reservation.fees.charged();
-        self.payers.lock().end(reservation, outcome);
+        self.payers.lock().settle(reservation, outcome);
         // A withdrawal that fails is not its receiver's fault, and the treasury is never declined.
         if outcome == FeeOutcome::Lost && changed.payer != self.treasury() {
             tracing::warn!(
@@ -113,7 +113,7 @@ impl SolanaSettlement {
             );
             let (payer, at) = (changed.payer, self.clock.now());
             self.losses.lock().lost(payer, lamports, at.0);
-            self.rows.lose(id, &LostFee { payer, lamports, at });
+            self.rows.record_loss(id, &LostFee { payer, lamports, at });
         }
     }
 
@@ -134,11 +134,11 @@ impl SolanaSettlement {
         };
         if let Err(error) = self.rows.close(&id, &closed).await {
             tracing::error!(transaction = base58(&id), %error, "the end of a transaction could not be written");
-            return self.flights.lock().not_closed(&id);
+            return self.in_flight.lock().close_failed(&id);
         }
-        let unused = self.flights.lock().close(&id);
+        let unused = self.in_flight.lock().close(&id);
         if let Some(unused) = unused {
-            self.payers.lock().end(unused, FeeOutcome::Unused);
+            self.payers.lock().settle(unused, FeeOutcome::Unused);
         }
     }
 

@@ -20,11 +20,11 @@ use sha2::{Digest as _, Sha256};
 
 use super::SolanaSettlement;
 use super::decline::{error, simulated, temporary};
-use crate::settlement::facilitator::{ChainReader, Look, Presented, on_solana};
+use crate::settlement::facilitator::{ChainReader, LookupDepth, Presented, solana_body};
 use crate::settlement::gate::Gate;
 
 /// How long a payment is taken to be able to land, in milliseconds: many times the life of a blockhash.
-const LIFE_MS: u64 = 3_600_000;
+const VALIDITY_MS: u64 = 3_600_000;
 
 fn transfer<'a>(authorization: &'a Authorization, operation: &'static str) -> Result<&'a SolanaTransfer, PortError> {
     match authorization {
@@ -47,7 +47,7 @@ fn fee_payer(transfer: &SolanaTransfer) -> Option<Pubkey> {
 }
 
 /// The token account that the transaction pays.
-fn paid(transaction: &Transaction<'_>) -> Option<Pubkey> {
+fn paid_account(transaction: &Transaction<'_>) -> Option<Pubkey> {
     let message = &transaction.message;
     message.instructions.iter().find_map(|call| {
         let (program, accounts) = (message.program(call)?, message.accounts(call)?);
@@ -60,7 +60,7 @@ fn paid(transaction: &Transaction<'_>) -> Option<Pubkey> {
 
 impl SolanaSettlement {
     /// As `prepare` judges a payment, without a signature of the fee payer and without anything to reserve.
-    async fn judge_unsigned(&self, transfer: &SolanaTransfer) -> Result<Option<Decline>, PortError> {
+    async fn simulate_unsigned(&self, transfer: &SolanaTransfer) -> Result<Option<Decline>, PortError> {
         const JUDGE: &str = "prepare";
         let permanent = |message: String| error(ErrorKind::Permanent, JUDGE, message);
         let transaction = Transaction::parse_without_tables(&transfer.transaction);
@@ -71,7 +71,7 @@ impl SolanaSettlement {
         if transaction.message.names_fee_payer() {
             return Err(permanent("the fee payer may not appear in an instruction".to_owned()));
         }
-        self.if_up_to_date(JUDGE)?;
+        self.require_up_to_date(JUDGE)?;
         let shown = self
             .node
             .simulate_unsigned(&transfer.transaction, None, Commitment::Processed)
@@ -88,7 +88,7 @@ impl SolanaSettlement {
         let permanent = |message: &str| error(ErrorKind::Permanent, PRESENT, message);
         let transaction = Transaction::parse_without_tables(&transfer.transaction);
         let transaction = transaction.map_err(|e| permanent(&e.to_string()))?;
-        let account = paid(&transaction).ok_or_else(|| permanent("the transaction pays no token account"))?;
+        let account = paid_account(&transaction).ok_or_else(|| permanent("the transaction pays no token account"))?;
         if account == self.treasury_account {
             return Ok(self.treasury());
         }
@@ -108,17 +108,17 @@ impl SolanaSettlement {
         transaction: Option<&str>,
     ) -> Result<ChainStatus, PortError> {
         let Some(transaction) = transaction else {
-            return self.look_up(transfer, None).await;
+            return self.lookup_transfer(transfer, None).await;
         };
-        match self.look_up(transfer, Some(&named(transaction))).await? {
-            ChainStatus::Impossible => self.look_up(transfer, None).await,
+        match self.lookup_transfer(transfer, Some(&named(transaction))).await? {
+            ChainStatus::Impossible => self.lookup_transfer(transfer, None).await,
             found => Ok(found),
         }
     }
 }
 
 impl ChainReader for SolanaSettlement {
-    fn sends_itself(&self, authorization: &Authorization) -> bool {
+    fn can_send_with_own_keys(&self, authorization: &Authorization) -> bool {
         let key = transfer(authorization, "sends").ok().and_then(fee_payer);
         key.is_some_and(|key| self.fee_payers().contains(&key))
     }
@@ -127,27 +127,27 @@ impl ChainReader for SolanaSettlement {
         Self::gate(self)
     }
 
-    fn has_keys(&self) -> bool {
+    fn has_own_keys(&self) -> bool {
         !self.fee_payers().is_empty()
     }
 
-    fn judge<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Result<Option<Decline>, PortError>> {
+    fn would_decline<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Result<Option<Decline>, PortError>> {
         Box::pin(async move {
             const PREPARE: &str = "prepare";
             let transfer = transfer(authorization, PREPARE)?;
             let fee_payer = fee_payer(transfer);
             let fee_payer = fee_payer.filter(|key| !self.fee_payer_addresses.contains(key));
             // Before the facilitator has it: the follower may read the transaction before anybody tells us of it.
-            if let Some(fee_payer) = fee_payer.filter(|key| !self.others_fee_payers.contains(key)) {
-                let kept = self.rows.keep_fee_payer(&fee_payer).await;
+            if let Some(fee_payer) = fee_payer.filter(|key| !self.facilitator_fee_payers.contains(key)) {
+                let kept = self.rows.persist_fee_payer(&fee_payer).await;
                 kept.map_err(|e| temporary(PREPARE, e))?;
-                self.others_fee_payers.insert(fee_payer);
+                self.facilitator_fee_payers.insert(fee_payer);
             }
-            self.judge_unsigned(transfer).await
+            self.simulate_unsigned(transfer).await
         })
     }
 
-    fn present<'a>(
+    fn request_body<'a>(
         &'a self,
         authorization: &'a Authorization,
         chain: &'a Presented,
@@ -162,7 +162,7 @@ impl ChainReader for SolanaSettlement {
             let fee_payer = fee_payer(transfer).ok_or_else(|| refused("not a transaction"))?;
             let owner = self.paid_owner(transfer).await?;
             let wire = STANDARD.encode(&transfer.transaction);
-            Ok(on_solana(chain, (&owner, &fee_payer), transfer.value.atomic(), &wire))
+            Ok(solana_body(chain, (&owner, &fee_payer), transfer.value.atomic(), &wire))
         })
     }
 
@@ -176,7 +176,7 @@ impl ChainReader for SolanaSettlement {
         )
     }
 
-    fn can_be(&self, authorization: &Authorization, transaction: &str) -> bool {
+    fn matches_payment(&self, authorization: &Authorization, transaction: &str) -> bool {
         let (Ok(transfer), Some(id)) = (transfer(authorization, "named"), parse_base58(transaction)) else {
             return false;
         };
@@ -188,24 +188,24 @@ impl ChainReader for SolanaSettlement {
         signer.is_some_and(|signer| verify(signer, parsed.message_bytes, &id))
     }
 
-    fn until(&self, _: &Authorization) -> Timestamp {
-        self.clock.now().plus_ms(LIFE_MS)
+    fn expires_at(&self, _: &Authorization) -> Timestamp {
+        self.clock.now().plus_ms(VALIDITY_MS)
     }
 
-    fn look<'a>(
+    fn chain_status<'a>(
         &'a self,
         authorization: &'a Authorization,
         transaction: Option<&'a str>,
-        how: Look,
+        how: LookupDepth,
     ) -> BoxFuture<'a, Result<ChainStatus, PortError>> {
         Box::pin(async move {
             // Without a transaction only the chain says anything.
-            if (how, transaction) == (Look::Known, None) {
+            if (how, transaction) == (LookupDepth::Known, None) {
                 return Ok(ChainStatus::Pending);
             }
             let transfer = transfer(authorization, "lookup")?;
-            if how == Look::Newest {
-                self.searches.lock().hurry(&transfer.message_hash);
+            if how == LookupDepth::Newest {
+                self.searches.lock().expedite(&transfer.message_hash);
             }
             self.find_transfer(transfer, transaction).await
         })
@@ -224,7 +224,7 @@ impl ChainReader for SolanaSettlement {
         })
     }
 
-    fn can_receive_from_others<'a>(&'a self, to: &'a Wallet) -> BoxFuture<'a, Result<bool, PortError>> {
+    fn can_receive_from_facilitator<'a>(&'a self, to: &'a Wallet) -> BoxFuture<'a, Result<bool, PortError>> {
         Box::pin(self.owner_has_account(to))
     }
 }

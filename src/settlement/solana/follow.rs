@@ -4,7 +4,7 @@
 //! movements get positions, when it is final: lists only ever grow. With several endpoints a second one is walked as well; final
 //! is what two list alike, with nothing before it that only one of them lists, and what both show with the same movements.
 
-mod keeping;
+mod persisting;
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::Ordering;
@@ -19,28 +19,28 @@ use purser_chains::solana::node::NodeError;
 
 use super::SolanaSettlement;
 use super::decline::temporary;
-use super::rows::{Moved, Place};
+use super::rows::{MovementRow, CursorRow};
 
 /// Changes that are written at once.
 const CHUNK: usize = 50;
 /// Transactions that are read at the same time.
-const READS: usize = 8;
+const CONCURRENT_READS: usize = 8;
 /// Longest time for which an endpoint that fails is not walked, in milliseconds.
-const MAX_REST_MS: u64 = 5_000;
+const MAX_BACKOFF_MS: u64 = 5_000;
 /// A reading covers the present if what is final has advanced within so long, in milliseconds.
 const FRESH_MS: u64 = 10_000;
 
 /// The follower's own state. It is read from the rows again after a write failed.
 #[derive(Debug, Default)]
-pub(super) struct Following {
-    at: Option<At>,
+pub(super) struct FollowerState {
+    position: Option<FollowPosition>,
     /// Endpoints in the order in which they are walked.
     order: Vec<usize>,
     /// Of endpoints that fail: until when they are not walked, and how often they have failed.
-    rests: HashMap<usize, (u64, u32)>,
+    backoffs: HashMap<usize, (u64, u32)>,
 }
 
-impl Following {
+impl FollowerState {
     /// The endpoint that is read first at present.
     pub(super) fn endpoint(&self) -> usize {
         self.order.first().copied().unwrap_or(0)
@@ -51,7 +51,7 @@ impl Following {
         if self.order.is_empty() {
             self.order = (0..endpoints).collect();
         }
-        let rests = |endpoint: &usize| self.rests.get(endpoint).is_some_and(|(until, _)| now_ms < *until);
+        let rests = |endpoint: &usize| self.backoffs.get(endpoint).is_some_and(|(until, _)| now_ms < *until);
         let awake: Vec<usize> = self.order.iter().copied().filter(|endpoint| !rests(endpoint)).collect();
         match awake.is_empty() {
             true => self.order.clone(),
@@ -69,9 +69,9 @@ impl Following {
         self.order = first;
     }
 
-    fn failed(&mut self, endpoint: usize, pace_ms: u64, now_ms: u64) {
-        let (until, times) = self.rests.entry(endpoint).or_default();
-        let rest_ms = pace_ms.checked_shl(*times).unwrap_or(MAX_REST_MS).min(MAX_REST_MS);
+    fn record_failure(&mut self, endpoint: usize, pace_ms: u64, now_ms: u64) {
+        let (until, times) = self.backoffs.entry(endpoint).or_default();
+        let rest_ms = pace_ms.checked_shl(*times).unwrap_or(MAX_BACKOFF_MS).min(MAX_BACKOFF_MS);
         (*until, *times) = (now_ms.saturating_add(rest_ms), times.saturating_add(1).min(16));
         let others: Vec<usize> = self.order.iter().copied().filter(|other| *other != endpoint).collect();
         self.prefer(&others);
@@ -79,9 +79,9 @@ impl Following {
 }
 
 #[derive(Debug)]
-struct At {
+struct FollowPosition {
     follower: Follower,
-    place: Place,
+    cursor: CursorRow,
     revision: u64,
     /// Of the final transactions that the next reading is compared with.
     numbers: HashMap<Signature, u64>,
@@ -89,14 +89,14 @@ struct At {
 
 /// What was listed, by whom.
 #[derive(Default)]
-struct Listed {
+struct Listings {
     endpoints: Vec<usize>,
     listings: Vec<Listing>,
 }
 
-impl Listed {
+impl Listings {
     /// Endpoints whose listings agree.
-    fn by(&self, agreement: &Agreement) -> Vec<usize> {
+    fn agreeing_endpoints(&self, agreement: &Agreement) -> Vec<usize> {
         let endpoints = agreement.by.iter().filter_map(|position| self.endpoints.get(*position));
         endpoints.copied().collect()
     }
@@ -106,7 +106,7 @@ impl Listed {
         let new: HashSet<Signature> = changes
             .iter()
             .filter_map(|change| match change {
-                Change::Seen(row) | Change::Moved { to: row, .. } => Some(row.id),
+                Change::New(row) | Change::Updated { to: row, .. } => Some(row.id),
                 Change::Final(_) | Change::Reorged(_) => None,
             })
             .collect();
@@ -137,9 +137,9 @@ struct Lister {
 
 /// What is written with the last changes of a part.
 #[derive(Clone, Copy)]
-enum Covers {
+enum Coverage {
     /// More of the part comes.
-    Nothing,
+    Partial,
     /// What is final has come further.
     Slot,
     /// Everything was read that the chain had at this time.
@@ -157,42 +157,42 @@ impl SolanaSettlement {
 
     /// Reads what is new. An endpoint that fails or contradicts what is known rests for a while.
     pub(super) async fn follow(&self) -> Result<(), String> {
-        let mut following = self.following.lock().await;
+        let mut following = self.follower.lock().await;
         let followed = self.follow_from(&mut following).await;
         self.watch_progress(followed.as_ref().err().map(String::as_str));
         followed
     }
 
-    async fn follow_from(&self, following: &mut Following) -> Result<(), String> {
+    async fn follow_from(&self, following: &mut FollowerState) -> Result<(), String> {
         let (began, now_ms) = (self.clock.now(), self.timer.now_ms());
         let candidates = following.candidates(self.node.endpoints(), now_ms);
-        let mut at = match following.at.take() {
+        let mut at = match following.position.take() {
             Some(at) => at,
             None => self.resume().await?,
         };
-        let (mut listed, mut agreement, mut failure) = (Listed::default(), Agreement::default(), None);
+        let (mut listed, mut agreement, mut failure) = (Listings::default(), Agreement::default(), None);
         for endpoint in candidates {
             let listing = match self.list(&at.follower, endpoint).await {
                 Ok(listing) => listing,
                 Err(error) => {
-                    following.failed(endpoint, self.pace.follow_ms, self.timer.now_ms());
+                    following.record_failure(endpoint, self.pace.follow_ms, self.timer.now_ms());
                     self.alarms.follower_failures.fetch_add(1, Ordering::Relaxed);
                     failure = Some(error);
                     continue;
                 }
             };
-            following.rests.remove(&endpoint);
+            following.backoffs.remove(&endpoint);
             listed.endpoints.push(endpoint);
             listed.listings.push(listing);
             if !self.is_cross_checking() {
                 agreement = Agreement::alone(&listed.listings[0]);
                 break;
             }
-            agreement = Agreement::of(&at.follower, &listed.listings);
+            agreement = Agreement::from_listings(&at.follower, &listed.listings);
             if listed.listings.len() == 1 {
                 // Seen by one: this does not wait for the second.
                 let nothing = (&agreement, &HashMap::new());
-                self.take(&mut at, &listed, nothing, Covers::Nothing).await?;
+                self.take(&mut at, &listed, nothing, Coverage::Partial).await?;
             } else if agreement.is_enough(&at.follower, &listed.listings) {
                 break;
             }
@@ -201,11 +201,11 @@ impl SolanaSettlement {
         let advanced = match agreement.by.is_empty() {
             true => Err(failure.unwrap_or_else(|| "one endpoint alone can be read: nothing becomes final".to_owned())),
             false => {
-                following.prefer(&listed.by(&agreement));
+                following.prefer(&listed.agreeing_endpoints(&agreement));
                 self.advance(&mut at, &listed, &agreement, began).await?
             }
         };
-        following.at = Some(at);
+        following.position = Some(at);
         advanced
     }
 
@@ -214,8 +214,8 @@ impl SolanaSettlement {
         let told = |error: NodeError| error.to_string();
         let mut follower = follower.clone();
         let history = self.history_of(endpoint).await?;
-        self.claims(endpoint, history.finalized_slot, Some(history.finalized_slot));
-        let mut request = follower.begin(history).map_err(|e| e.to_string())?;
+        self.record_claim(endpoint, history.finalized_slot, Some(history.finalized_slot));
+        let mut request = follower.start(history).map_err(|e| e.to_string())?;
         loop {
             let page = self.node.signatures_on(endpoint, &self.treasury_account, request).await;
             match follower.read(&page.map_err(told)?).map_err(|e| e.to_string())? {
@@ -229,12 +229,12 @@ impl SolanaSettlement {
     /// it; the outer one, that rows could not be written.
     async fn advance(
         &self,
-        at: &mut At,
-        listed: &Listed,
+        at: &mut FollowPosition,
+        listed: &Listings,
         agreement: &Agreement,
         began: Timestamp,
     ) -> Result<Result<(), String>, String> {
-        let mut endpoints = listed.by(agreement);
+        let mut endpoints = listed.agreeing_endpoints(agreement);
         let agreeing: HashSet<usize> = endpoints.iter().copied().collect();
         endpoints.extend((0..self.node.endpoints()).filter(|endpoint| !agreeing.contains(endpoint)));
         let is_fresh = !self.is_cross_checking() || self.has_advanced_since(agreement.slot, FRESH_MS);
@@ -242,8 +242,8 @@ impl SolanaSettlement {
             let mut part = agreement.first(&at.follower, CHUNK);
             let whole = part.slot == agreement.slot;
             let (rows, asked) = (stream::iter(part.finals.clone()), &endpoints);
-            let read = rows.map(|row| async move { (row, self.shown_alike(row, asked).await) });
-            let read: Vec<_> = read.buffered(READS).collect().await;
+            let read = rows.map(|row| async move { (row, self.read_final(row, asked).await) });
+            let read: Vec<_> = read.buffered(CONCURRENT_READS).collect().await;
             let (mut moved, mut stopped) = (HashMap::new(), None);
             for (row, shown) in read {
                 match shown {
@@ -256,9 +256,9 @@ impl SolanaSettlement {
                 }
             }
             let present = stopped.is_none() && whole && agreement.is_whole() && is_fresh;
-            let covers = if present { Covers::Present(began) } else { Covers::Slot };
+            let covers = if present { Coverage::Present(began) } else { Coverage::Slot };
             self.take(at, listed, (&part, &moved), covers).await?;
-            self.reached(at.place.covered_slot);
+            self.reached(at.cursor.covered_slot);
             match stopped {
                 Some(error) => return Ok(Err(error)),
                 None if whole => return Ok(Ok(())),
@@ -270,29 +270,29 @@ impl SolanaSettlement {
     /// Writes what listings have changed, with the movements of what is final.
     async fn take(
         &self,
-        at: &mut At,
-        listed: &Listed,
-        (agreement, moved): (&Agreement, &HashMap<Signature, Vec<Moved>>),
-        covers: Covers,
+        at: &mut FollowPosition,
+        listed: &Listings,
+        (agreement, moved): (&Agreement, &HashMap<Signature, Vec<MovementRow>>),
+        covers: Coverage,
     ) -> Result<(), String> {
         let changes = at.follower.take(&listed.listings, agreement);
         let listers = listed.listers(&changes);
-        let by = listed.by(agreement);
+        let by = listed.agreeing_endpoints(agreement);
         let mut rest: VecDeque<Change> = changes.into();
         loop {
             let chunk: Vec<Change> = rest.drain(..rest.len().min(CHUNK)).collect();
-            let covers = if rest.is_empty() { covers } else { Covers::Nothing };
-            if !chunk.is_empty() || !matches!(covers, Covers::Nothing) {
-                self.keep(at, &chunk, (&listers, moved), covers).await?;
+            let covers = if rest.is_empty() { covers } else { Coverage::Partial };
+            if !chunk.is_empty() || !matches!(covers, Coverage::Partial) {
+                self.persist(at, &chunk, (&listers, moved), covers).await?;
             }
-            self.tell(&chunk, (&listers, &by));
+            self.notify_in_flight(&chunk, (&listers, &by));
             if rest.is_empty() {
                 break;
             }
         }
-        let mut followed = self.followed.lock();
+        let mut followed = self.treasury_history.lock();
         for (endpoint, listing) in listed.endpoints.iter().zip(&listed.listings) {
-            followed.list(*endpoint, &listing.entries);
+            followed.record_listing(*endpoint, &listing.entries);
         }
         Ok(())
     }

@@ -12,35 +12,35 @@ use purser_chains::solana::address::{base58, parse_base58};
 
 use super::SolanaSettlement;
 use super::decline::temporary;
-use super::rows::{Moved, RowError};
-use super::search::departure;
+use super::rows::{MovementRow, RowError};
+use super::search::outgoing_transfer;
 
 /// How often it is looked whether the chain was read meanwhile.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// How long a list waits for the follower.
-const PATIENCE: Duration = Duration::from_secs(5);
+const FOLLOWER_TIMEOUT: Duration = Duration::from_secs(5);
 
-fn movement(moved: Moved) -> ChainMovement {
+fn movement(moved: MovementRow) -> ChainMovement {
     ChainMovement {
         transaction: base58(&moved.transaction),
         index: moved.index,
         incoming: moved.incoming,
-        other: Wallet::Solana(moved.other),
+        counterparty: Wallet::Solana(moved.other),
         amount: Usdc::from_atomic(moved.atomic),
         at: moved.at,
-        mark: moved.mark,
+        fingerprint: moved.mark,
     }
 }
 
 impl SolanaSettlement {
     /// Waits until everything is listed that was on the chain at this time: final, if it is long enough ago to be; for a later
     /// time until the chain was read once more.
-    async fn covers(&self, until: Timestamp, operation: &'static str) -> Result<(), PortError> {
+    async fn wait_until_covered(&self, until: Timestamp, operation: &'static str) -> Result<(), PortError> {
         let (asked, asked_ms) = (self.clock.now(), self.timer.now_ms());
         let needed = until.plus_ms(self.pace.settled_after_ms).min(asked);
         loop {
             if self
-                .followed
+                .treasury_history
                 .lock()
                 .covered_at()
                 .is_some_and(|covered| covered >= needed)
@@ -48,35 +48,35 @@ impl SolanaSettlement {
                 return Ok(());
             }
             let waited = self.timer.now_ms().saturating_sub(asked_ms);
-            if u128::from(waited) >= PATIENCE.as_millis() {
+            if u128::from(waited) >= FOLLOWER_TIMEOUT.as_millis() {
                 return Err(temporary(operation, "the chain was not read far enough yet"));
             }
-            self.timer.sleep(LOOK).await;
+            self.timer.sleep(POLL_INTERVAL).await;
         }
     }
 
     /// See [`purser_actors::port::Settlement::departures`].
-    pub(super) async fn departed(
+    pub(super) async fn outgoing_from_treasury(
         &self,
         since: Timestamp,
         until: Timestamp,
     ) -> Result<Vec<OutgoingTransfer>, PortError> {
         const DEPARTURES: &str = "departures";
-        self.covers(until, DEPARTURES).await?;
+        self.wait_until_covered(until, DEPARTURES).await?;
         // Read first: what becomes final in between is in both.
-        let mut seen = self.not_final().await.map_err(|e| temporary(DEPARTURES, e))?;
+        let mut seen = self.pending_movements().await.map_err(|e| temporary(DEPARTURES, e))?;
         let mut left = self
             .rows
-            .left(since, until)
+            .outgoing_movements(since, until)
             .await
             .map_err(|e| temporary(DEPARTURES, e))?;
         seen.retain(|moved| {
-            let name = |other: &Moved| (other.transaction, other.index) == (moved.transaction, moved.index);
+            let name = |other: &MovementRow| (other.transaction, other.index) == (moved.transaction, moved.index);
             !moved.incoming && (since..=until).contains(&moved.at) && !left.iter().any(name)
         });
         left.append(&mut seen);
         left.sort_by_key(|moved| moved.at);
-        Ok(left.iter().map(departure).collect())
+        Ok(left.iter().map(outgoing_transfer).collect())
     }
 
     /// Final movements of the treasury behind a position (0 is the beginning), with their positions, at most `limit`. A position
@@ -94,13 +94,13 @@ impl SolanaSettlement {
     }
 
     /// See [`purser_actors::port::Settlement::sent_by`].
-    pub(super) async fn sent(&self, from: &Wallet, since: Timestamp) -> Result<Vec<OutgoingTransfer>, PortError> {
+    pub(super) async fn outgoing_from(&self, from: &Wallet, since: Timestamp) -> Result<Vec<OutgoingTransfer>, PortError> {
         let Wallet::Solana(from) = from else {
             return Ok(Vec::new());
         };
         match *from == self.treasury() {
-            true => self.departed(since, Timestamp(u64::MAX)).await,
-            false => self.sent_by_other(from, since).await,
+            true => self.outgoing_from_treasury(since, Timestamp(u64::MAX)).await,
+            false => self.outgoing_from_wallet(from, since).await,
         }
     }
 }
@@ -123,9 +123,9 @@ impl TreasuryList for SolanaSettlement {
                     .number()
                     .ok_or_else(|| temporary(MOVEMENTS, "not a cursor of this list"))?,
             };
-            self.if_up_to_date(MOVEMENTS)?;
+            self.require_up_to_date(MOVEMENTS)?;
             let page = self.movements_after(after, limit.max(1)).await?;
-            let next = page.last().map(|(position, _)| ListCursor::of_number(*position));
+            let next = page.last().map(|(position, _)| ListCursor::from_number(*position));
             let items = page.into_iter().map(|(_, moved)| moved).collect();
             Ok(ListPage { items, next })
         })
@@ -160,7 +160,7 @@ impl TreasuryList for SolanaSettlement {
             let listed = self.in_transaction(network, &moved.transaction).await?;
             Ok(match listed.contains(moved) {
                 true => Finality::Final,
-                false => Finality::Seen,
+                false => Finality::Confirmed,
             })
         })
     }

@@ -2,11 +2,11 @@
 
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    ChainStanding, ChainStatus, ErrorKind, Finality, PortError, PreparedTransaction, SolanaTransfer, SubmitResult,
+    ChainTransactionStatus, ChainStatus, ErrorKind, Finality, PortError, PreparedTransaction, SolanaTransfer, SubmitResult,
 };
 use purser_chains::solana::Signature;
 use purser_chains::solana::address::{base58, parse_base58};
-use purser_chains::solana::life::Stage;
+use purser_chains::solana::lifecycle::Stage;
 use purser_chains::solana::status::Commitment;
 use purser_chains::solana::transaction::{Transaction, co_sign};
 
@@ -19,13 +19,13 @@ use super::settings::Depth;
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Known {
     /// It is on the chain with its effects.
-    Landed(Sighting),
+    Confirmed(Sighting),
     /// It can never land.
     Impossible,
     /// It may land.
     Open,
     /// There is no trace of it here.
-    Nothing,
+    NotFound,
 }
 
 /// What endpoints show of a transaction that took effect.
@@ -47,7 +47,7 @@ impl Sighting {
     };
 
     /// What endpoints show together, each its slot and level; `None` if none does. Of several slots the one that most show.
-    pub(super) fn of(shown: &[(u64, Commitment)], witnesses: usize) -> Option<Self> {
+    pub(super) fn from_endpoints(shown: &[(u64, Commitment)], witnesses: usize) -> Option<Self> {
         let sighting = |(slot, _): &(u64, Commitment)| {
             let same = shown.iter().filter(|(other, _)| other == slot);
             let mut levels: Vec<Commitment> = same.map(|(_, level)| *level).collect();
@@ -66,52 +66,52 @@ impl Sighting {
 }
 
 impl SolanaSettlement {
-    async fn known(&self, id: &Signature, operation: &'static str) -> Result<Known, PortError> {
+    async fn known_status(&self, id: &Signature, operation: &'static str) -> Result<Known, PortError> {
         let told = |error| temporary(operation, error);
         // The treasury's own list first: it was read transaction by transaction, and cross-checked.
         if let Some(seen) = self.rows.final_one(id).await.map_err(told)?
             && !seen.failed
         {
-            return Ok(Known::Landed(Sighting::FINAL));
+            return Ok(Known::Confirmed(Sighting::FINAL));
         }
-        let pending = self.followed.lock().pending(id);
+        let pending = self.treasury_history.lock().pending(id);
         let (stage, shown_by) = {
-            let flights = self.flights.lock();
+            let flights = self.in_flight.lock();
             (flights.stage(id).cloned(), flights.shown_by(id))
         };
-        if let Some(Stage::Seen { slot, level }) = stage
+        if let Some(Stage::Succeeded { slot, level }) = stage
             && level >= Commitment::Confirmed
         {
             let listed_by = pending.filter(|(seen, _)| (seen.slot, seen.failed) == (slot, false));
             let shown_by = listed_by.map_or(shown_by, |(_, listed_by)| shown_by.max(listed_by));
-            return Ok(Known::Landed(Sighting { slot, level, shown_by }));
+            return Ok(Known::Confirmed(Sighting { slot, level, shown_by }));
         }
         let closed = match stage {
             Some(_) => None,
             None => self.rows.closed(id).await.map_err(told)?.map(|closed| closed.end),
         };
         // The treasury's list may be behind: what is final stays so.
-        if closed == Some(End::Landed) {
-            return Ok(Known::Landed(Sighting::FINAL));
+        if closed == Some(End::Confirmed) {
+            return Ok(Known::Confirmed(Sighting::FINAL));
         }
         if let Some((seen, shown_by)) = pending
             && !seen.failed
         {
             let (slot, level) = (seen.slot, Commitment::Confirmed);
-            return Ok(Known::Landed(Sighting { slot, level, shown_by }));
+            return Ok(Known::Confirmed(Sighting { slot, level, shown_by }));
         }
         if stage.is_some() {
             return Ok(Known::Open);
         }
         Ok(match closed {
             Some(_) => Known::Impossible,
-            None => Known::Nothing,
+            None => Known::NotFound,
         })
     }
 
     /// How sure a transfer of this amount is: never by one endpoint alone, where there are two.
     pub(super) fn finality(&self, amount: Usdc, shown: Sighting) -> Finality {
-        let deep = match self.finality.of(amount) {
+        let deep = match self.finality.depth_for(amount) {
             Depth::Confirmed => shown.level >= Commitment::Confirmed,
             Depth::Slots(slots) => self.shared_slot() >= shown.slot.saturating_add(slots),
             Depth::Finalized => false,
@@ -119,12 +119,12 @@ impl SolanaSettlement {
         let deep = deep && shown.shown_by >= self.witnesses();
         match deep || shown.level == Commitment::Finalized {
             true => Finality::Final,
-            false => Finality::Seen,
+            false => Finality::Confirmed,
         }
     }
 
     /// The id that the transaction has once our fee payer has signed it; `None` if the fee payer is somebody else's.
-    fn id_of(&self, transfer: &SolanaTransfer, prepared: Option<&PreparedTransaction>) -> Option<Signature> {
+    fn transaction_id(&self, transfer: &SolanaTransfer, prepared: Option<&PreparedTransaction>) -> Option<Signature> {
         if let Some(id) = prepared.and_then(|prepared| parse_base58(&prepared.transaction)) {
             return Some(id);
         }
@@ -134,34 +134,34 @@ impl SolanaSettlement {
     }
 
     /// Whether the payment is on the chain, from what is known here; true if that cannot be read.
-    pub(super) async fn shows(&self, transfer: &SolanaTransfer) -> bool {
-        let Some(id) = self.id_of(transfer, None) else {
+    pub(super) async fn is_on_chain(&self, transfer: &SolanaTransfer) -> bool {
+        let Some(id) = self.transaction_id(transfer, None) else {
             return false;
         };
         !matches!(
-            self.known(&id, "precheck").await,
-            Ok(Known::Impossible | Known::Open | Known::Nothing)
+            self.known_status(&id, "precheck").await,
+            Ok(Known::Impossible | Known::Open | Known::NotFound)
         )
     }
 
     /// See [`purser_actors::port::Settlement::lookup`].
-    pub(super) async fn look_up(
+    pub(super) async fn lookup_transfer(
         &self,
         transfer: &SolanaTransfer,
         prepared: Option<&PreparedTransaction>,
     ) -> Result<ChainStatus, PortError> {
         const LOOKUP: &str = "lookup";
-        let Some(id) = self.id_of(transfer, prepared) else {
+        let Some(id) = self.transaction_id(transfer, prepared) else {
             return self.search(transfer).await;
         };
-        match self.known(&id, LOOKUP).await? {
-            Known::Landed(shown) => Ok(ChainStatus::Landed {
+        match self.known_status(&id, LOOKUP).await? {
+            Known::Confirmed(shown) => Ok(ChainStatus::Confirmed {
                 transaction: base58(&id),
                 finality: self.finality(transfer.value, shown),
             }),
             Known::Impossible => Ok(ChainStatus::Impossible),
             Known::Open => Ok(ChainStatus::Pending),
-            Known::Nothing => self.adopt(transfer, id).await.map(|()| ChainStatus::Pending),
+            Known::NotFound => self.adopt(transfer, id).await.map(|()| ChainStatus::Pending),
         }
     }
 
@@ -185,34 +185,34 @@ impl SolanaSettlement {
             .prepare(&id, &open, None)
             .await
             .map_err(|e| temporary(ADOPT, e))?;
-        let _ = self.flights.lock().begin(id, open, true, None);
+        let _ = self.in_flight.lock().start(id, open, true, None);
         Ok(())
     }
 
     /// See [`purser_actors::port::Settlement::standing`].
-    pub(super) async fn stands(
+    pub(super) async fn find_transaction_status(
         &self,
         transfer: &SolanaTransfer,
         transaction: &str,
-    ) -> Result<ChainStanding, PortError> {
+    ) -> Result<ChainTransactionStatus, PortError> {
         const STANDING: &str = "standing";
         // A payment with our fee payer lands by one transaction; what is none of this chain is no transaction of it either.
         let Some(id) = parse_base58(transaction) else {
-            return Ok(ChainStanding::Gone);
+            return Ok(ChainTransactionStatus::NotFound);
         };
-        if self.id_of(transfer, None).is_some_and(|own| own != id) {
-            return Ok(ChainStanding::Gone);
+        if self.transaction_id(transfer, None).is_some_and(|own| own != id) {
+            return Ok(ChainTransactionStatus::NotFound);
         }
-        match self.known(&id, STANDING).await? {
-            Known::Landed(shown) => Ok(self.finality(transfer.value, shown).into()),
-            Known::Impossible => Ok(ChainStanding::Gone),
-            Known::Open if self.flights.lock().is_removed(&id) => Ok(ChainStanding::Gone),
+        match self.known_status(&id, STANDING).await? {
+            Known::Confirmed(shown) => Ok(self.finality(transfer.value, shown).into()),
+            Known::Impossible => Ok(ChainTransactionStatus::NotFound),
+            Known::Open if self.in_flight.lock().is_removed(&id) => Ok(ChainTransactionStatus::NotFound),
             // After a start it is not known before an endpoint has answered.
             Known::Open => Err(temporary(
                 STANDING,
                 "no endpoint has said yet whether the transaction is there",
             )),
-            Known::Nothing => self.stands_elsewhere(transfer, &id).await,
+            Known::NotFound => self.find_unlisted_status(transfer, &id).await,
         }
     }
 
@@ -226,16 +226,16 @@ impl SolanaSettlement {
         let refused = |message: &str| error(ErrorKind::Permanent, SUBMIT, message);
         let id: Signature = parse_base58(&prepared.transaction).ok_or_else(|| refused("not a prepared transaction"))?;
         loop {
-            match self.known(&id, SUBMIT).await? {
-                Known::Landed(shown) => {
+            match self.known_status(&id, SUBMIT).await? {
+                Known::Confirmed(shown) => {
                     return Ok(SubmitResult::Settled {
                         transaction: base58(&id),
                         finality: self.finality(transfer.value, shown),
                     });
                 }
-                Known::Impossible => return self.ended(&id).await,
+                Known::Impossible => return self.closed_result(&id).await,
                 // Prepared by another store, or another kind of port.
-                Known::Nothing => {
+                Known::NotFound => {
                     self.adopt(transfer, id).await?;
                     return Err(error(
                         ErrorKind::Unknown,
@@ -245,18 +245,18 @@ impl SolanaSettlement {
                 }
                 Known::Open => {}
             }
-            let released = self.flights.lock().release(&id);
+            let released = self.in_flight.lock().release(&id);
             let Some(mut changed) = released else { continue };
-            let first = self.flights.lock().first_send(&id, self.timer.now_ms());
+            let first = self.in_flight.lock().first_send(&id, self.timer.now_ms());
             if let Some(bytes) = first {
                 self.send(id, &bytes).await;
             }
-            let stage = self.flights.lock().stage(&id).cloned();
+            let stage = self.in_flight.lock().stage(&id).cloned();
             match stage {
                 Some(Stage::Failed { level, error, .. }) if level >= Commitment::Confirmed => {
                     return Ok(SubmitResult::Declined(on_chain(&error)));
                 }
-                Some(Stage::Seen { level, .. }) if level >= Commitment::Confirmed => {}
+                Some(Stage::Succeeded { level, .. }) if level >= Commitment::Confirmed => {}
                 // A sender that is gone means an end: the rows have it.
                 Some(_) => drop(changed.changed().await),
                 None => {}
@@ -265,20 +265,20 @@ impl SolanaSettlement {
     }
 
     /// What a transaction that can never land is answered with.
-    async fn ended(&self, id: &Signature) -> Result<SubmitResult, PortError> {
+    async fn closed_result(&self, id: &Signature) -> Result<SubmitResult, PortError> {
         let closed = self.rows.closed(id).await.map_err(|e| temporary("submit", e))?;
         match closed.map(|closed| closed.end) {
             Some(End::Failed(text)) => {
                 let read = serde_json::from_str(&text).unwrap_or(serde_json::Value::String(text));
                 let error = purser_chains::solana::status::TransactionError::from_json(&read);
-                Ok(SubmitResult::Declined(on_chain(&error.unwrap_or_else(unnamed))))
+                Ok(SubmitResult::Declined(on_chain(&error.unwrap_or_else(find_unlisted))))
             }
             _ => Err(error(ErrorKind::Permanent, "submit", "the transaction has expired")),
         }
     }
 }
 
-fn unnamed() -> purser_chains::solana::status::TransactionError {
+fn find_unlisted() -> purser_chains::solana::status::TransactionError {
     purser_chains::solana::status::TransactionError {
         text: "failed".into(),
         instruction: None,

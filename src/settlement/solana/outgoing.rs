@@ -19,16 +19,16 @@ use sha2::{Digest as _, Sha256};
 
 use super::SolanaSettlement;
 use super::decline::{error, temporary};
-use crate::settlement::reads::DEADLINE;
+use crate::settlement::read_limits::DEADLINE;
 
 const SIGN: &str = "sign";
 /// Compute units of a withdrawal: the creation of a token account takes about half of it.
 const UNITS: u32 = 60_000;
 /// A blockhash that is older is not signed with, in milliseconds: less than half of its life is left.
-const OLDEST_BLOCKHASH_MS: u64 = 25_000;
+const MAX_BLOCKHASH_AGE_MS: u64 = 25_000;
 
 /// Whether an owner can be sent USDC.
-enum Receives {
+enum CanReceive {
     /// There is a token account of theirs.
     Yes,
     /// There will be one if its rent is paid.
@@ -56,14 +56,14 @@ impl SolanaSettlement {
             return Err(refused("not an address of Solana"));
         };
         let creates = match self.receives(&to, SIGN).await? {
-            Receives::Yes => false,
-            Receives::WithAccount if may_create => true,
-            Receives::WithAccount => return Err(refused("the address has no token account")),
-            Receives::No(why) => return Err(refused(why)),
+            CanReceive::Yes => false,
+            CanReceive::WithAccount if may_create => true,
+            CanReceive::WithAccount => return Err(refused("the address has no token account")),
+            CanReceive::No(why) => return Err(refused(why)),
         };
         let recent = self.tip.lock().newest();
         let now_ms = self.timer.now_ms();
-        let fresh = recent.filter(|(_, read_ms)| now_ms.saturating_sub(*read_ms) <= OLDEST_BLOCKHASH_MS);
+        let fresh = recent.filter(|(_, read_ms)| now_ms.saturating_sub(*read_ms) <= MAX_BLOCKHASH_AGE_MS);
         let (blockhash, _) = fresh.ok_or_else(|| temporary(SIGN, "no recent blockhash is known"))?;
         let underivable = || refused("the address has no token account");
         let moves = TransferChecked::between(&self.treasury(), &to, &self.mint, transfer.amount.atomic());
@@ -110,36 +110,36 @@ impl SolanaSettlement {
     pub(super) async fn owner_can_receive(&self, to: &Wallet) -> Result<bool, PortError> {
         let Wallet::Solana(owner) = to else { return Ok(false) };
         let receives = self.receives(owner, "can receive").await?;
-        Ok(!matches!(receives, Receives::No(_)))
+        Ok(!matches!(receives, CanReceive::No(_)))
     }
 
     /// Whether there is a token account already.
     pub(super) async fn owner_has_account(&self, to: &Wallet) -> Result<bool, PortError> {
         let Wallet::Solana(owner) = to else { return Ok(false) };
         let receives = self.receives(owner, "can receive").await?;
-        Ok(matches!(receives, Receives::Yes))
+        Ok(matches!(receives, CanReceive::Yes))
     }
 
-    async fn receives(&self, owner: &Pubkey, operation: &'static str) -> Result<Receives, PortError> {
+    async fn receives(&self, owner: &Pubkey, operation: &'static str) -> Result<CanReceive, PortError> {
         let account = self.token_account_of(owner, operation)?;
         let read = self.node.accounts(&[account, *owner], Commitment::Confirmed).await;
         let (_, mut read) = read.map_err(|e| temporary(operation, e))?;
         let (own, token) = (read.pop().flatten(), read.pop().flatten());
         if let Some(token) = token {
             return Ok(match token.token_account() {
-                Some(state) if state.frozen => Receives::No("the token account is frozen"),
-                Some(state) if state.mint == self.mint && state.owner == *owner => Receives::Yes,
-                _ => Receives::No("the token account is not the owner's"),
+                Some(state) if state.frozen => CanReceive::No("the token account is frozen"),
+                Some(state) if state.mint == self.mint && state.owner == *owner => CanReceive::Yes,
+                _ => CanReceive::No("the token account is not the owner's"),
             });
         }
         // A token account or a program in place of an owner: nobody could spend what is sent there.
         let is_wallet = own.is_none_or(|own: Account| own.owner == SYSTEM && !own.executable);
         if !is_wallet || !is_on_curve(owner) {
-            return Ok(Receives::No("the address has no token account and is no wallet"));
+            return Ok(CanReceive::No("the address has no token account and is no wallet"));
         }
         match self.account_rent(operation).await? <= self.account_rent_cap {
-            true => Ok(Receives::WithAccount),
-            false => Ok(Receives::No("the address has no token account")),
+            true => Ok(CanReceive::WithAccount),
+            false => Ok(CanReceive::No("the address has no token account")),
         }
     }
 
@@ -156,7 +156,7 @@ impl SolanaSettlement {
     ///
     /// # Errors
     /// `Temporary` when the chain cannot be read.
-    pub async fn holds_of(&self, owner: &Pubkey, commitment: Commitment) -> Result<Usdc, PortError> {
+    pub async fn balance_of(&self, owner: &Pubkey, commitment: Commitment) -> Result<Usdc, PortError> {
         const HOLDS: &str = "holds";
         let account = self.token_account_of(owner, HOLDS)?;
         let state = self.node.token_account(&account, commitment).await;
@@ -166,10 +166,10 @@ impl SolanaSettlement {
 
     /// See [`purser_actors::port::Settlement::treasury_holds`]: what has come in counts when it is final, what has left when it
     /// is seen.
-    pub(super) async fn treasury_keeps(&self) -> Result<Usdc, PortError> {
+    pub(super) async fn treasury_balance(&self) -> Result<Usdc, PortError> {
         let (seen, durable) = join(
-            self.treasury_shown(Commitment::Confirmed),
-            self.treasury_shown(Commitment::Finalized),
+            self.shared_treasury_balance(Commitment::Confirmed),
+            self.shared_treasury_balance(Commitment::Finalized),
         )
         .await;
         Ok(seen?.min(durable?))
@@ -177,7 +177,7 @@ impl SolanaSettlement {
 
     /// The second highest that endpoints show: one alone neither invents money nor, where there are three, hides it. While one answers
     /// alone, its word.
-    async fn treasury_shown(&self, commitment: Commitment) -> Result<Usdc, PortError> {
+    async fn shared_treasury_balance(&self, commitment: Commitment) -> Result<Usdc, PortError> {
         const HOLDS: &str = "treasury holds";
         let asked = (0..self.node.endpoints()).map(|endpoint| {
             let read = self.node.token_account_on(endpoint, &self.treasury_account, commitment);

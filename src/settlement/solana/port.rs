@@ -3,7 +3,7 @@
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, BoxFuture, ChainStanding, ChainStatus, Decline, ErrorKind, OutgoingTransfer,
+    Authorization, BoxFuture, ChainTransactionStatus, ChainStatus, Decline, ErrorKind, OutgoingTransfer,
     OutgoingTransferRequest, PortError, Preparation, PreparedTransaction, Settlement, SolanaTransfer, SubmitResult,
     Timestamp,
 };
@@ -50,26 +50,26 @@ impl Settlement for SolanaSettlement {
         authorization: &'a Authorization,
         prepared: Option<&'a PreparedTransaction>,
     ) -> BoxFuture<'a, Result<ChainStatus, PortError>> {
-        Box::pin(async move { self.look_up(on_solana(authorization, "lookup")?, prepared).await })
+        Box::pin(async move { self.lookup_transfer(on_solana(authorization, "lookup")?, prepared).await })
     }
 
-    fn standing<'a>(
+    fn transaction_status<'a>(
         &'a self,
         authorization: &'a Authorization,
         _: Option<&'a PreparedTransaction>,
         transaction: &'a str,
-    ) -> BoxFuture<'a, Result<ChainStanding, PortError>> {
-        Box::pin(async move { self.stands(on_solana(authorization, "standing")?, transaction).await })
+    ) -> BoxFuture<'a, Result<ChainTransactionStatus, PortError>> {
+        Box::pin(async move { self.find_transaction_status(on_solana(authorization, "standing")?, transaction).await })
     }
 
     fn can_receive<'a>(&'a self, to: &'a Wallet) -> BoxFuture<'a, Result<bool, PortError>> {
         Box::pin(self.owner_can_receive(to))
     }
 
-    fn treasury_holds(&self, network: Network) -> BoxFuture<'_, Result<Usdc, PortError>> {
+    fn final_treasury_balance(&self, network: Network) -> BoxFuture<'_, Result<Usdc, PortError>> {
         Box::pin(async move {
             match network {
-                Network::Solana => self.treasury_keeps().await,
+                Network::Solana => self.treasury_balance().await,
                 Network::Base => Err(error(
                     ErrorKind::Permanent,
                     "treasury holds",
@@ -84,14 +84,14 @@ impl Settlement for SolanaSettlement {
         from: &'a Wallet,
         since: Timestamp,
     ) -> BoxFuture<'a, Result<Vec<OutgoingTransfer>, PortError>> {
-        Box::pin(self.sent(from, since))
+        Box::pin(self.outgoing_from(from, since))
     }
 
-    fn departures(
+    fn outgoing_transfers(
         &self,
         since: Timestamp,
         until: Timestamp,
     ) -> BoxFuture<'_, Result<Vec<OutgoingTransfer>, PortError>> {
-        Box::pin(self.departed(since, until))
+        Box::pin(self.outgoing_from_treasury(since, until))
     }
 }

@@ -9,83 +9,83 @@ use purser_chains::solana::status::Commitment;
 use purser_chains::solana::transaction::Transaction;
 
 use super::SolanaSettlement;
-use super::decline::{in_flight, insufficient, is_fee_payers, is_insufficient, not_taken, simulated};
-use super::flight::{Left, Room, Taking, taking_by};
-use crate::settlement::reads::{Reads, Recent};
-use crate::settlement::tally::{PrecheckFigures, Prechecked, Unavailable};
+use super::decline::{insufficient_with_pending, insufficient, is_fee_payer_error, is_insufficient, not_accepted, simulated};
+use super::in_flight::{RemainingBalance, FundsCheck, PaymentDebit, debit_from_bytes};
+use crate::settlement::read_limits::{ReadLimiter, RecentCache};
+use crate::settlement::precheck_counters::{PrecheckStats, PrecheckCounters, Unavailable};
 
 /// Simulations at the same time.
-const AT_ONCE: usize = 256;
+const MAX_CONCURRENT_SIMULATIONS: usize = 256;
 /// How long a simulation replaces that of preparing, in milliseconds.
-const GOOD_MS: u64 = 5_000;
+const PASSED_TTL_MS: u64 = 5_000;
 /// How long a low balance is cached, in milliseconds.
-const KEPT_MS: u64 = 2_000;
+const CACHE_TTL_MS: u64 = 2_000;
 /// How long a payment waits until it is known whether others of its wallet had landed before it was simulated, in milliseconds.
-const SEEN_MS: u64 = 1_000;
+const CHANGE_TIMEOUT_MS: u64 = 1_000;
 /// A payment whose blockhash is dead within so many blocks is not taken: a few seconds, in which it may not land.
-const LAST_BLOCKS: u64 = 10;
+const MIN_BLOCKS_LEFT: u64 = 10;
 /// Entries of each cache.
-const MOST: usize = 10_000;
+const MAX_CACHED: usize = 10_000;
 
 /// Results of the last seconds, and the limit of reads.
 pub(super) struct Prechecks {
     /// Hashes of messages that would execute, and what the simulation leaves.
-    good: Recent<[u8; 32], Left>,
+    passed: RecentCache<[u8; 32], RemainingBalance>,
     /// Hashes of messages whose amount exceeded the balance. No other payment is declined for that: it may be on the chain already.
-    short: Recent<[u8; 32], ()>,
-    reads: Reads,
-    pub(super) counted: Prechecked,
+    insufficient: RecentCache<[u8; 32], ()>,
+    read_limiter: ReadLimiter,
+    pub(super) counters: PrecheckCounters,
 }
 
 impl Default for Prechecks {
     fn default() -> Self {
         Self {
-            good: Recent::new(GOOD_MS, MOST),
-            short: Recent::new(KEPT_MS, MOST),
-            reads: Reads::at_once(AT_ONCE),
-            counted: Prechecked::default(),
+            passed: RecentCache::new(PASSED_TTL_MS, MAX_CACHED),
+            insufficient: RecentCache::new(CACHE_TTL_MS, MAX_CACHED),
+            read_limiter: ReadLimiter::with_limit(MAX_CONCURRENT_SIMULATIONS),
+            counters: PrecheckCounters::default(),
         }
     }
 }
 
 impl Prechecks {
     /// Takes what the simulation leaves by which this message would have executed.
-    pub(super) fn take_good(&self, message_hash: &[u8; 32], now_ms: u64) -> Option<Left> {
-        self.good.take(message_hash, now_ms).map(|(left, _)| left)
+    pub(super) fn take_passed(&self, message_hash: &[u8; 32], now_ms: u64) -> Option<RemainingBalance> {
+        self.passed.take(message_hash, now_ms).map(|(left, _)| left)
     }
 
     /// What the simulation of a payment says of it. One that is on the chain already is not declined: its settlement finds it there.
-    fn judge(&self, transfer: &SolanaTransfer, shown: &Simulation, now_ms: u64) -> Judged {
+    fn evaluate(&self, transfer: &SolanaTransfer, shown: &Simulation, now_ms: u64) -> PrecheckResult {
         let Some(error) = &shown.error else {
-            let left = left_by(shown);
-            self.good.insert(transfer.message_hash, left, now_ms);
-            return Judged::Good(left);
+            let left = remaining_balance(shown);
+            self.passed.insert(transfer.message_hash, left, now_ms);
+            return PrecheckResult::Passed(left);
         };
         // Preparing it says why, and blames nobody else.
-        if error.is_already_processed() || is_fee_payers(error) {
-            return Judged::Later;
+        if error.is_already_processed() || is_fee_payer_error(error) {
+            return PrecheckResult::Undecided;
         }
         let decline = simulated(error);
         if is_insufficient(&decline) {
-            self.short.insert(transfer.message_hash, (), now_ms);
+            self.insufficient.insert(transfer.message_hash, (), now_ms);
         }
-        Judged::Declined(decline)
+        PrecheckResult::Declined(decline)
     }
 }
 
 /// What a simulation says of a payment.
 #[derive(Debug)]
-enum Judged {
-    Good(Left),
+enum PrecheckResult {
+    Passed(RemainingBalance),
     /// Preparing it decides.
-    Later,
+    Undecided,
     Declined(Decline),
 }
 
 /// What the simulation of a payment leaves in the token account that it was asked for.
-pub(super) fn left_by(shown: &Simulation) -> Left {
-    let account = shown.shown.as_ref().and_then(Account::token_account);
-    Left {
+pub(super) fn remaining_balance(shown: &Simulation) -> RemainingBalance {
+    let account = shown.account.as_ref().and_then(Account::token_account);
+    RemainingBalance {
         slot: shown.slot,
         atomic: account.map(|account| account.amount),
     }
@@ -96,12 +96,12 @@ impl SolanaSettlement {
     /// no payment before its claim.
     pub(super) async fn precheck_transfer(&self, transfer: &SolanaTransfer) -> Option<Decline> {
         let answer = self.check_before_claim(transfer).await;
-        self.prechecks.counted.count(answer)
+        self.prechecks.counters.record_result(answer)
     }
 
     /// Checks before claims since the port was opened.
-    pub fn prechecks(&self) -> PrecheckFigures {
-        self.prechecks.counted.figures()
+    pub fn prechecks(&self) -> PrecheckStats {
+        self.prechecks.counters.stats()
     }
 
     async fn check_before_claim(&self, transfer: &SolanaTransfer) -> Result<Option<Decline>, Unavailable> {
@@ -110,16 +110,16 @@ impl SolanaSettlement {
             return Ok(Some(too_many_failures(ms)));
         }
         let now_ms = self.timer.now_ms();
-        if self.prechecks.short.get(&transfer.message_hash, now_ms).is_some() {
+        if self.prechecks.insufficient.get(&transfer.message_hash, now_ms).is_some() {
             return Ok(Some(insufficient()));
         }
-        let taking = self.taking_of(transfer);
+        let taking = self.debit_for(transfer);
         let source = taking.as_ref().map(|taking| &taking.source);
-        self.prechecks.counted.read();
+        self.prechecks.counters.record_read();
         let simulation = self
             .node
             .simulate_unsigned(&transfer.transaction, source, Commitment::Processed);
-        let shown = match self.prechecks.reads.run(simulation).await {
+        let shown = match self.prechecks.read_limiter.run(simulation).await {
             Some(Ok(shown)) => shown,
             Some(Err(error)) => {
                 tracing::warn!(%error, "a payment was not simulated before its claim");
@@ -127,36 +127,36 @@ impl SolanaSettlement {
             }
             None => return Err(Unavailable),
         };
-        match self.prechecks.judge(transfer, &shown, self.timer.now_ms()) {
-            Judged::Good(_) if self.tip.lock().ends_within(&transfer.blockhash, LAST_BLOCKS) => Ok(Some(ends_soon())),
-            Judged::Good(left) => Ok((!self.has_room(taking, left).await).then(in_flight)),
-            Judged::Later => Ok(None),
+        match self.prechecks.evaluate(transfer, &shown, self.timer.now_ms()) {
+            PrecheckResult::Passed(_) if self.tip.lock().ends_within(&transfer.blockhash, MIN_BLOCKS_LEFT) => Ok(Some(expires_soon())),
+            PrecheckResult::Passed(left) => Ok((!self.has_funds(taking, left).await).then(insufficient_with_pending)),
+            PrecheckResult::Undecided => Ok(None),
             // A node that looks for the first signature alone does not find the transaction.
-            Judged::Declined(decline) => Ok((!self.shows(transfer).await).then_some(decline)),
+            PrecheckResult::Declined(decline) => Ok((!self.is_on_chain(transfer).await).then_some(decline)),
         }
     }
 
     /// What a payment takes whose fee is ours to pay. The fees of others are at their own risk; what the treasury pays is weighed by
     /// the books.
-    pub(super) fn taking_of(&self, transfer: &SolanaTransfer) -> Option<Taking> {
+    pub(super) fn debit_for(&self, transfer: &SolanaTransfer) -> Option<PaymentDebit> {
         let transaction = Transaction::parse_without_tables(&transfer.transaction).ok()?;
         self.fee_payer_of(&transaction.message)?;
-        (transfer.payer != self.treasury()).then(|| taking_by(&transfer.transaction))?
+        (transfer.payer != self.treasury()).then(|| debit_from_bytes(&transfer.transaction))?
     }
 
     /// Whether the wallet has the money for this payment beside its others that are under way. Reads nothing: where it is not known
     /// whether another that was sent had landed before the simulation, the queries that are made for that one tell.
-    pub(super) async fn has_room(&self, taking: Option<Taking>, left: Left) -> bool {
+    pub(super) async fn has_funds(&self, taking: Option<PaymentDebit>, left: RemainingBalance) -> bool {
         let Some(taking) = taking else { return true };
         let began_ms = self.timer.now_ms();
         loop {
             let now_ms = self.timer.now_ms();
-            let mut changes = match self.flights.lock().room(&taking, left, now_ms) {
-                Room::Enough => return true,
-                Room::None => return false,
-                Room::Unclear(changes) => changes,
+            let mut changes = match self.in_flight.lock().check_funds(&taking, left, now_ms) {
+                FundsCheck::Sufficient => return true,
+                FundsCheck::Insufficient => return false,
+                FundsCheck::Undetermined(changes) => changes,
             };
-            let waits_ms = SEEN_MS.saturating_sub(now_ms.saturating_sub(began_ms));
+            let waits_ms = CHANGE_TIMEOUT_MS.saturating_sub(now_ms.saturating_sub(began_ms));
             let changed = select_all(changes.iter_mut().map(|change| Box::pin(change.changed())));
             if tokio::time::timeout(Duration::from_millis(waits_ms), changed)
                 .await
@@ -169,14 +169,14 @@ impl SolanaSettlement {
 }
 
 /// Of a payment that may be dead before it lands.
-fn ends_soon() -> Decline {
-    not_taken("the blockhash expires within seconds: sign the payment again with a newer one")
+fn expires_soon() -> Decline {
+    not_accepted("the blockhash expires within seconds: sign the payment again with a newer one")
 }
 
 /// Of a wallet whose failed payments have cost fees.
 pub(super) fn too_many_failures(for_ms: u64) -> Decline {
     let seconds = for_ms.div_ceil(1_000);
-    not_taken(&format!(
+    not_accepted(&format!(
         "payments of this wallet failed too often: try again in {seconds} s"
     ))
 }
@@ -206,7 +206,7 @@ mod tests {
             error: TransactionError::from_json(&error),
             logs: Vec::new(),
             units: None,
-            shown: None,
+            account: None,
         }
     }
 
@@ -225,21 +225,21 @@ mod tests {
         ];
         for (error, refused, is_short, is_good) in table {
             let prechecks = Prechecks::default();
-            let declined = match prechecks.judge(&transfer(5), &shown(error.clone()), 0) {
-                Judged::Declined(decline) => Some(decline.reason.to_string()),
-                Judged::Good(_) | Judged::Later => None,
+            let declined = match prechecks.evaluate(&transfer(5), &shown(error.clone()), 0) {
+                PrecheckResult::Declined(decline) => Some(decline.reason.to_string()),
+                PrecheckResult::Passed(_) | PrecheckResult::Undecided => None,
             };
             assert_eq!(declined.as_deref(), refused, "{error}");
             assert_eq!(
-                prechecks.short.get(&[5; 32], KEPT_MS - 1).is_some(),
+                prechecks.insufficient.get(&[5; 32], CACHE_TTL_MS - 1).is_some(),
                 is_short,
                 "{error}"
             );
-            assert_eq!(prechecks.short.get(&[5; 32], KEPT_MS), None, "{error}");
-            assert_eq!(prechecks.take_good(&[6; 32], 0), None, "another message");
-            let left = Left { slot: 77, atomic: None };
-            assert_eq!(prechecks.take_good(&[5; 32], 0), is_good.then_some(left), "{error}");
-            assert_eq!(prechecks.take_good(&[5; 32], 0), None, "used once");
+            assert_eq!(prechecks.insufficient.get(&[5; 32], CACHE_TTL_MS), None, "{error}");
+            assert_eq!(prechecks.take_passed(&[6; 32], 0), None, "another message");
+            let left = RemainingBalance { slot: 77, atomic: None };
+            assert_eq!(prechecks.take_passed(&[5; 32], 0), is_good.then_some(left), "{error}");
+            assert_eq!(prechecks.take_passed(&[5; 32], 0), None, "used once");
         }
     }
 }

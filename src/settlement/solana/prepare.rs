@@ -3,7 +3,7 @@
 use purser_actors::port::{Decline, ErrorKind, PortError, Preparation, PreparedTransaction, SolanaTransfer};
 use purser_chains::solana::Pubkey;
 use purser_chains::solana::address::base58;
-use purser_chains::solana::fees::{Fees, fees_of};
+use purser_chains::solana::fees::{Fees, fees_for};
 use purser_chains::solana::keypair::Keypair;
 use purser_chains::solana::message::Message;
 use purser_chains::solana::payers::{FeeOutcome, FeeReservation, PayerError};
@@ -14,9 +14,9 @@ use purser_storage::Write;
 use sha2::{Digest as _, Sha256};
 
 use super::SolanaSettlement;
-use super::decline::{error, in_flight, is_fee_payers, not_taken, simulated, temporary};
-use super::flight::{Left, Taking};
-use super::prechecking::{left_by, too_many_failures};
+use super::decline::{error, insufficient_with_pending, is_fee_payer_error, not_accepted, simulated, temporary};
+use super::in_flight::{RemainingBalance, PaymentDebit};
+use super::prechecking::{remaining_balance, too_many_failures};
 use super::rows::Open;
 use super::tip::Validity;
 
@@ -25,7 +25,7 @@ const PREPARE: &str = "prepare";
 /// What a simulation leaves to do.
 enum Simulated {
     /// It would execute, or has executed; it existed at this slot at the latest.
-    Good(Left),
+    Passed(RemainingBalance),
     Declined(Decline),
 }
 
@@ -49,7 +49,7 @@ impl SolanaSettlement {
         if message.names_fee_payer() && !own {
             return Err(permanent("the fee payer may not appear in an instruction"));
         }
-        let mut fees = fees_of(message).map_err(permanent)?;
+        let mut fees = fees_for(message).map_err(permanent)?;
         if creates_account(message) {
             if !own {
                 return Err(permanent("only withdrawals create token accounts"));
@@ -57,7 +57,7 @@ impl SolanaSettlement {
             fees.rent = self.account_rent(PREPARE).await?;
         }
         let burn = match own {
-            true => self.burn_in(message).await?,
+            true => self.find_burn_in(message).await?,
             false => None,
         };
         if let Some((_, rent)) = &burn {
@@ -77,39 +77,39 @@ impl SolanaSettlement {
         if self.is_known(&signed.id).await? {
             return Ok(Preparation::Ready(prepared));
         }
-        self.if_up_to_date(PREPARE)?;
+        self.require_up_to_date(PREPARE)?;
         let reservation = match self.reserve(&key.address(), fees) {
             Ok(reservation) => reservation,
             Err(PayerError::PriorityFee { lamports, cap }) => {
                 let message = format!("the priority fee of {lamports} lamports is above {cap}");
-                return Ok(Preparation::Declined(not_taken(&message)));
+                return Ok(Preparation::Declined(not_accepted(&message)));
             }
             Err(refused) => return Err(temporary(PREPARE, refused)),
         };
-        let event = burn.map(|burn| self.keep_event(&signed.id, &burn));
-        self.simulate_and_keep(transfer, (&signed, reservation), (prepared, event))
+        let event = burn.map(|burn| self.event_write(&signed.id, &burn));
+        self.simulate_and_persist(transfer, (&signed, reservation), (prepared, event))
             .await
     }
 
-    async fn simulate_and_keep(
+    async fn simulate_and_persist(
         &self,
         transfer: &SolanaTransfer,
         (signed, reservation): (&Signed, Reserved<'_>),
         (prepared, with): (PreparedTransaction, Option<Write>),
     ) -> Result<Preparation, PortError> {
         // Simulated some seconds ago, before the claim. Used once: a payment that is prepared again is simulated again.
-        let known = self.prechecks.take_good(&transfer.message_hash, self.timer.now_ms());
-        let taking = self.taking_of(transfer);
+        let known = self.prechecks.take_passed(&transfer.message_hash, self.timer.now_ms());
+        let taking = self.debit_for(transfer);
         let shown = match known {
-            Some(left) => Simulated::Good(left),
+            Some(left) => Simulated::Passed(left),
             None => self.simulate(transfer, taking.as_ref()).await?,
         };
         let left = match shown {
-            Simulated::Good(left) => left,
+            Simulated::Passed(left) => left,
             Simulated::Declined(decline) => return Ok(Preparation::Declined(decline)),
         };
-        if !self.has_room(taking, left).await {
-            return Ok(Preparation::Declined(in_flight()));
+        if !self.has_funds(taking, left).await {
+            return Ok(Preparation::Declined(insufficient_with_pending()));
         }
         let validity = self.validity(&transfer.blockhash, left.slot);
         let validity = validity.ok_or_else(|| temporary(PREPARE, "no block of the chain was read yet"))?;
@@ -128,9 +128,9 @@ impl SolanaSettlement {
             .prepare(&signed.id, &open, with)
             .await
             .map_err(|e| temporary(PREPARE, e))?;
-        let unused = self.flights.lock().begin(signed.id, open, false, reservation.keep());
+        let unused = self.in_flight.lock().start(signed.id, open, false, reservation.into_reservation());
         if let Some(unused) = unused {
-            self.payers.lock().end(unused, FeeOutcome::Unused);
+            self.payers.lock().settle(unused, FeeOutcome::Unused);
         }
         Ok(Preparation::Ready(prepared))
     }
@@ -143,7 +143,7 @@ impl SolanaSettlement {
 
     /// Whether this transaction has rows: of this port's sending, or of its reading.
     async fn is_known(&self, id: &[u8; 64]) -> Result<bool, PortError> {
-        if self.flights.lock().has_bytes(id) {
+        if self.in_flight.lock().has_bytes(id) {
             return Ok(true);
         }
         let told = |e| temporary(PREPARE, e);
@@ -151,23 +151,23 @@ impl SolanaSettlement {
             || self.rows.final_one(id).await.map_err(told)?.is_some())
     }
 
-    async fn simulate(&self, transfer: &SolanaTransfer, taking: Option<&Taking>) -> Result<Simulated, PortError> {
+    async fn simulate(&self, transfer: &SolanaTransfer, taking: Option<&PaymentDebit>) -> Result<Simulated, PortError> {
         let source = taking.map(|taking| &taking.source);
-        self.prechecks.counted.read();
+        self.prechecks.counters.record_read();
         let bytes = &transfer.transaction;
         let shown = self.node.simulate_unsigned(bytes, source, Commitment::Processed);
         let shown = shown.await.map_err(|e| temporary(PREPARE, e))?;
-        let left = left_by(&shown);
+        let left = remaining_balance(&shown);
         match shown.error {
-            None => Ok(Simulated::Good(left)),
+            None => Ok(Simulated::Passed(left)),
             // Sent by a history that a restore has lost: it is found on the chain, and takes nothing more.
-            Some(error) if error.is_already_processed() => Ok(Simulated::Good(Left { atomic: None, ..left })),
-            Some(error) if is_fee_payers(&error) => {
+            Some(error) if error.is_already_processed() => Ok(Simulated::Passed(RemainingBalance { atomic: None, ..left })),
+            Some(error) if is_fee_payer_error(&error) => {
                 tracing::error!(error = error.text, "a fee payer cannot pay: fund it");
                 Err(temporary(PREPARE, "the fee payer has too little SOL"))
             }
             // A node that looks for the first signature alone does not find it, and executes it once more.
-            Some(_) if self.shows(transfer).await => Ok(Simulated::Good(Left { atomic: None, ..left })),
+            Some(_) if self.is_on_chain(transfer).await => Ok(Simulated::Passed(RemainingBalance { atomic: None, ..left })),
             Some(error) => Ok(Simulated::Declined(simulated(&error))),
         }
     }
@@ -175,8 +175,8 @@ impl SolanaSettlement {
     /// How long a transaction can execute whose blockhash was valid at this slot. `None` before the first block was read.
     pub(super) fn validity(&self, blockhash: &[u8; 32], slot: u64) -> Option<Validity> {
         let tip = self.tip.lock();
-        let covered = self.followed.lock().covered_slot();
-        tip.of(blockhash).or_else(|| {
+        let covered = self.treasury_history.lock().covered_slot();
+        tip.validity_of(blockhash).or_else(|| {
             Some(Validity {
                 last_valid_block_height: tip.bound(slot, self.timer.now_ms())?,
                 // What the follower has read has no such transaction, or it would be known.
@@ -186,7 +186,7 @@ impl SolanaSettlement {
     }
 
     fn reserve(&self, payer: &Pubkey, fees: Fees) -> Result<Reserved<'_>, PayerError> {
-        let reservation = self.payers.lock().begin(payer, fees)?;
+        let reservation = self.payers.lock().reserve(payer, fees)?;
         Ok(Reserved {
             port: self,
             reservation: Some(reservation),
@@ -226,7 +226,7 @@ impl Reserved<'_> {
         self.reservation.as_ref().map_or(none, |reservation| reservation.fees)
     }
 
-    fn keep(mut self) -> Option<FeeReservation> {
+    fn into_reservation(mut self) -> Option<FeeReservation> {
         self.reservation.take()
     }
 }
@@ -234,7 +234,7 @@ impl Reserved<'_> {
 impl Drop for Reserved<'_> {
     fn drop(&mut self) {
         if let Some(reservation) = self.reservation.take() {
-            self.port.payers.lock().end(reservation, FeeOutcome::Unused);
+            self.port.payers.lock().settle(reservation, FeeOutcome::Unused);
         }
     }
 }

@@ -13,34 +13,34 @@ use purser_chains::solana::{Pubkey, Signature};
 use sha2::{Digest as _, Sha256};
 
 use super::SolanaSettlement;
-use super::followed::{Read, Shown};
-use super::rows::{End, Moved};
+use super::treasury_history::{ReadTransaction, EndpointView};
+use super::rows::{End, MovementRow};
 
 /// Solana began in March 2020: an earlier time of a block is none.
 const FIRST_BLOCK_S: i64 = 1_577_836_800;
 
 impl SolanaSettlement {
     /// What a transaction moves that one endpoint lists. `None` for what is not read now: it is read when it is final.
-    pub(super) async fn seen_on(&self, endpoint: usize, row: Row) -> Option<Read> {
+    pub(super) async fn read_pending_on(&self, endpoint: usize, row: Row) -> Option<ReadTransaction> {
         if row.failed {
             return None;
         }
-        let shown = self.shown_on(endpoint, row, Commitment::Confirmed).await.ok()?;
+        let shown = self.view_on(endpoint, row, Commitment::Confirmed).await.ok()?;
         let prepared = self.is_prepared(&row.id).await.ok()?;
-        Some(Read {
-            moved: self.moved_of(&row.id, shown.found.as_ref(), prepared),
-            shown: Some(shown),
+        Some(ReadTransaction {
+            movements: self.relevant_movements(&row.id, shown.transaction.as_ref(), prepared),
+            view: Some(shown),
         })
     }
 
     /// What a final transaction moves: as two endpoints show it alike, where there are two. Asks further ones where they differ.
-    pub(super) async fn shown_alike(&self, row: Row, endpoints: &[usize]) -> Result<Vec<Moved>, String> {
+    pub(super) async fn read_final(&self, row: Row, endpoints: &[usize]) -> Result<Vec<MovementRow>, String> {
         if row.failed {
             return Ok(Vec::new());
         }
-        let read = self.followed.lock().read_of(&row);
-        let mut shown: Vec<Shown> = Vec::new();
-        if let Some(Read { shown: Some(seen), .. }) = &read {
+        let read = self.treasury_history.lock().read_of(&row);
+        let mut shown: Vec<EndpointView> = Vec::new();
+        if let Some(ReadTransaction { view: Some(seen), .. }) = &read {
             shown.push(seen.clone());
         }
         let needed = witnesses(self.node.endpoints());
@@ -52,7 +52,7 @@ impl SolanaSettlement {
             if shown.iter().any(|shown| shown.endpoint == endpoint) {
                 continue;
             }
-            match self.shown_on(endpoint, row, Commitment::Finalized).await {
+            match self.view_on(endpoint, row, Commitment::Finalized).await {
                 Ok(one) => {
                     alike = match needed {
                         1 => Some(one.clone()),
@@ -65,23 +65,23 @@ impl SolanaSettlement {
         }
         let Some(alike) = alike else {
             if shown.len() >= needed {
-                self.not_alike(&row.id);
+                self.record_mismatch(&row.id);
                 // Each is asked anew: the one that is wrong may mend.
-                self.followed.lock().unread(&row.id);
+                self.treasury_history.lock().discard_read(&row.id);
             }
             let differ = || format!("endpoints show different movements of {}", base58(&row.id));
             return Err(failure.unwrap_or_else(differ));
         };
         // Unless one endpoint has named a time that the other did not.
-        let same = |read: &Read| read.shown.as_ref().is_some_and(|seen| seen.found == alike.found);
+        let same = |read: &ReadTransaction| read.view.as_ref().is_some_and(|seen| seen.transaction == alike.transaction);
         if let Some(read) = read.filter(same) {
-            return Ok(read.moved);
+            return Ok(read.movements);
         }
         let prepared = self.is_prepared(&row.id).await?;
-        Ok(self.moved_of(&row.id, alike.found.as_ref(), prepared))
+        Ok(self.relevant_movements(&row.id, alike.transaction.as_ref(), prepared))
     }
 
-    async fn shown_on(&self, endpoint: usize, row: Row, commitment: Commitment) -> Result<Shown, String> {
+    async fn view_on(&self, endpoint: usize, row: Row, commitment: Commitment) -> Result<EndpointView, String> {
         let ours = (&self.treasury_account, &self.mint);
         let read = self.node.transaction_on(endpoint, &row.id, ours, commitment).await;
         let found = match read {
@@ -91,14 +91,14 @@ impl SolanaSettlement {
             // Whoever sends what is not understood here must not stop the list for everybody.
             Err(NodeError::Malformed { what, .. }) => {
                 tracing::debug!(transaction = base58(&row.id), endpoint, what, "not understood");
-                return Ok(Shown { endpoint, found: None });
+                return Ok(EndpointView { endpoint, transaction: None });
             }
             Err(error) => return Err(error.to_string()),
         };
         match (found.slot, found.error.is_some()) == (row.slot, row.failed) {
-            true => Ok(Shown {
+            true => Ok(EndpointView {
                 endpoint,
-                found: Some(found),
+                transaction: Some(found),
             }),
             false => Err(format!(
                 "an endpoint lists the transaction {} otherwise than it shows it",
@@ -108,14 +108,14 @@ impl SolanaSettlement {
     }
 
     /// The movements of a transaction that took effect, as the first endpoint shows it that has it.
-    async fn movements(&self, row: Row) -> Result<Vec<Moved>, String> {
+    async fn movements(&self, row: Row) -> Result<Vec<MovementRow>, String> {
         let prepared = self.is_prepared(&row.id).await?;
         let (ours, mint) = (&self.treasury_account, &self.mint);
         let read = self.node.transaction(&row.id, ours, mint, Commitment::Confirmed);
         match read.await {
-            Ok(Some(found)) => Ok(self.moved_of(&row.id, Some(&found), prepared)),
+            Ok(Some(found)) => Ok(self.relevant_movements(&row.id, Some(&found), prepared)),
             Ok(None) => Err(format!("no endpoint has the transaction {}", base58(&row.id))),
-            Err(NodeError::Malformed { .. }) => Ok(self.moved_of(&row.id, None, prepared)),
+            Err(NodeError::Malformed { .. }) => Ok(self.relevant_movements(&row.id, None, prepared)),
             Err(error) => Err(error.to_string()),
         }
     }
@@ -123,16 +123,16 @@ impl SolanaSettlement {
     /// Whether we have co-signed it, also by a fee payer that is not in the settings any more.
     async fn is_prepared(&self, id: &Signature) -> Result<bool, String> {
         let closed = self.rows.closed(id).await.map_err(|error| error.to_string())?;
-        let prepared = closed.is_some() || self.flights.lock().stage(id).is_some();
-        if closed.is_some_and(|closed| closed.end != End::Landed) {
+        let prepared = closed.is_some() || self.in_flight.lock().stage(id).is_some();
+        if closed.is_some_and(|closed| closed.end != End::Confirmed) {
             self.contradicted(id, "it was proven impossible");
         }
         Ok(prepared)
     }
 
     /// What transactions move that are seen and not final.
-    pub(super) async fn not_final(&self) -> Result<Vec<Moved>, String> {
-        let waiting = self.followed.lock().waiting();
+    pub(super) async fn pending_movements(&self) -> Result<Vec<MovementRow>, String> {
+        let waiting = self.treasury_history.lock().pending_movements();
         let mut all = Vec::new();
         for (row, moved) in waiting {
             all.extend(match moved {
@@ -145,9 +145,9 @@ impl SolanaSettlement {
     }
 
     /// `found` is `None` where it is not understood here; `prepared`: we have co-signed it.
-    fn moved_of(&self, id: &Signature, found: Option<&ChainTransaction>, prepared: bool) -> Vec<Moved> {
+    fn relevant_movements(&self, id: &Signature, found: Option<&ChainTransaction>, prepared: bool) -> Vec<MovementRow> {
         let Some(found) = found else {
-            self.alarms.unread.fetch_add(1, Ordering::Relaxed);
+            self.alarms.unreadable.fetch_add(1, Ordering::Relaxed);
             tracing::error!(
                 transaction = base58(id),
                 "a transaction of the treasury could not be read"
@@ -155,7 +155,7 @@ impl SolanaSettlement {
             return Vec::new();
         };
         if found.unexplained != 0 {
-            self.alarms.unread.fetch_add(1, Ordering::Relaxed);
+            self.alarms.unreadable.fetch_add(1, Ordering::Relaxed);
             let (transaction, atomic) = (base58(id), found.unexplained);
             tracing::error!(
                 transaction,
@@ -166,9 +166,9 @@ impl SolanaSettlement {
         let mut moved = movements_of(found, self.clock.now(), &self.mint);
         // Without a fee payer of ours or of a facilitator nothing that came in can be a payment to us.
         let is_known = self.fee_payer_addresses.contains(&found.fee_payer);
-        if !prepared && !is_known && !self.others_fee_payers.contains(&found.fee_payer) {
+        if !prepared && !is_known && !self.facilitator_fee_payers.contains(&found.fee_payer) {
             for plain in moved.iter_mut().filter(|moved| moved.incoming) {
-                plain.mark = ChainMovement::plain_mark(&base58(&plain.transaction), plain.index);
+                plain.mark = ChainMovement::plain_fingerprint(&base58(&plain.transaction), plain.index);
             }
         }
         moved
@@ -176,9 +176,9 @@ impl SolanaSettlement {
 }
 
 /// Both, if they show the same. Nodes may leave out the time of a block that they have not rooted yet.
-fn merged(one: &Shown, other: &Shown) -> Option<Shown> {
-    let (Some(first), Some(second)) = (&one.found, &other.found) else {
-        let alike = one.found.is_none() && other.found.is_none();
+fn merged(one: &EndpointView, other: &EndpointView) -> Option<EndpointView> {
+    let (Some(first), Some(second)) = (&one.transaction, &other.transaction) else {
+        let alike = one.transaction.is_none() && other.transaction.is_none();
         return alike.then(|| other.clone());
     };
     let block_time = first.block_time.or(second.block_time);
@@ -187,14 +187,14 @@ fn merged(one: &Shown, other: &Shown) -> Option<Shown> {
         ..found.clone()
     };
     let is_alike = timed(first) == timed(second) && second.block_time.is_none_or(|time| Some(time) == block_time);
-    is_alike.then(|| Shown {
+    is_alike.then(|| EndpointView {
         endpoint: other.endpoint,
-        found: Some(timed(first)),
+        transaction: Some(timed(first)),
     })
 }
 
 /// The movements as rows; `now` stands in for a block time that is missing or none.
-pub(super) fn movements_of(found: &ChainTransaction, now: Timestamp, mint: &Pubkey) -> Vec<Moved> {
+pub(super) fn movements_of(found: &ChainTransaction, now: Timestamp, mint: &Pubkey) -> Vec<MovementRow> {
     let at = found.block_time.filter(|seconds| *seconds >= FIRST_BLOCK_S);
     let at = at.and_then(|seconds| u64::try_from(seconds).ok());
     let at = at.map_or(now, |seconds| Timestamp(seconds.saturating_mul(1_000)));
@@ -204,7 +204,7 @@ pub(super) fn movements_of(found: &ChainTransaction, now: Timestamp, mint: &Pubk
         .movements
         .iter()
         .filter(|movement| movement.direction != Direction::Own);
-    let moved = shown.zip(0u32..).map(|(movement, index)| Moved {
+    let moved = shown.zip(0u32..).map(|(movement, index)| MovementRow {
         transaction: found.id,
         index,
         instruction: movement.reference.instruction.to_string(),

@@ -13,7 +13,7 @@ use purser_actors::kernel::table;
 use purser_actors::port::Timestamp;
 use purser_chains::solana::fees::Fees;
 use purser_chains::solana::follow::Row as ChainRow;
-use purser_chains::solana::life::Prepared;
+use purser_chains::solana::lifecycle::Prepared;
 use purser_chains::solana::{Pubkey, Signature};
 use purser_storage::codec::{self, Stored};
 use purser_storage::{Batch, CommitError, Condition, RowKey, Store, StoreError, Write};
@@ -22,15 +22,15 @@ use tokio::sync::oneshot;
 pub(super) use self::cross_checked::cross_checked;
 pub(super) use self::events::{EventRow, event};
 pub(super) use self::losses::LostFee;
-pub(super) use self::wallets::LeftWallet;
-pub(super) use self::writes::{finalized, gone, moved, seen};
+pub(super) use self::wallets::WalletTransfer;
+pub(super) use self::writes::{put_final, delete_pending, put_movement, put_pending};
 
 /// Transactions that were prepared and have no end yet, by signature.
 const OPEN: u8 = b'x';
 /// How prepared transactions ended, by signature.
 const CLOSED: u8 = b'y';
 /// How far the treasury's transactions were read.
-const PLACE: u8 = b'c';
+const CURSOR: u8 = b'c';
 /// Transactions of the treasury that are not final, by signature.
 const PENDING: u8 = b'p';
 /// Transactions of the treasury that are final, by number.
@@ -42,7 +42,7 @@ const MOVEMENT: u8 = b'm';
 /// The position of a movement, by signature and index.
 const POSITION: u8 = b'k';
 /// Movements out of the treasury, by time and position.
-const OUT: u8 = b'o';
+const OUTGOING: u8 = b'o';
 
 /// Rows that are read at once.
 const PAGE: usize = 1_000;
@@ -89,7 +89,7 @@ impl Open {
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub(super) enum End {
     /// It executed with its effects and is final.
-    Landed,
+    Confirmed,
     /// Two endpoints have it as final and without effects. The text is the chain's.
     Failed(String),
     /// Two endpoints past its last block height do not know it.
@@ -108,7 +108,7 @@ impl Stored for Closed {
 
 /// How far the treasury's transactions were read.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub(super) struct Place {
+pub(super) struct CursorRow {
     /// Transactions of earlier slots are not listed.
     pub(super) from_slot: u64,
     /// Everything up to this final slot is listed.
@@ -123,23 +123,23 @@ pub(super) struct Place {
     pub(super) covered_at: Timestamp,
 }
 
-impl Stored for Place {
+impl Stored for CursorRow {
     const SCHEMA: u16 = 522;
 }
 
 /// A transaction that names the treasury's token account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub(super) struct Seen {
+pub(super) struct TransactionRow {
     pub(super) id: Signature,
     pub(super) slot: u64,
     pub(super) failed: bool,
 }
 
-impl Stored for Seen {
+impl Stored for TransactionRow {
     const SCHEMA: u16 = 523;
 }
 
-impl From<ChainRow> for Seen {
+impl From<ChainRow> for TransactionRow {
     fn from(row: ChainRow) -> Self {
         Self {
             id: row.id,
@@ -149,8 +149,8 @@ impl From<ChainRow> for Seen {
     }
 }
 
-impl From<Seen> for ChainRow {
-    fn from(seen: Seen) -> Self {
+impl From<TransactionRow> for ChainRow {
+    fn from(seen: TransactionRow) -> Self {
         Self {
             id: seen.id,
             slot: seen.slot,
@@ -161,7 +161,7 @@ impl From<Seen> for ChainRow {
 
 /// One movement of the treasury's token account, final.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub(super) struct Moved {
+pub(super) struct MovementRow {
     pub(super) transaction: Signature,
     /// Its place among the movements of the transaction, from 0.
     pub(super) index: u32,
@@ -176,7 +176,7 @@ pub(super) struct Moved {
     pub(super) mark: [u8; 32],
 }
 
-impl Stored for Moved {
+impl Stored for MovementRow {
     const SCHEMA: u16 = 524;
 }
 
@@ -283,16 +283,16 @@ impl Rows {
     }
 
     /// How far the chain was read, with the revision of that row.
-    pub(super) async fn place(&self) -> Result<Option<(Place, u64)>, RowError> {
-        let Some(row) = self.0.read(&key(PLACE, &[])).await? else {
+    pub(super) async fn cursor(&self) -> Result<Option<(CursorRow, u64)>, RowError> {
+        let Some(row) = self.0.read(&key(CURSOR, &[])).await? else {
             return Ok(None);
         };
         Ok(Some((codec::decode(&row.value)?, row.revision)))
     }
 
     /// Writes rows of the follower together with how far it has read, unless somebody else has done so since `revision`.
-    pub(super) async fn advance(&self, place: &Place, revision: u64, mut writes: Vec<Write>) -> Result<(), RowError> {
-        let at = key(PLACE, &[]);
+    pub(super) async fn advance(&self, place: &CursorRow, revision: u64, mut writes: Vec<Write>) -> Result<(), RowError> {
+        let at = key(CURSOR, &[]);
         let condition = Condition::Revision(at.clone(), revision);
         writes.push(Write::Put {
             key: at,
@@ -303,8 +303,8 @@ impl Rows {
     }
 
     /// Transactions that were seen and are not final, oldest first.
-    pub(super) async fn pending(&self) -> Result<Vec<Seen>, RowError> {
-        let mut all: Vec<Seen> = self
+    pub(super) async fn pending(&self) -> Result<Vec<TransactionRow>, RowError> {
+        let mut all: Vec<TransactionRow> = self
             .all(PENDING, None)
             .await?
             .into_iter()
@@ -315,15 +315,15 @@ impl Rows {
     }
 
     /// Final transactions from a number on, with their numbers.
-    pub(super) async fn finals(&self, from: u64) -> Result<Vec<(u64, Seen)>, RowError> {
+    pub(super) async fn finals(&self, from: u64) -> Result<Vec<(u64, TransactionRow)>, RowError> {
         let after = from.checked_sub(1).map(|number| key(FINAL, &[&number.to_be_bytes()]));
         let all = self.all(FINAL, after).await?;
-        let of = |(key, seen): (RowKey, Seen)| Some((u64::from_be_bytes((*key).try_into().ok()?), seen));
+        let of = |(key, seen): (RowKey, TransactionRow)| Some((u64::from_be_bytes((*key).try_into().ok()?), seen));
         Ok(all.into_iter().filter_map(of).collect())
     }
 
     /// A final transaction of the treasury.
-    pub(super) async fn final_one(&self, id: &Signature) -> Result<Option<Seen>, RowError> {
+    pub(super) async fn final_one(&self, id: &Signature) -> Result<Option<TransactionRow>, RowError> {
         match self.0.read(&key(NUMBER, &[id])).await? {
             Some(row) => self.one(&key(FINAL, &[&row.value])).await,
             None => Ok(None),
@@ -331,7 +331,7 @@ impl Rows {
     }
 
     /// Movements behind a position, at most `limit`, with their positions.
-    pub(super) async fn movements(&self, after: u64, limit: usize) -> Result<Vec<(u64, Moved)>, RowError> {
+    pub(super) async fn movements(&self, after: u64, limit: usize) -> Result<Vec<(u64, MovementRow)>, RowError> {
         let (prefix, after) = (key(MOVEMENT, &[]), key(MOVEMENT, &[&after.to_be_bytes()]));
         let page = self.0.scan(&prefix, Some(&after), limit).await?;
         let mut movements = Vec::with_capacity(page.len());
@@ -345,24 +345,24 @@ impl Rows {
     }
 
     /// The movements of a transaction, by index.
-    pub(super) async fn in_transaction(&self, transaction: &Signature) -> Result<Vec<Moved>, RowError> {
+    pub(super) async fn in_transaction(&self, transaction: &Signature) -> Result<Vec<MovementRow>, RowError> {
         let prefix = key(POSITION, &[transaction]);
         // A transaction of 1,232 bytes cannot make as many instructions.
         let positions = self.0.scan(&prefix, None, PAGE).await?;
         let mut found = Vec::with_capacity(positions.len());
         for (_, position) in positions {
-            found.extend(self.one::<Moved>(&key(MOVEMENT, &[&position.value])).await?);
+            found.extend(self.one::<MovementRow>(&key(MOVEMENT, &[&position.value])).await?);
         }
         Ok(found)
     }
 
     /// What left the treasury in a span of the chain's time, both ends included, oldest first.
-    pub(super) async fn left(&self, since: Timestamp, until: Timestamp) -> Result<Vec<Moved>, RowError> {
-        let prefix = key(OUT, &[]);
+    pub(super) async fn outgoing_movements(&self, since: Timestamp, until: Timestamp) -> Result<Vec<MovementRow>, RowError> {
+        let prefix = key(OUTGOING, &[]);
         let mut after = since
             .0
             .checked_sub(1)
-            .map(|ms| key(OUT, &[&ms.to_be_bytes(), &[u8::MAX; 8]]));
+            .map(|ms| key(OUTGOING, &[&ms.to_be_bytes(), &[u8::MAX; 8]]));
         let mut left = Vec::new();
         loop {
             let page = self.0.scan(&prefix, after.as_deref(), PAGE).await?;
@@ -374,7 +374,7 @@ impl Rows {
                 if u64::from_be_bytes(*at) > until.0 {
                     return Ok(left);
                 }
-                left.extend(self.one::<Moved>(&self::key(MOVEMENT, &[position])).await?);
+                left.extend(self.one::<MovementRow>(&self::key(MOVEMENT, &[position])).await?);
             }
             match page.into_iter().last() {
                 Some((key, _)) => after = Some(key),

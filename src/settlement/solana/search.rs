@@ -2,14 +2,14 @@
 //! is not known before they are on the chain, so the payer's token account is searched for the message. The exception: what
 //! our own fee payers sign is answered from rows.
 
-mod bounds;
+mod limits;
 
 use purser_actors::id::Wallet;
 use purser_actors::money::Usdc;
-use purser_actors::port::{ChainStanding, ChainStatus, OutgoingTransfer, PortError, SolanaTransfer, Timestamp};
+use purser_actors::port::{ChainTransactionStatus, ChainStatus, OutgoingTransfer, PortError, SolanaTransfer, Timestamp};
 use purser_chains::solana::address::{associated_token_account, base58};
 use purser_chains::solana::follow::{Entry, PAGE_LIMIT, PageRequest};
-use purser_chains::solana::life::{EXPIRY_PROOF_ENDPOINTS, Evidence};
+use purser_chains::solana::lifecycle::{EXPIRY_PROOF_ENDPOINTS, Evidence};
 use purser_chains::solana::status::Commitment;
 use purser_chains::solana::{Pubkey, Signature};
 
@@ -17,19 +17,19 @@ use super::SolanaSettlement;
 use super::decline::temporary;
 use super::lookup::Sighting;
 use super::reading::movements_of;
-use super::rows::Moved;
+use super::rows::MovementRow;
 
-pub(super) use self::bounds::Searches;
-use self::bounds::{Begun, PAGES, Page, READS, Walk};
+pub(super) use self::limits::Searches;
+use self::limits::{SearchStart, PAGES, Page, MAX_READS, HistoryScan};
 
 /// What one endpoint shows.
 enum Found {
-    Landed(Entry),
+    Confirmed(Entry),
     /// It is past the last block height, its history is complete, and it has no such message.
     Absent,
     Open,
     /// There is more to read.
-    Cut,
+    LimitReached,
 }
 
 /// One search for one payment.
@@ -39,7 +39,7 @@ struct Search<'a> {
     last_valid_block_height: u64,
     not_before_slot: u64,
     /// Reads that are left of [`READS`].
-    left: usize,
+    reads_left: usize,
 }
 
 /// What of a wallet's history is read.
@@ -56,8 +56,8 @@ impl SolanaSettlement {
         const LOOKUP: &str = "lookup";
         let account = self.token_account_of(&transfer.payer, LOOKUP)?;
         let hash = &transfer.message_hash;
-        let begun = self.begun(transfer)?;
-        let Begun::Search(foreign) = begun else {
+        let begun = self.start_search(transfer)?;
+        let SearchStart::Search(foreign) = begun else {
             return Ok(match self.searches.lock().absent(hash) >= EXPIRY_PROOF_ENDPOINTS {
                 true => ChainStatus::Impossible,
                 false => ChainStatus::Pending,
@@ -68,29 +68,29 @@ impl SolanaSettlement {
             account,
             last_valid_block_height: foreign.last_valid_block_height,
             not_before_slot: foreign.not_before_slot,
-            left: READS,
+            reads_left: MAX_READS,
         };
         let is_decisive = foreign.is_decisive;
         let (mut absent, mut failure, mut is_cut) = (0, None, false);
-        for (endpoint, mut walk) in foreign.walks.into_iter().enumerate() {
+        for (endpoint, mut walk) in foreign.scans.into_iter().enumerate() {
             let found = self.search_on(endpoint, &mut search, &mut walk).await;
-            self.searches.lock().walked(hash, endpoint, walk);
+            self.searches.lock().record_scan(hash, endpoint, walk);
             match found {
-                Ok(Found::Landed(entry)) => {
-                    self.searches.lock().ended(hash, true, false);
+                Ok(Found::Confirmed(entry)) => {
+                    self.searches.lock().finish(hash, true, false);
                     let shown = self.sighting(endpoint, &entry).await;
-                    return Ok(ChainStatus::Landed {
+                    return Ok(ChainStatus::Confirmed {
                         transaction: base58(&entry.id),
                         finality: self.finality(transfer.value, shown),
                     });
                 }
                 Ok(Found::Absent) => absent += 1,
                 Ok(Found::Open) => {}
-                Ok(Found::Cut) => is_cut = true,
+                Ok(Found::LimitReached) => is_cut = true,
                 Err(error) => failure = Some(error),
             }
         }
-        self.searches.lock().ended(hash, false, is_cut);
+        self.searches.lock().finish(hash, false, is_cut);
         match failure {
             _ if absent >= EXPIRY_PROOF_ENDPOINTS => Ok(ChainStatus::Impossible),
             Some(error) => Err(temporary(LOOKUP, error)),
@@ -114,18 +114,18 @@ impl SolanaSettlement {
             let found = found.filter(|found| found.error.is_none() && found.slot == entry.slot);
             shown.extend(found.map(|found| (found.slot, found.level)));
         }
-        Sighting::of(&shown, self.witnesses()).unwrap_or(Sighting {
+        Sighting::from_endpoints(&shown, self.witnesses()).unwrap_or(Sighting {
             slot: entry.slot,
             level: Commitment::Confirmed,
             shown_by: 1,
         })
     }
 
-    fn begun(&self, transfer: &SolanaTransfer) -> Result<Begun, PortError> {
+    fn start_search(&self, transfer: &SolanaTransfer) -> Result<SearchStart, PortError> {
         let now_ms = self.timer.now_ms();
         let (known, bound) = {
             let tip = self.tip.lock();
-            (tip.of(&transfer.blockhash), tip.bound(tip.slot(), now_ms))
+            (tip.validity_of(&transfer.blockhash), tip.bound(tip.slot(), now_ms))
         };
         let unread = || temporary("lookup", "no block of the chain was read yet");
         let ends = match known {
@@ -135,11 +135,11 @@ impl SolanaSettlement {
         };
         let endpoints = self.node.endpoints();
         let mut searches = self.searches.lock();
-        Ok(searches.begin(&transfer.message_hash, ends, endpoints, now_ms))
+        Ok(searches.start(&transfer.message_hash, ends, endpoints, now_ms))
     }
 
     /// Goes on with the walk of one endpoint.
-    async fn search_on(&self, endpoint: usize, search: &mut Search<'_>, walk: &mut Walk) -> Result<Found, String> {
+    async fn search_on(&self, endpoint: usize, search: &mut Search<'_>, walk: &mut HistoryScan) -> Result<Found, String> {
         let told = |error: purser_chains::solana::node::NodeError| error.to_string();
         if walk.is_absent() {
             return Ok(Found::Absent);
@@ -151,11 +151,11 @@ impl SolanaSettlement {
             }
             false => false,
         };
-        walk.begin(is_past);
+        walk.start(is_past);
         let not_before_slot = search.not_before_slot;
         for page in 0..PAGES {
             if page > 0 && !self.may_read(search) {
-                return Ok(Found::Cut);
+                return Ok(Found::LimitReached);
             }
             let request = PageRequest {
                 before: walk.before(),
@@ -167,25 +167,25 @@ impl SolanaSettlement {
             for entry in entries.iter().take_while(|entry| entry.slot >= not_before_slot) {
                 if !entry.failed {
                     match self.is_payment(endpoint, entry, search).await? {
-                        Some(true) => return Ok(Found::Landed(*entry)),
+                        Some(true) => return Ok(Found::Confirmed(*entry)),
                         Some(false) => {}
-                        None => return Ok(Found::Cut),
+                        None => return Ok(Found::LimitReached),
                     }
                 }
-                walk.pass(entry);
+                walk.skip(entry);
             }
-            match walk.turn(&entries, not_before_slot) {
+            match walk.finish_page(&entries, not_before_slot) {
                 Page::More => {}
                 Page::Broken | Page::End { proves: false } => return Ok(Found::Open),
                 Page::End { proves: true } => {
                     // Read last: a history that was cut off meanwhile proves nothing.
                     let available = self.node.first_available_on(endpoint).await.map_err(told)?;
-                    walk.end(available <= not_before_slot);
+                    walk.finish(available <= not_before_slot);
                     return Ok(if walk.is_absent() { Found::Absent } else { Found::Open });
                 }
             }
         }
-        Ok(Found::Cut)
+        Ok(Found::LimitReached)
     }
 
     /// Whether a transaction is the payment; `None` if no more may be read now.
@@ -216,24 +216,24 @@ impl SolanaSettlement {
                 .await;
             message = found.map_err(told)?.ok_or(MISSING)?.message_hash;
         }
-        self.searches.lock().has_read(id, message, endpoint);
+        self.searches.lock().record_read(id, message, endpoint);
         Ok(Some(message.as_ref() == Some(hash)))
     }
 
     fn may_read(&self, search: &mut Search<'_>) -> bool {
-        let may = search.left > 0 && self.searches.lock().may_read(search.message_hash, self.timer.now_ms());
+        let may = search.reads_left > 0 && self.searches.lock().may_read(search.message_hash, self.timer.now_ms());
         if may {
-            search.left -= 1;
+            search.reads_left -= 1;
         }
         may
     }
 
     /// Whether a transaction that no row knows is on the chain.
-    pub(super) async fn stands_elsewhere(
+    pub(super) async fn find_unlisted_status(
         &self,
         transfer: &SolanaTransfer,
         id: &Signature,
-    ) -> Result<ChainStanding, PortError> {
+    ) -> Result<ChainTransactionStatus, PortError> {
         let (mut absent, mut failed, mut shown) = (0, 0, Vec::new());
         for evidence in self.node.evidence_each(id).await {
             match evidence {
@@ -245,19 +245,19 @@ impl SolanaSettlement {
                 Ok(Evidence::Found { .. }) | Err(_) => {}
             }
         }
-        if let Some(sighting) = Sighting::of(&shown, self.witnesses()) {
+        if let Some(sighting) = Sighting::from_endpoints(&shown, self.witnesses()) {
             return Ok(self.finality(transfer.value, sighting).into());
         }
         let gone = absent >= EXPIRY_PROOF_ENDPOINTS || failed >= self.witnesses();
         match gone {
-            true => Ok(ChainStanding::Gone),
+            true => Ok(ChainTransactionStatus::NotFound),
             false => Err(temporary("standing", "too few endpoints answered")),
         }
     }
 
     /// What left a wallet that is not the treasury, final, oldest first: read from the chain, alike from two endpoints where there
     /// are two.
-    pub(super) async fn sent_by_other(
+    pub(super) async fn outgoing_from_wallet(
         &self,
         from: &Pubkey,
         since: Timestamp,
@@ -270,11 +270,11 @@ impl SolanaSettlement {
             until,
             now: self.clock.now(),
         };
-        let (mut lists, mut failure): (Vec<Vec<Moved>>, _) = (Vec::new(), None);
+        let (mut lists, mut failure): (Vec<Vec<MovementRow>>, _) = (Vec::new(), None);
         for endpoint in 0..self.node.endpoints() {
-            match self.left_on(endpoint, &account, &span).await {
+            match self.outgoing_on(endpoint, &account, &span).await {
                 Ok(list) if !self.is_cross_checking() || lists.contains(&list) => {
-                    return Ok(list.iter().map(departure).collect());
+                    return Ok(list.iter().map(outgoing_transfer).collect());
                 }
                 Ok(list) => lists.push(list),
                 Err(error) => failure = Some(error),
@@ -285,7 +285,7 @@ impl SolanaSettlement {
     }
 
     /// The same as one endpoint shows it, up to a slot.
-    async fn left_on(&self, endpoint: usize, account: &Pubkey, span: &Span) -> Result<Vec<Moved>, String> {
+    async fn outgoing_on(&self, endpoint: usize, account: &Pubkey, span: &Span) -> Result<Vec<MovementRow>, String> {
         let told = |error: purser_chains::solana::node::NodeError| error.to_string();
         let history = self.node.history_on(endpoint).await.map_err(told)?;
         if history.finalized_slot < span.until {
@@ -327,13 +327,13 @@ impl SolanaSettlement {
 }
 
 /// A movement out, as the engine's list of departures has it.
-pub(super) fn departure(moved: &Moved) -> OutgoingTransfer {
+pub(super) fn outgoing_transfer(moved: &MovementRow) -> OutgoingTransfer {
     OutgoingTransfer {
         transaction: base58(&moved.transaction),
         to: Wallet::Solana(moved.other),
         amount: Usdc::from_atomic(moved.atomic),
         at: moved.at,
-        mark: moved.mark,
+        fingerprint: moved.mark,
         index: moved.index,
     }
 }

@@ -4,7 +4,7 @@ use purser_actors::money::Usdc;
 use purser_chains::rpc::EndpointSettings;
 use purser_chains::solana::Pubkey;
 use purser_chains::solana::keypair::Keypair;
-use purser_chains::solana::life::Pacing;
+use purser_chains::solana::lifecycle::Pacing;
 use purser_chains::solana::losses::LossLimits;
 use purser_chains::solana::payers::PayerLimits;
 
@@ -18,7 +18,7 @@ pub struct SolanaSettings {
     /// Keys that co-sign payments and pay their fees, at least one unless [`Self::by_others`].
     pub fee_payers: Vec<Keypair>,
     /// Others, facilitators, may co-sign and send payments: no key of our own is needed then.
-    pub by_others: bool,
+    pub is_facilitated: bool,
     /// JSON-RPC endpoints in order of preference. With fewer than two no payment is ever proven impossible.
     pub endpoints: Vec<EndpointSettings>,
     /// Balance that a fee payer keeps, and most priority fee of one payment, in lamports.
@@ -45,7 +45,7 @@ impl SolanaSettings {
             mint,
             treasury,
             fee_payers: Vec::new(),
-            by_others: false,
+            is_facilitated: false,
             endpoints: Vec::new(),
             payer_limits: PayerLimits::default(),
             loss_limits: LossLimits::default(),
@@ -75,7 +75,7 @@ pub struct FinalityByAmount(pub Vec<(Usdc, Depth)>);
 
 impl FinalityByAmount {
     /// The depth for an amount.
-    pub fn of(&self, amount: Usdc) -> Depth {
+    pub fn depth_for(&self, amount: Usdc) -> Depth {
         let step = self.0.iter().find(|(up_to, _)| amount <= *up_to);
         step.map_or(Depth::Finalized, |(_, depth)| *depth)
     }
@@ -132,9 +132,9 @@ mod tests {
             (100, Depth::Slots(8)),
         ];
         for (amount, depth) in cases {
-            assert_eq!(finality.of(usdc(amount)), depth, "{amount}");
+            assert_eq!(finality.depth_for(usdc(amount)), depth, "{amount}");
         }
-        assert_eq!(finality.of(usdc(101)), Depth::Finalized);
-        assert_eq!(FinalityByAmount::default().of(Usdc::ZERO), Depth::Finalized);
+        assert_eq!(finality.depth_for(usdc(101)), Depth::Finalized);
+        assert_eq!(FinalityByAmount::default().depth_for(Usdc::ZERO), Depth::Finalized);
     }
 }

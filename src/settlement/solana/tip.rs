@@ -3,11 +3,11 @@
 use std::collections::{HashMap, VecDeque};
 
 use purser_chains::solana::cross_check::witnesses;
-use purser_chains::solana::life::BLOCKHASH_BLOCKS;
+use purser_chains::solana::lifecycle::BLOCKHASH_BLOCKS;
 use purser_chains::solana::node::Blockhash;
 
 /// Blockhashes that are remembered: several times as many as can be valid at once.
-const REMEMBERED: usize = 512;
+const MAX_BLOCKHASHES: usize = 512;
 
 /// How long a transaction can execute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,7 +121,7 @@ impl Tip {
         }
         self.known.insert(claim.hash, validity);
         self.order.push_back(claim.hash);
-        while self.order.len() > REMEMBERED {
+        while self.order.len() > MAX_BLOCKHASHES {
             self.order.pop_front().map(|old| self.known.remove(&old));
         }
     }
@@ -148,7 +148,7 @@ impl Tip {
     }
 
     /// How long a transaction with this blockhash can execute, if the hash was read here.
-    pub(super) fn of(&self, hash: &[u8; 32]) -> Option<Validity> {
+    pub(super) fn validity_of(&self, hash: &[u8; 32]) -> Option<Validity> {
         self.known.get(hash).copied()
     }
 
@@ -195,8 +195,8 @@ mod tests {
             last_valid_block_height: 1040,
             not_before_slot: 840,
         };
-        assert_eq!(tip.of(&[2; 32]), Some(old));
-        assert_eq!(tip.of(&[3; 32]), None);
+        assert_eq!(tip.validity_of(&[2; 32]), Some(old));
+        assert_eq!(tip.validity_of(&[3; 32]), None);
         assert_eq!(
             [tip.bound(980, 6), tip.bound(1000, 6), tip.bound(1004, 6)],
             [Some(1050), Some(1050), Some(1054)]
@@ -231,7 +231,7 @@ mod tests {
             assert_eq!(tip.block_height, highest.unwrap_or(0), "{heights:?}");
             for (height, byte) in heights.iter().zip(1u8..) {
                 let counts = highest.filter(|highest| highest.abs_diff(*height) <= NEAR_BLOCKS);
-                let ends = tip.of(&[byte; 32]).map(|of| of.last_valid_block_height);
+                let ends = tip.validity_of(&[byte; 32]).map(|of| of.last_valid_block_height);
                 assert_eq!(ends, counts.map(|highest| highest + BLOCKHASH_BLOCKS), "{heights:?}");
             }
             if let Some(highest) = highest {
@@ -255,14 +255,14 @@ mod tests {
         );
         assert_eq!(tip.read(vec![blockhash(3, 905, 1005)], 2, 2_000), Ok(()));
         assert_eq!(
-            tip.of(&[3; 32]).map(|of| of.last_valid_block_height),
+            tip.validity_of(&[3; 32]).map(|of| of.last_valid_block_height),
             Some(900 + 3 * BLOCKHASH_BLOCKS)
         );
         for far in [700, 1_100] {
             assert!(tip.read(vec![blockhash(4, far, far)], 2, 4_000).is_err());
         }
         assert_eq!(
-            (tip.of(&[4; 32]), tip.read_ms(), tip.block_height),
+            (tip.validity_of(&[4; 32]), tip.read_ms(), tip.block_height),
             (None, Some(2_000), 905)
         );
         assert_eq!(tip.proof_height(), 1_100);
@@ -278,14 +278,14 @@ mod tests {
     #[test]
     fn old_hashes_are_forgotten() {
         let mut tip = Tip::default();
-        for number in 0..=REMEMBERED as u64 {
+        for number in 0..=MAX_BLOCKHASHES as u64 {
             let mut one = blockhash(0, number, number);
             one.hash[..8].copy_from_slice(&number.to_be_bytes());
             assert_eq!(tip.read(vec![one], 1, number), Ok(()));
         }
-        assert_eq!(tip.of(&[0; 32]), None);
+        assert_eq!(tip.validity_of(&[0; 32]), None);
         let mut second = [0; 32];
         second[..8].copy_from_slice(&1u64.to_be_bytes());
-        assert!(tip.of(&second).is_some());
+        assert!(tip.validity_of(&second).is_some());
     }
 }

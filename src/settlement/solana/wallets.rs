@@ -20,35 +20,35 @@ use purser_chains::solana::{Pubkey, Signature};
 use super::SolanaSettlement;
 use super::decline::temporary;
 use super::reading::movements_of;
-use super::rows::{LeftWallet, Moved};
-use crate::settlement::chain::Listed;
+use super::rows::{WalletTransfer, MovementRow};
+use crate::settlement::chain::ListedTransfer;
 
 const LISTED: &str = "listed";
 /// Positions of what left managed wallets are above this, those of the treasury's movements below.
-const ABOVE: u64 = 1 << 52;
+const POSITION_OFFSET: u64 = 1 << 52;
 /// Wallets that are read at the same time.
-const READS: usize = 8;
+const CONCURRENT_READS: usize = 8;
 
 /// The wallets, and what was seen of them last.
 #[derive(Debug, Default)]
 pub(super) struct OwnWallets {
     all: Mutex<BTreeSet<Pubkey>>,
     /// What is not final. Held while the wallets are read.
-    seen: tokio::sync::Mutex<Vec<LeftWallet>>,
+    pending: tokio::sync::Mutex<Vec<WalletTransfer>>,
 }
 
 /// What was read of one wallet.
-struct ReadWallet {
+struct WalletRead {
     wallet: Pubkey,
     /// Final transfers out of it since the last reading, oldest first, and the newest final transaction.
-    left: Option<(Vec<Moved>, Signature)>,
+    outgoing: Option<(Vec<MovementRow>, Signature)>,
     /// Those that are not final.
-    seen: Vec<Moved>,
+    pending: Vec<MovementRow>,
 }
 
 impl SolanaSettlement {
     /// Lists this wallet's transfers from now on, those of before too.
-    pub fn keep_wallet(&self, wallet: Pubkey) {
+    pub fn track_wallet(&self, wallet: Pubkey) {
         self.own_wallets.all.lock().insert(wallet);
     }
 
@@ -57,19 +57,19 @@ impl SolanaSettlement {
     ///
     /// # Errors
     /// `Temporary` when the chain or the rows cannot be read.
-    pub async fn left_wallets_after(&self, after: u64, limit: usize) -> Result<Vec<Listed>, PortError> {
-        let mut seen = self.own_wallets.seen.lock().await;
-        if after < ABOVE {
+    pub async fn wallet_transfers_after(&self, after: u64, limit: usize) -> Result<Vec<ListedTransfer>, PortError> {
+        let mut seen = self.own_wallets.pending.lock().await;
+        if after < POSITION_OFFSET {
             *seen = self.read_wallets().await.map_err(|e| temporary(LISTED, e))?;
         }
-        let number = after.saturating_sub(ABOVE);
-        let rows = self.rows.left_wallets(number, limit).await;
+        let number = after.saturating_sub(POSITION_OFFSET);
+        let rows = self.rows.wallet_transfers(number, limit).await;
         let rows = rows.map_err(|e| temporary(LISTED, e))?;
         if !rows.is_empty() {
             return Ok(rows.into_iter().map(|(number, left)| listed(number, &left)).collect());
         }
         // Behind the last row, all at once. They get their own numbers when they are final.
-        let count = self.rows.count_left().await.map_err(|e| temporary(LISTED, e))?;
+        let count = self.rows.count_wallet_transfers().await.map_err(|e| temporary(LISTED, e))?;
         Ok(match number == count {
             true => (count + 1..).zip(&*seen).map(|(n, left)| listed(n, left)).collect(),
             false => Vec::new(),
@@ -77,36 +77,36 @@ impl SolanaSettlement {
     }
 
     /// Reads what is new of every wallet, and returns what is not final.
-    async fn read_wallets(&self) -> Result<Vec<LeftWallet>, String> {
+    async fn read_wallets(&self) -> Result<Vec<WalletTransfer>, String> {
         let all: Vec<Pubkey> = self.own_wallets.all.lock().iter().copied().collect();
         let reading = stream::iter(all).map(|wallet| self.read_wallet(wallet));
-        let mut reading = reading.buffered(READS);
+        let mut reading = reading.buffered(CONCURRENT_READS);
         let mut seen = Vec::new();
         while let Some(read) = reading.next().await {
-            let ReadWallet {
+            let WalletRead {
                 wallet,
-                left,
-                seen: new,
+                outgoing: left,
+                pending: new,
             } = read?;
             if let Some((left, read_to)) = left {
-                let added = self.rows.add_left(&wallet, left, read_to).await;
+                let added = self.rows.add_wallet_transfers(&wallet, left, read_to).await;
                 added.map_err(|error| error.to_string())?;
             }
-            seen.extend(new.into_iter().map(|moved| LeftWallet { wallet, moved }));
+            seen.extend(new.into_iter().map(|moved| WalletTransfer { wallet, movement: moved }));
         }
         Ok(seen)
     }
 
-    async fn read_wallet(&self, wallet: Pubkey) -> Result<ReadWallet, String> {
+    async fn read_wallet(&self, wallet: Pubkey) -> Result<WalletRead, String> {
         let account = self
             .token_account_of(&wallet, LISTED)
             .map_err(|error| error.to_string())?;
-        let until = self.rows.read_to(&wallet).await.map_err(|error| error.to_string())?;
+        let until = self.rows.wallet_cursor(&wallet).await.map_err(|error| error.to_string())?;
         let (mut left, mut seen, mut read_to) = (Vec::new(), Vec::new(), None);
         // Oldest first: the first that is not final ends what is.
         for entry in self.new_entries(&account, until).await?.into_iter().rev() {
             let is_final = entry.level == Commitment::Finalized && seen.is_empty();
-            let moved = self.left_by(&entry, &account).await?;
+            let moved = self.outgoing_in(&entry, &account).await?;
             match is_final {
                 true => {
                     left.extend(moved);
@@ -115,16 +115,16 @@ impl SolanaSettlement {
                 false => seen.extend(moved),
             }
         }
-        Ok(ReadWallet {
+        Ok(WalletRead {
             wallet,
-            left: read_to.map(|read_to| (left, read_to)),
-            seen,
+            outgoing: read_to.map(|read_to| (left, read_to)),
+            pending: seen,
         })
     }
 
     /// The transactions of a token account since this one, newest first.
     async fn new_entries(&self, account: &Pubkey, until: Option<Signature>) -> Result<Vec<Entry>, String> {
-        let endpoint = self.following.lock().await.endpoint();
+        let endpoint = self.follower.lock().await.endpoint();
         let (mut before, mut all) = (None, Vec::new());
         loop {
             let limit = PAGE_LIMIT;
@@ -138,7 +138,7 @@ impl SolanaSettlement {
     }
 
     /// What a transaction moved out of a wallet, but to the treasury.
-    async fn left_by(&self, entry: &Entry, account: &Pubkey) -> Result<Vec<Moved>, String> {
+    async fn outgoing_in(&self, entry: &Entry, account: &Pubkey) -> Result<Vec<MovementRow>, String> {
         if entry.failed {
             return Ok(Vec::new());
         }
@@ -160,16 +160,16 @@ impl SolanaSettlement {
     }
 }
 
-fn listed(number: u64, LeftWallet { wallet, moved }: &LeftWallet) -> Listed {
-    Listed {
-        position: ABOVE.saturating_add(number),
+fn listed(number: u64, WalletTransfer { wallet, movement: moved }: &WalletTransfer) -> ListedTransfer {
+    ListedTransfer {
+        position: POSITION_OFFSET.saturating_add(number),
         transaction: base58(&moved.transaction),
         index: moved.index,
         from: Wallet::Solana(*wallet),
         to: Wallet::Solana(moved.other),
         amount: Usdc::from_atomic(moved.atomic),
         at: moved.at,
-        dropped: false,
+        reorged: false,
         mark: None,
     }
 }

@@ -48,7 +48,7 @@ fn case_64_an_overflowing_queue_is_thrown_away() {
     for seq in 1..=10_000 {
         hub.publish(&[event(seq, A)]);
     }
-    assert_eq!((a.subscriber.live.lock().queue.len(), hub.overflows()), (0, 1));
+    assert_eq!((a.subscriber.buffer.lock().queue.len(), hub.overflows()), (0, 1));
     assert_eq!(a.take(), BufferContents::Lagged);
     hub.publish(&[event(10_001, A)]);
     assert_eq!(a.take(), BufferContents::Events(vec![event(10_001, A)]));

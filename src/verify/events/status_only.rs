@@ -6,18 +6,18 @@ use super::super::{StoreContents, discrepancies, incoming, late_returns, refunds
 use super::Snapshots;
 
 impl Snapshots<'_> {
-    pub(super) fn saved(&mut self, contents: &StoreContents) {
-        for ((kind, id), saved) in &contents.saved {
+    pub(super) fn payees(&mut self, contents: &StoreContents) {
+        for ((kind, id), saved) in &contents.payees {
             let (key, subject) = (id.to_be_bytes(), &saved.name);
-            self.hold(*kind, &key, subject, saved.revision, saved.status, "", |_| {
+            self.compare_entity(*kind, &key, subject, saved.revision, saved.status, "", |_| {
                 String::new()
             });
         }
     }
 
-    pub(super) fn bank(&mut self, contents: &StoreContents) {
-        for ((kind, key), kept) in &contents.bank {
-            self.hold(*kind, key, &kept.name, kept.revision, kept.status, "", |_| {
+    pub(super) fn banking(&mut self, contents: &StoreContents) {
+        for ((kind, key), kept) in &contents.banking {
+            self.compare_entity(*kind, key, &kept.name, kept.revision, kept.status, "", |_| {
                 String::new()
             });
         }
@@ -27,15 +27,15 @@ impl Snapshots<'_> {
         for (id, (late, revision)) in &contents.late_returns {
             let (kind, status) = (EntityKind::LateReturn as u8, late_returns::name_of(late.status));
             let (key, name) = (id.0.to_be_bytes(), id.to_string());
-            self.hold(kind, &key, &name, *revision, status, "", |_| String::new());
+            self.compare_entity(kind, &key, &name, *revision, status, "", |_| String::new());
         }
     }
 
-    pub(super) fn differences(&mut self, contents: &StoreContents) {
-        for (id, (difference, revision)) in &contents.differences.all {
+    pub(super) fn discrepancies(&mut self, contents: &StoreContents) {
+        for (id, (difference, revision)) in &contents.discrepancies.all {
             let (kind, status) = (EntityKind::Discrepancy as u8, discrepancies::name_of(difference.status));
             let (key, name) = (id.0.to_be_bytes(), id.to_string());
-            self.hold(kind, &key, &name, *revision, status, "", |_| String::new());
+            self.compare_entity(kind, &key, &name, *revision, status, "", |_| String::new());
         }
     }
 
@@ -43,32 +43,32 @@ impl Snapshots<'_> {
         for (id, (refund, revision)) in &contents.refunds.all {
             let (kind, status) = (EntityKind::Refund as u8, refunds::name_of(refund.status));
             let (key, name) = (id.0.to_be_bytes(), id.to_string());
-            self.hold(kind, &key, &name, *revision, status, "", |_| String::new());
+            self.compare_entity(kind, &key, &name, *revision, status, "", |_| String::new());
         }
     }
 
-    pub(super) fn arrivals(&mut self, contents: &StoreContents) {
-        for (id, (incoming, revision)) in &contents.arrivals.all {
+    pub(super) fn incoming(&mut self, contents: &StoreContents) {
+        for (id, (incoming, revision)) in &contents.incoming.all {
             let (kind, status) = (EntityKind::Incoming as u8, incoming::name_of(incoming.status));
             let (key, name) = (id.0.to_be_bytes(), id.to_string());
-            self.hold(kind, &key, &name, *revision, status, "", |_| String::new());
+            self.compare_entity(kind, &key, &name, *revision, status, "", |_| String::new());
         }
     }
 
-    pub(super) fn program(&mut self, contents: &StoreContents) {
-        for (id, (card, revision)) in &contents.program.cards {
+    pub(super) fn reloadable_cards(&mut self, contents: &StoreContents) {
+        for (id, (card, revision)) in &contents.reloadable_cards.cards {
             let (key, name, status) = (id.0.to_be_bytes(), id.to_string(), reloadable_cards::card_status(card));
             let kind = EntityKind::ReloadableCard as u8;
-            self.hold(kind, &key, &name, *revision, status, "", |_| String::new());
+            self.compare_entity(kind, &key, &name, *revision, status, "", |_| String::new());
         }
-        for (id, (asked, revision)) in &contents.program.withdrawals {
+        for (id, (asked, revision)) in &contents.reloadable_cards.withdrawals {
             let (key, name, status) = (
                 id.0.to_be_bytes(),
                 id.to_string(),
                 reloadable_cards::withdrawal_status(asked),
             );
             let kind = EntityKind::CardWithdrawal as u8;
-            self.hold(kind, &key, &name, *revision, status, "", |_| String::new());
+            self.compare_entity(kind, &key, &name, *revision, status, "", |_| String::new());
         }
     }
 }

@@ -1,6 +1,6 @@
 //! USA prepaid cards.
 
-use purser_actors::card::life::News;
+use purser_actors::card::lifecycle::CardUpdate;
 use purser_actors::card::{Card, Event, Status};
 use purser_actors::id::CardId;
 use purser_actors::kernel::job::Job;
@@ -22,10 +22,10 @@ pub(super) fn read(id: CardId, row: &Row) -> Result<SoldProduct, DecodeError> {
         Status::Ready(_) => ("ready", MoneyOutcome::Spent),
         Status::Paused(_) => ("paused", MoneyOutcome::Spent),
         Status::Failed { .. } => ("failed", MoneyOutcome::Reversed),
-        Status::Closed(_) => ("closed", remainder(&card.charge, card.life.released)),
-        Status::Expired(_) => ("expired", remainder(&card.charge, card.life.released)),
+        Status::Closed(_) => ("closed", remainder(&card.charge, card.lifecycle.released)),
+        Status::Expired(_) => ("expired", remainder(&card.charge, card.lifecycle.released)),
     };
-    let wished = card.life.wish.is_some();
+    let wished = card.lifecycle.pending_action.is_some();
     Ok(SoldProduct {
         product: PurchasedProduct::Card(id),
         plural: "cards",
@@ -33,17 +33,17 @@ pub(super) fn read(id: CardId, row: &Row) -> Result<SoldProduct, DecodeError> {
         status,
         owner: card.owner,
         charge: card.charge,
-        worth: i128::from(card.amount.get()) * ATOMIC_PER_CENT,
+        value: i128::from(card.amount.get()) * ATOMIC_PER_CENT,
         provider: LedgerProvider::CardIssuer,
         money,
         price: None,
-        moving: card.status == Status::Pending || wished,
+        is_in_progress: card.status == Status::Pending || wished,
         usable: match card.status {
-            Status::Ready(_) | Status::Paused(_) => left(&card.life.activity),
-            Status::Pending | Status::Failed { .. } | Status::Closed(_) | Status::Expired(_) => Usable::Nothing,
+            Status::Ready(_) | Status::Paused(_) => usable_balance(&card.lifecycle.activity),
+            Status::Pending | Status::Failed { .. } | Status::Closed(_) | Status::Expired(_) => Usable::Zero,
         },
-        came_back_late: false,
-        keeps: ExpectedRows {
+        returned_late: false,
+        expected_rows: ExpectedRows {
             number: match card.status {
                 Status::Pending | Status::Failed { .. } => RowExpectation::Never,
                 Status::Ready(_) | Status::Paused(_) | Status::Closed(_) | Status::Expired(_) => RowExpectation::Always,
@@ -53,26 +53,26 @@ pub(super) fn read(id: CardId, row: &Row) -> Result<SoldProduct, DecodeError> {
                 Status::Ready(_) | Status::Paused(_) => vec![Job::ExpireCard(id)],
                 _ => Vec::new(),
             },
-            wish: false,
+            pending_action: false,
         },
     })
 }
 
 /// With what pending charges have set aside.
-fn left(activity: &CardActivity) -> Usable {
+fn usable_balance(activity: &CardActivity) -> Usable {
     let of = |status| -> i128 {
         let charges = activity.transactions.iter().filter(|one| one.status == status);
         charges.map(|one| i128::from(one.amount.get())).sum()
     };
     let now = i128::from(activity.available.get()) + of(TransactionStatus::Pending);
     // Of a card with more charges than are kept, nobody knows which were given back.
-    let all_are_kept = activity.transactions.len() < CardActivity::LONGEST;
+    let all_are_kept = activity.transactions.len() < CardActivity::MAX_TRANSACTIONS;
     let by_merchants = if all_are_kept {
         of(TransactionStatus::Refunded)
     } else {
         now
     };
-    Usable::Left {
+    Usable::Remaining {
         now: now * ATOMIC_PER_CENT,
         by_merchants: by_merchants * ATOMIC_PER_CENT,
     }
@@ -81,17 +81,17 @@ fn left(activity: &CardActivity) -> Usable {
 pub(super) fn fold(event: &[u8]) -> Result<Option<&'static str>, DecodeError> {
     Ok(Some(match codec::decode(event)? {
         Event::Ordered { .. } => "pending",
-        Event::Issued(..) | Event::Told(News::Resumed(_), _) => "ready",
-        Event::Told(News::Paused(_), _) => "paused",
-        Event::Told(News::Closed(_), _) => "closed",
+        Event::Issued(..) | Event::Updated(CardUpdate::Resumed(_), _) => "ready",
+        Event::Updated(CardUpdate::Paused(_), _) => "paused",
+        Event::Updated(CardUpdate::Closed(_), _) => "closed",
         // What is looked at, asked or charged changes no state.
         Event::Revealed(_)
         | Event::RefreshRequested(_)
         | Event::Refreshed(_)
-        | Event::Wished(..)
-        | Event::Answered(_)
-        | Event::Kept(..)
-        | Event::Told(News::Charged(..) | News::Released(_), _) => return Ok(None),
+        | Event::ActionRequested(..)
+        | Event::ActionCompleted(_)
+        | Event::RemainderRetained(..)
+        | Event::Updated(CardUpdate::Charged(..) | CardUpdate::Released(_), _) => return Ok(None),
         Event::Declined(..) => "failed",
         Event::Expired(_) => "expired",
     }))

@@ -25,17 +25,17 @@ pub(super) fn read(id: CardId, row: &Row) -> Result<SoldProduct, DecodeError> {
         status,
         owner: gift.owner,
         charge: gift.charge,
-        worth,
+        value: worth,
         provider: LedgerProvider::GiftCards,
         money,
         price: Some(price),
-        moving: gift.status == Status::Processing,
+        is_in_progress: gift.status == Status::Processing,
         usable: match gift.status {
             Status::Completed => Usable::All,
-            Status::Processing | Status::Failed { .. } => Usable::Nothing,
+            Status::Processing | Status::Failed { .. } => Usable::Zero,
         },
-        came_back_late: false,
-        keeps: ExpectedRows {
+        returned_late: false,
+        expected_rows: ExpectedRows {
             number: match gift.status {
                 Status::Completed => RowExpectation::Always,
                 Status::Processing | Status::Failed { .. } => RowExpectation::Never,

@@ -1,6 +1,6 @@
 //! Orders of international cards.
 
-use purser_actors::card::life::News;
+use purser_actors::card::lifecycle::CardUpdate;
 use purser_actors::id::CardId;
 use purser_actors::intl_order::{Event, IntlOrder, Status};
 use purser_actors::kernel::EntityKind;
@@ -23,8 +23,8 @@ pub(super) fn read(id: CardId, row: &Row) -> Result<SoldProduct, DecodeError> {
         Status::Claimed(_) => ("claimed", MoneyOutcome::Spent),
         Status::Ready(_) => ("ready", MoneyOutcome::Spent),
         Status::Paused(_) => ("paused", MoneyOutcome::Spent),
-        Status::Closed(_) => ("closed", remainder(&order.charge, order.life.released)),
-        Status::Expired(_) => ("expired", remainder(&order.charge, order.life.released)),
+        Status::Closed(_) => ("closed", remainder(&order.charge, order.lifecycle.released)),
+        Status::Expired(_) => ("expired", remainder(&order.charge, order.lifecycle.released)),
         Status::Cancelled => ("cancelled", MoneyOutcome::Reversed),
         Status::Rejected { .. } => ("rejected", MoneyOutcome::Reversed),
     };
@@ -35,12 +35,12 @@ pub(super) fn read(id: CardId, row: &Row) -> Result<SoldProduct, DecodeError> {
         status,
         owner: order.owner,
         charge: order.charge,
-        worth: i128::from(order.amount.get()) * ATOMIC_PER_CENT,
+        value: i128::from(order.amount.get()) * ATOMIC_PER_CENT,
         provider: LedgerProvider::IntlFulfilment,
         money,
         price: None,
         // A person moves it on, and no work of ours.
-        moving: false,
+        is_in_progress: false,
         usable: match order.status {
             Status::Ready(_) | Status::Paused(_) => Usable::All,
             Status::Queued
@@ -48,10 +48,10 @@ pub(super) fn read(id: CardId, row: &Row) -> Result<SoldProduct, DecodeError> {
             | Status::Closed(_)
             | Status::Expired(_)
             | Status::Cancelled
-            | Status::Rejected { .. } => Usable::Nothing,
+            | Status::Rejected { .. } => Usable::Zero,
         },
-        came_back_late: false,
-        keeps: ExpectedRows {
+        returned_late: false,
+        expected_rows: ExpectedRows {
             number: match order.status {
                 Status::Ready(_) | Status::Paused(_) | Status::Closed(_) | Status::Expired(_) => RowExpectation::Always,
                 _ => RowExpectation::Never,
@@ -62,7 +62,7 @@ pub(super) fn read(id: CardId, row: &Row) -> Result<SoldProduct, DecodeError> {
                 _ => RowExpectation::Never,
             },
             timers: timers(id, &order),
-            wish: order.life.wish.is_some(),
+            pending_action: order.lifecycle.pending_action.is_some(),
         },
     })
 }
@@ -85,35 +85,35 @@ pub(super) fn fold(event: &[u8]) -> Result<Option<&'static str>, DecodeError> {
     Ok(Some(match codec::decode(event)? {
         Event::Ordered { .. } | Event::Released(_) | Event::BecameOverdue { claimed: false, .. } => "queued",
         Event::Claimed(..) | Event::LeaseExpired(_) | Event::BecameOverdue { claimed: true, .. } => "claimed",
-        Event::Fulfilled(..) | Event::Told(News::Resumed(_), _) => "ready",
-        Event::Told(News::Paused(_), _) => "paused",
-        Event::Told(News::Closed(_), _) => "closed",
+        Event::Fulfilled(..) | Event::Updated(CardUpdate::Resumed(_), _) => "ready",
+        Event::Updated(CardUpdate::Paused(_), _) => "paused",
+        Event::Updated(CardUpdate::Closed(_), _) => "closed",
         Event::Cancelled(_) => "cancelled",
         Event::Rejected(..) => "rejected",
         Event::Expired(_) => "expired",
         // What is looked at, asked or charged changes no state.
         Event::Revealed(_)
-        | Event::Wished(..)
-        | Event::Answered(_)
-        | Event::WishEnded(_)
-        | Event::Kept(..)
-        | Event::Told(News::Charged(..) | News::Released(_), _) => return Ok(None),
+        | Event::ActionRequested(..)
+        | Event::ActionCompleted(_)
+        | Event::ActionCancelled(_)
+        | Event::RemainderRetained(..)
+        | Event::Updated(CardUpdate::Charged(..) | CardUpdate::Released(_), _) => return Ok(None),
     }))
 }
 
 /// The operators' list of wishes holds what holders want and nothing else.
-pub(super) fn wishes(contents: &StoreContents, report: &mut VerifyReport) {
+pub(super) fn check_pending_actions(contents: &StoreContents, report: &mut VerifyReport) {
     for ((_, id), sold) in &contents.sold {
         if matches!(sold.product, PurchasedProduct::IntlOrder(_))
-            && sold.keeps.wish != contents.card_wishes.contains(id)
+            && sold.expected_rows.pending_action != contents.pending_card_actions.contains(id)
         {
-            let detail = format!("{}, and in the list of wishes: {}", sold.status, !sold.keeps.wish);
-            report.find("card_wish.row", CardId(*id), detail);
+            let detail = format!("{}, and in the list of wishes: {}", sold.status, !sold.expected_rows.pending_action);
+            report.report("card_wish.row", CardId(*id), detail);
         }
     }
-    for id in &contents.card_wishes {
+    for id in &contents.pending_card_actions {
         if !contents.sold.contains_key(&(EntityKind::IntlOrder as u8, *id)) {
-            report.find(
+            report.report(
                 "card_wish.row",
                 CardId(*id),
                 "in the list of wishes, and there is no such order",
@@ -127,14 +127,14 @@ pub(super) fn queue(contents: &StoreContents, report: &mut VerifyReport) {
     let open = |status: &str| matches!(status, "queued" | "claimed");
     for ((kind, id), sold) in &contents.sold {
         let waits = *kind == EntityKind::IntlOrder as u8 && open(sold.status);
-        if waits != contents.queue.contains(id) && *kind == EntityKind::IntlOrder as u8 {
+        if waits != contents.order_queue.contains(id) && *kind == EntityKind::IntlOrder as u8 {
             let detail = format!("{}, and in the queue: {}", sold.status, !waits);
-            report.find("queue.order", CardId(*id), detail);
+            report.report("queue.order", CardId(*id), detail);
         }
     }
-    for id in &contents.queue {
+    for id in &contents.order_queue {
         if !contents.sold.contains_key(&(EntityKind::IntlOrder as u8, *id)) {
-            report.find("queue.order", CardId(*id), "in the queue, and there is no such order");
+            report.report("queue.order", CardId(*id), "in the queue, and there is no such order");
         }
     }
 }

@@ -20,7 +20,7 @@ pub(super) fn read(id: PayoutId, row: &Row) -> Result<SoldProduct, DecodeError> 
         Status::Failed { .. } => ("failed", MoneyOutcome::Reversed),
         Status::Cancelled { .. } => ("cancelled", MoneyOutcome::Reversed),
         Status::Expired => ("expired", MoneyOutcome::Reversed),
-        Status::Returned { kept, .. } => ("returned", MoneyOutcome::Returned { kept: kept.atomic() }),
+        Status::Returned { return_fee: kept, .. } => ("returned", MoneyOutcome::Returned { retained: kept.atomic() }),
     };
     let provider = match payout.plan.target {
         PayoutTarget::Card(_) => LedgerProvider::PushToCard,
@@ -41,13 +41,13 @@ pub(super) fn read(id: PayoutId, row: &Row) -> Result<SoldProduct, DecodeError> 
         status,
         owner: payout.owner,
         charge: payout.charge,
-        worth,
+        value: worth,
         provider,
         money,
         price: Some(price),
-        moving,
+        is_in_progress: moving,
         usable: match payout.status {
-            Status::Complete { .. } if !payout.came_back_late => Usable::All,
+            Status::Complete { .. } if !payout.returned_late => Usable::All,
             Status::Complete { .. }
             | Status::AwaitingDetails
             | Status::Queued
@@ -55,15 +55,15 @@ pub(super) fn read(id: PayoutId, row: &Row) -> Result<SoldProduct, DecodeError> 
             | Status::Failed { .. }
             | Status::Cancelled { .. }
             | Status::Expired
-            | Status::Returned { .. } => Usable::Nothing,
+            | Status::Returned { .. } => Usable::Zero,
         },
-        came_back_late: payout.came_back_late,
-        keeps: keeps(id, &payout),
+        returned_late: payout.returned_late,
+        expected_rows: expected_rows(id, &payout),
     })
 }
 
 /// A card's number lies sealed while its rail may ask for it; what must not wait for ever has its timer.
-fn keeps(id: PayoutId, payout: &Payout) -> ExpectedRows {
+fn expected_rows(id: PayoutId, payout: &Payout) -> ExpectedRows {
     let timer = match (&payout.plan.target, &payout.status) {
         (_, Status::AwaitingDetails) => Some(Job::ExpirePayout(id)),
         (PayoutTarget::App(..), Status::InProcess) => Some(Job::RecallPayout(id)),
@@ -78,7 +78,7 @@ fn keeps(id: PayoutId, payout: &Payout) -> ExpectedRows {
         },
         cvv: RowExpectation::Never,
         timers: timer.into_iter().collect(),
-        wish: false,
+        pending_action: false,
     }
 }
 

@@ -16,7 +16,7 @@ pub(super) fn read(id: TopUpId, row: &Row) -> Result<SoldProduct, DecodeError> {
     let top_up: TopUp = codec::decode(&row.value)?;
     let worth = top_up.amount.get().saturating_mul(ATOMIC_PER_CENT);
     let burned = top_up.legs.iter().any(|leg| leg.leg == LegKind::Burn);
-    let cost = top_up.spent.atomic().saturating_sub(worth);
+    let cost = top_up.outgoing_amount.atomic().saturating_sub(worth);
     let surplus = top_up.legs.iter().find_map(|leg| match leg.leg {
         LegKind::MintOf(arrived) => Some(arrived.atomic().saturating_sub(worth)),
         _ => None,
@@ -37,31 +37,31 @@ pub(super) fn read(id: TopUpId, row: &Row) -> Result<SoldProduct, DecodeError> {
         status,
         owner: top_up.owner,
         charge: top_up.charge,
-        worth: i128::from(worth),
+        value: i128::from(worth),
         provider: LedgerProvider::CardBalances,
         money,
         price: None,
         usable: match top_up.status {
             Status::Delivered | Status::Credited => Usable::All,
-            Status::Paid(_) | Status::Bridging(_) | Status::Failed { .. } => Usable::Nothing,
+            Status::Paid(_) | Status::Bridging(_) | Status::Failed { .. } => Usable::Zero,
         },
-        came_back_late: false,
-        keeps: ExpectedRows::default(),
-        moving: !matches!(top_up.status, Status::Credited | Status::Failed { .. }),
+        returned_late: false,
+        expected_rows: ExpectedRows::default(),
+        is_in_progress: !matches!(top_up.status, Status::Credited | Status::Failed { .. }),
     })
 }
 
 /// What left for it: known by its leg, or signed and maybe on its way.
-pub(super) fn left(id: TopUpId, row: &Row) -> Option<OutgoingTransfer> {
+pub(super) fn outgoing_transfer(id: TopUpId, row: &Row) -> Option<OutgoingTransfer> {
     let top_up: TopUp = codec::decode(&row.value).ok()?;
-    let leg = top_up.departed();
+    let leg = top_up.outgoing_leg();
     let to_the_holder = TransferMatch::For(Wallet::Evm(top_up.address));
     let (atomic, signed) = match (&top_up.status, leg) {
         (Status::Paid(Some(first)), _) => match &**first {
             FirstLeg::Burn(burn) => (burn.burned.atomic(), TransferMatch::As(burn.transaction.clone())),
             FirstLeg::Transfer(out) => (out.authorization.value().atomic(), to_the_holder),
         },
-        (_, Some(leg)) => (top_up.spent.atomic(), TransferMatch::As(leg.transaction.clone())),
+        (_, Some(leg)) => (top_up.outgoing_amount.atomic(), TransferMatch::As(leg.transaction.clone())),
         (_, None) => return None,
     };
     Some(OutgoingTransfer {
@@ -69,7 +69,7 @@ pub(super) fn left(id: TopUpId, row: &Row) -> Option<OutgoingTransfer> {
         transaction: leg.map(|leg| leg.transaction.clone()),
         signed,
         atomic,
-        mark: leg.and_then(|leg| leg.leg.mark()),
+        mark: leg.and_then(|leg| leg.leg.fingerprint()),
     })
 }
 

@@ -24,7 +24,7 @@ pub(super) fn write_rows(
     let journal_reaches = |from: Seq| segments.first().is_none_or(|s| s.first_seq <= from + 1);
     let base_file = base.map(|info| engine.disk.open(&export_name(info.seq))).transpose();
     let (seq, rows) = match (base, base_file) {
-        (Some(info), Ok(Some(base_file))) if is_whole(&*base_file, info.seq) => {
+        (Some(info), Ok(Some(base_file))) if is_complete(&*base_file, info.seq) => {
             let changes = changes(&segments, info.seq, seq)?;
             (seq, merge(Some(&*base_file), &changes, &*file, seq, engine.now_ms())?)
         }
@@ -42,7 +42,7 @@ pub(super) fn write_rows(
 }
 
 /// Whether an export can be read to its end.
-fn is_whole(file: &dyn DiskFile, seq: Seq) -> bool {
+fn is_complete(file: &dyn DiskFile, seq: Seq) -> bool {
     let read = || -> Result<bool, StoreError> {
         let mut reader = ExportReader::open(file)?;
         while reader.next()?.is_some() {}
@@ -59,7 +59,7 @@ fn verify(file: &dyn DiskFile, seq: Seq, rows: u64) -> Result<(), StoreError> {
         found += 1;
     }
     if reader.seq != seq || found != rows {
-        return Err(StoreError::Damaged(
+        return Err(StoreError::Corrupt(
             "an export does not read back as it was written".into(),
         ));
     }
@@ -84,13 +84,13 @@ fn changes(segments: &[Arc<Segment>], after: Seq, upto: Seq) -> Result<Changes, 
             end,
             |head, payload, _| {
                 if head.last_seq() > after && head.last_seq() <= upto {
-                    visit_frame(head, payload, |write| note(&mut changes, write), |_| {});
+                    visit_frame(head, payload, |write| record_change(&mut changes, write), |_| {});
                 }
             },
         )
         .map_err(io)?;
         if walked.offset != end {
-            return Err(StoreError::Damaged(format!(
+            return Err(StoreError::Corrupt(format!(
                 "segment {} at byte {}",
                 segment.number, walked.offset
             )));
@@ -99,7 +99,7 @@ fn changes(segments: &[Arc<Segment>], after: Seq, upto: Seq) -> Result<Changes, 
     Ok(changes)
 }
 
-fn note(changes: &mut Changes, write: WriteRecord<'_>) {
+fn record_change(changes: &mut Changes, write: WriteRecord<'_>) {
     match write {
         WriteRecord::Put { key, revision, value } => changes.insert(
             key.into(),

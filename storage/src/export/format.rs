@@ -24,8 +24,8 @@ fn io(e: std::io::Error) -> StoreError {
     StoreError::Io(format!("export: {e}"))
 }
 
-fn damaged(offset: u64, what: &str) -> StoreError {
-    StoreError::Damaged(format!("export at byte {offset}: {what}"))
+fn corrupt(offset: u64, what: &str) -> StoreError {
+    StoreError::Corrupt(format!("export at byte {offset}: {what}"))
 }
 
 /// Writes an export front to back.
@@ -123,7 +123,7 @@ impl<'a> ExportReader<'a> {
         let mut window = ReadWindow::new(file);
         let head = window.get(0, HEADER).map_err(io)?;
         if head.len() < HEADER || &head[..8] != MAGIC || u32_at(head, 24) != crc32c::crc32c(&head[..24]) {
-            return Err(damaged(0, "no header"));
+            return Err(corrupt(0, "no header"));
         }
         let (seq, time_ms) = (u64_at(head, 8), u64_at(head, 16));
         Ok(Self {
@@ -151,14 +151,14 @@ impl<'a> ExportReader<'a> {
         }
         let rest = &self.block[self.used..];
         let Some((fixed, rest)) = rest.split_at_checked(ROW_FIXED) else {
-            return Err(damaged(self.at, "a short row"));
+            return Err(corrupt(self.at, "a short row"));
         };
         let (key_len, value_len) = (
             usize::from(u16::from_le_bytes([fixed[0], fixed[1]])),
             u32_at(fixed, 10) as usize,
         );
         let (Some(key), Some(value)) = (rest.get(..key_len), rest.get(key_len..key_len + value_len)) else {
-            return Err(damaged(self.at, "a short row"));
+            return Err(corrupt(self.at, "a short row"));
         };
         let row = Row {
             revision: u64_at(fixed, 2),
@@ -166,7 +166,7 @@ impl<'a> ExportReader<'a> {
         };
         let key: RowKey = key.into();
         if self.last_key.as_ref().is_some_and(|last| *last >= key) {
-            return Err(damaged(self.at, "keys out of order"));
+            return Err(corrupt(self.at, "keys out of order"));
         }
         self.used += ROW_FIXED + key_len + value_len;
         self.rows += 1;
@@ -181,18 +181,18 @@ impl<'a> ExportReader<'a> {
         let at = self.at;
         let head = self.window.get(at, 8).map_err(io)?;
         if head.len() < 8 {
-            return Err(damaged(at, "cut off"));
+            return Err(corrupt(at, "cut off"));
         }
         let (len, crc) = (u32_at(head, 0), u32_at(head, 4));
         if len == END {
             return self.check_footer();
         }
         if u64::from(len) > self.size {
-            return Err(damaged(at, "a block's length"));
+            return Err(corrupt(at, "a block's length"));
         }
         let raw = self.window.get(at + 8, len as usize).map_err(io)?;
         if raw.len() != len as usize || raw.is_empty() || crc32c::crc32c(raw) != crc {
-            return Err(damaged(at, "a block's checksum"));
+            return Err(corrupt(at, "a block's checksum"));
         }
         self.block.clear();
         self.block.extend_from_slice(raw);
@@ -210,7 +210,7 @@ impl<'a> ExportReader<'a> {
             && u32_at(foot, 12) == self.chain
             && self.at + FOOTER as u64 == self.size;
         if !whole {
-            return Err(damaged(self.at, "the footer"));
+            return Err(corrupt(self.at, "the footer"));
         }
         self.block.clear();
         self.used = 0;

@@ -137,7 +137,7 @@ pub(crate) fn read_marker(disk: &dyn Disk) -> Result<Option<RestoreMarker>, Stor
     let mut raw = [0; LEN];
     let whole = file.read_at(0, &mut raw).map_err(io)? == LEN && file.size().map_err(io)? == LEN as u64;
     if !whole || &raw[..8] != MAGIC || u32_at(&raw, LEN - 4) != crc32c::crc32c(&raw[..LEN - 4]) {
-        return Err(StoreError::Damaged(NAME.into()));
+        return Err(StoreError::Corrupt(NAME.into()));
     }
     Ok(Some(RestoreMarker {
         seq: u64_at(&raw, 8),

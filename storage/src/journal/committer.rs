@@ -40,7 +40,7 @@ pub(crate) struct Committer {
 }
 
 enum Placement {
-    Answer(Result<Committed, CommitError>),
+    Reply(Result<Committed, CommitError>),
     NextGroup(Batch),
 }
 
@@ -108,20 +108,20 @@ impl Committer {
             done(Err(CommitError::Stopped));
         }
         while let Some(queued) = self.queue.pop_front() {
-            (queued.done)(Err(CommitError::Stopped));
+            (queued.callback)(Err(CommitError::Stopped));
         }
     }
 
     fn collect(&mut self, engine: &StoreCore) -> Result<(), StoreError> {
         self.group.clear();
         while self.group.buf.len() < engine.limits.group_bytes {
-            let Some(QueuedBatch { batch, done }) = self.queue.pop_front() else {
+            let Some(QueuedBatch { batch, callback: done }) = self.queue.pop_front() else {
                 break;
             };
-            match self.place(engine, batch) {
-                Ok(Placement::Answer(answer)) => self.group.outcomes.push_back((done, answer)),
+            match self.stage_batch(engine, batch) {
+                Ok(Placement::Reply(answer)) => self.group.outcomes.push_back((done, answer)),
                 Ok(Placement::NextGroup(batch)) => {
-                    self.queue.push_front(QueuedBatch { batch, done });
+                    self.queue.push_front(QueuedBatch { batch, callback: done });
                     break;
                 }
                 Err(e) => {
@@ -134,18 +134,18 @@ impl Committer {
     }
 
     /// Takes a batch into the group, refuses it, or leaves it for the next group.
-    fn place(&mut self, engine: &StoreCore, batch: Batch) -> Result<Placement, StoreError> {
+    fn stage_batch(&mut self, engine: &StoreCore, batch: Batch) -> Result<Placement, StoreError> {
         if let Err(refusal) = self.admit(engine, &batch)? {
-            engine.commits.refused.fetch_add(1, Ordering::Relaxed);
-            if let Some(lane) = &batch.lane
+            engine.commit_stats.rejected.fetch_add(1, Ordering::Relaxed);
+            if let Some(lane) = &batch.session
                 && !mutants::is_enabled(Mutant::FailedSessionContinues)
             {
                 lane.fail();
             }
-            return Ok(Placement::Answer(Err(refusal)));
+            return Ok(Placement::Reply(Err(refusal)));
         }
         if batch.writes.is_empty() && batch.events.is_empty() {
-            return Ok(Placement::Answer(Ok(Committed { seq: self.next_seq - 1 })));
+            return Ok(Placement::Reply(Ok(Committed { seq: self.next_seq - 1 })));
         }
         let room = self.active.size - self.offset;
         if (self.group.buf.len() + SEGMENT_HEADER + frame::encoded_len(&batch)) as u64 > room {
@@ -154,14 +154,14 @@ impl Committer {
             }
             self.roll(engine)?;
         }
-        Ok(Placement::Answer(Ok(Committed {
+        Ok(Placement::Reply(Ok(Committed {
             seq: self.append(batch, engine.now_us()),
         })))
     }
 
     /// Whether the batch may happen, seen from behind everything before it.
     fn admit(&self, engine: &StoreCore, batch: &Batch) -> Result<Result<(), CommitError>, StoreError> {
-        if batch.lane.as_ref().is_some_and(|lane| lane.has_failed()) {
+        if batch.session.as_ref().is_some_and(|lane| lane.has_failed()) {
             return Ok(Err(CommitError::SessionFailed));
         }
         if let Err(what) = check_limits(batch, engine.max_batch_bytes()) {
@@ -243,8 +243,8 @@ impl Committer {
         (self.offset, self.last_crc) = (0, 0);
         engine.segments.write().push(Arc::clone(&self.active));
         drop(spare);
-        engine.janitor_bell.notify();
-        engine.exporter_bell.notify();
+        engine.janitor_notifier.notify();
+        engine.exporter_notifier.notify();
         Ok(())
     }
 
@@ -258,14 +258,14 @@ impl Committer {
         }
         let io = |e: std::io::Error| StoreError::Io(format!("segment {}: {e}", self.active.number));
         self.active.file.write_at(self.offset, &group.buf).map_err(io)?;
-        if !mutants::is_enabled(Mutant::AnswerBeforeSync) {
+        if !mutants::is_enabled(Mutant::ReplyBeforeSync) {
             let synced = self.active.file.sync().map_err(io);
             if !mutants::is_enabled(Mutant::SyncErrorIgnored) {
                 synced?;
             }
         }
         let bytes = group.buf.len() as u64;
-        engine.commits.bytes.fetch_add(bytes, Ordering::Relaxed);
+        engine.commit_stats.bytes.fetch_add(bytes, Ordering::Relaxed);
         self.offset += bytes;
         let last = self.next_seq - 1;
         {
@@ -284,7 +284,7 @@ impl Committer {
         engine.overlay.insert(&mut group.staged, last, bytes);
         engine.durable.store(last, Ordering::Release);
         if engine.overlay.active_bytes() >= engine.limits.apply_bytes {
-            engine.applier_bell.notify();
+            engine.applier_notifier.notify();
         }
         Ok(())
     }
@@ -299,7 +299,7 @@ impl Committer {
 
     fn publish(&mut self, engine: &StoreCore) {
         let group = &mut self.group;
-        engine.commits.batches.record(group.outcomes.len() as u64);
+        engine.commit_stats.batches.record(group.outcomes.len() as u64);
         if !group.events.is_empty() {
             // Read after `durable` was set: a sink that is not in here finds the events by reading.
             let sinks = engine.sinks.read().clone();
@@ -370,7 +370,7 @@ fn stage(staged: &mut Staged, conditions: &[Condition], write: Write) {
                     || conditions
                         .iter()
                         .any(|c| matches!(c, Condition::Absent(k) if *k == key)));
-            staged.insert(key, OverlayEntry { born, row });
+            staged.insert(key, OverlayEntry { is_new: born, row });
         }
     }
 }

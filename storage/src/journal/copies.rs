@@ -14,8 +14,8 @@ impl JournalStore {
     /// # Errors
     /// When reading, writing or verifying fails; the old export then stays.
     pub fn export(&self) -> Result<Seq, StoreError> {
-        let seq = export::export(&self.engine)?;
-        export::retain(&self.engine)?;
+        let seq = export::export(&self.core)?;
+        export::retain(&self.core)?;
         Ok(seq)
     }
 
@@ -24,7 +24,7 @@ impl JournalStore {
     /// # Errors
     /// When reading, writing or verifying fails.
     pub fn backup(&self, path: &Path) -> Result<Seq, StoreError> {
-        export::backup(&self.engine, path)
+        export::backup(&self.core, path)
     }
 
     /// Reads a backup to its end, row by row, and returns the sequence it holds. Blocks. Errors when it is not whole: the rows
@@ -38,7 +38,7 @@ impl JournalStore {
     /// # Errors
     /// When reading, writing or verifying fails.
     pub fn backup_on(&self, disk: &dyn Disk, name: &str) -> Result<Seq, StoreError> {
-        export::backup_on(&self.engine, disk, name)
+        export::backup_on(&self.core, disk, name)
     }
 
     /// Makes a new store in the empty or missing directory `dir` from a backup. Sequences go on far behind

@@ -20,7 +20,7 @@ use crate::{Batch, CommitCallback, CommitError, EventSink, Row, RowKey, Seq, Sto
 
 pub(crate) struct QueuedBatch {
     pub(crate) batch: Batch,
-    pub(crate) done: CommitCallback,
+    pub(crate) callback: CommitCallback,
 }
 
 #[derive(Default)]
@@ -71,17 +71,17 @@ pub(crate) struct StoreCore {
     pub(crate) spare: Mutex<Option<SpareSegment>>,
     /// The newest verified export. Held while one is made and while segments are removed.
     pub(crate) export: Mutex<Option<ExportInfo>>,
-    pub(crate) applier_bell: Notifier,
-    pub(crate) janitor_bell: Notifier,
-    pub(crate) exporter_bell: Notifier,
+    pub(crate) applier_notifier: Notifier,
+    pub(crate) janitor_notifier: Notifier,
+    pub(crate) exporter_notifier: Notifier,
     /// Scans read it, freezing writes it: while a scan runs, the snapshots change only below rows that the
     /// scan's copy of the overlay hides.
     pub(crate) apply_gate: RwLock<()>,
     /// One application at a time.
     pub(crate) applying: Mutex<()>,
-    pub(crate) commits: CommitStats,
-    inbox: Mutex<CommitQueue>,
-    inbox_signal: Condvar,
+    pub(crate) commit_stats: CommitStats,
+    queue: Mutex<CommitQueue>,
+    queue_signal: Condvar,
     failed: AtomicBool,
     on_fatal: Mutex<Option<FatalCallback>>,
 }
@@ -116,14 +116,14 @@ impl StoreCore {
             committer: Mutex::new(from.committer),
             spare: Mutex::new(from.spare),
             export: Mutex::new(from.export),
-            applier_bell: Notifier::default(),
-            janitor_bell: Notifier::default(),
-            exporter_bell: Notifier::default(),
+            applier_notifier: Notifier::default(),
+            janitor_notifier: Notifier::default(),
+            exporter_notifier: Notifier::default(),
             apply_gate: RwLock::default(),
             applying: Mutex::default(),
-            commits: CommitStats::default(),
-            inbox: Mutex::default(),
-            inbox_signal: Condvar::new(),
+            commit_stats: CommitStats::default(),
+            queue: Mutex::default(),
+            queue_signal: Condvar::new(),
             failed: AtomicBool::new(false),
             on_fatal: Mutex::new(None),
         }
@@ -151,35 +151,35 @@ impl StoreCore {
 
     /// Stops everything for good: after an I/O error nothing is known about what is on disk.
     pub(crate) fn fail(&self, what: &str, error: &dyn std::fmt::Display) {
-        self.inbox.lock().closed = true;
+        self.queue.lock().closed = true;
         if self.failed.swap(true, Ordering::AcqRel) {
             return;
         }
         let reason = format!("{what}: {error}");
         tracing::error!(reason, "the store has stopped");
-        self.inbox_signal.notify_all();
+        self.queue_signal.notify_all();
         if let Some(hook) = self.on_fatal.lock().take() {
             hook(&reason);
         }
     }
 
     pub(crate) fn enqueue(&self, batch: Batch, done: CommitCallback) {
-        let mut inbox = self.inbox.lock();
+        let mut inbox = self.queue.lock();
         if inbox.closed {
             drop(inbox);
             done(Err(CommitError::Stopped));
             return;
         }
-        inbox.queue.push_back(QueuedBatch { batch, done });
+        inbox.queue.push_back(QueuedBatch { batch, callback: done });
         if inbox.waiting {
             inbox.waiting = false;
             drop(inbox);
-            self.inbox_signal.notify_one();
+            self.queue_signal.notify_one();
         }
     }
 
     pub(crate) fn take_queued(&self, into: &mut VecDeque<QueuedBatch>) {
-        let mut inbox = self.inbox.lock();
+        let mut inbox = self.queue.lock();
         if into.is_empty() {
             std::mem::swap(into, &mut inbox.queue);
         } else {
@@ -188,24 +188,24 @@ impl StoreCore {
     }
 
     pub(crate) fn queued(&self) -> usize {
-        self.inbox.lock().queue.len()
+        self.queue.lock().queue.len()
     }
 
     /// Accepts nothing more; what is queued is still committed.
     pub(crate) fn close_queue(&self) {
-        self.inbox.lock().closed = true;
-        self.inbox_signal.notify_all();
+        self.queue.lock().closed = true;
+        self.queue_signal.notify_all();
     }
 
     /// Waits for work. False when there is none and there will be none.
     pub(crate) fn wait_queued(&self) -> bool {
-        let mut inbox = self.inbox.lock();
+        let mut inbox = self.queue.lock();
         while inbox.queue.is_empty() {
             if inbox.closed {
                 return false;
             }
             inbox.waiting = true;
-            self.inbox_signal.wait(&mut inbox);
+            self.queue_signal.wait(&mut inbox);
         }
         inbox.waiting = false;
         true
@@ -221,7 +221,7 @@ impl StoreCore {
 
     /// Moves the overlay's rows into the snapshots, with a breath every so many rows. False if there was nothing to move.
     pub(crate) fn apply_step(&self, breathe: &mut dyn FnMut()) -> Result<bool, StoreError> {
-        const ROWS_A_BREATH: usize = 128;
+        const ROWS_PER_YIELD: usize = 128;
         let _one = self.applying.lock();
         let frozen = {
             let _no_scan = self.apply_gate.write();
@@ -230,7 +230,7 @@ impl StoreCore {
         let Some(frozen) = frozen else { return Ok(false) };
         let changes = frozen.changes().into_iter().enumerate();
         let mut changes = changes.map(|(n, change)| {
-            if n % ROWS_A_BREATH == ROWS_A_BREATH - 1 {
+            if n % ROWS_PER_YIELD == ROWS_PER_YIELD - 1 {
                 breathe();
             }
             change

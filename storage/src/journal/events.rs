@@ -23,8 +23,8 @@ fn io(segment: &Segment, e: std::io::Error) -> StoreError {
     StoreError::Io(format!("segment {}: {e}", segment.number))
 }
 
-fn damaged(segment: &Segment, offset: u64) -> StoreError {
-    StoreError::Damaged(format!("segment {} at byte {offset}", segment.number))
+fn corrupt(segment: &Segment, offset: u64) -> StoreError {
+    StoreError::Corrupt(format!("segment {} at byte {offset}", segment.number))
 }
 
 /// See [`crate::Store::events`].
@@ -109,7 +109,7 @@ fn read_subject(segment: &Segment, subject: &[u8], wanted: &mut EventQuery<'_>) 
 fn repaired_offsets(segment: &Segment, subject: &[u8]) -> Result<Vec<u32>, StoreError> {
     tracing::warn!(segment = segment.number, "an event index is damaged and is rebuilt");
     let Some(index) = rebuild_index(segment).map_err(|e| io(segment, e))? else {
-        return Err(damaged(segment, SEGMENT_HEADER as u64));
+        return Err(corrupt(segment, SEGMENT_HEADER as u64));
     };
     let offsets = index.offsets(subject).to_vec();
     segment.extent.write().index = SegmentIndex::Memory(index);
@@ -126,7 +126,7 @@ fn take_frame(
 ) -> Result<u64, StoreError> {
     let head = window.get(at, frame::HEADER).map_err(|e| io(segment, e))?;
     let Some(head) = frame::read_header(head, segment.salt) else {
-        return Err(damaged(segment, at));
+        return Err(corrupt(segment, at));
     };
     let passed = mutants::is_enabled(Mutant::BatchTailSkipped) && head.seq <= wanted.after;
     if head.events == 0 || head.last_seq() <= wanted.after || passed {
@@ -160,11 +160,11 @@ fn visit_at(
 ) -> Result<u64, StoreError> {
     let found = frame_at(window, segment.id(), at, end, head.seq, head.epoch).map_err(|e| io(segment, e))?;
     let FrameLookup::Frame(head, payload) = found else {
-        return Err(damaged(segment, at));
+        return Err(corrupt(segment, at));
     };
     match frame::visit(&head, payload, |_| {}, on_event) {
         Some(()) => Ok(head.frame_len()),
-        None => Err(damaged(segment, at)),
+        None => Err(corrupt(segment, at)),
     }
 }
 
@@ -191,7 +191,7 @@ pub(crate) fn read_span(
                 let filter = |event: &frame::EventRecord<'_>| event.cursor > after && event.seq <= upto;
                 let from = |cursor: Cursor| cursor <= after;
                 let left = limit - found.len();
-                found.extend(read_frames(segment, subject, (from, Way::Forward), left, &filter)?);
+                found.extend(read_frames(segment, subject, (from, ReadDirection::Forward), left, &filter)?);
             }
         }
         Span::Before(before) => {
@@ -200,7 +200,7 @@ pub(crate) fn read_span(
                 let filter = |event: &frame::EventRecord<'_>| event.cursor < before && event.seq <= upto;
                 let from = |cursor: Cursor| cursor < before;
                 let left = limit - found.len();
-                found.extend(read_frames(segment, subject, (from, Way::Back), left, &filter)?);
+                found.extend(read_frames(segment, subject, (from, ReadDirection::Backward), left, &filter)?);
             }
         }
     }
@@ -208,9 +208,9 @@ pub(crate) fn read_span(
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum ReadDirection {
     Forward,
-    Back,
+    Backward,
 }
 
 /// At most `limit` events of the subject that the filter takes in one segment, beginning where the first cursors of frames stop being
@@ -218,7 +218,7 @@ enum Way {
 fn read_frames(
     segment: &Segment,
     subject: &[u8],
-    (passed, way): (impl Fn(Cursor) -> bool, Way),
+    (passed, way): (impl Fn(Cursor) -> bool, ReadDirection),
     limit: usize,
     filter: &dyn Fn(&frame::EventRecord<'_>) -> bool,
 ) -> Result<Vec<StoredEvent>, StoreError> {
@@ -232,7 +232,7 @@ fn read_frames(
     let mut window = ReadWindow::exact(&*segment.file);
     let mut head_at = |at: u64| -> Result<FrameHeader, StoreError> {
         let raw = window.get(at, frame::HEADER).map_err(|e| io(segment, e))?;
-        frame::read_header(raw, segment.salt).ok_or_else(|| damaged(segment, at))
+        frame::read_header(raw, segment.salt).ok_or_else(|| corrupt(segment, at))
     };
     let (mut low, mut high) = (0, offsets.len());
     while low < high {
@@ -243,8 +243,8 @@ fn read_frames(
         }
     }
     match way {
-        Way::Forward => drop(offsets.drain(..low.saturating_sub(1))),
-        Way::Back => {
+        ReadDirection::Forward => drop(offsets.drain(..low.saturating_sub(1))),
+        ReadDirection::Backward => {
             offsets.truncate(low);
             offsets.reverse();
         }
@@ -258,7 +258,7 @@ fn read_frames(
                 of_frame.push(stored_event(event));
             }
         })?;
-        if way == Way::Back {
+        if way == ReadDirection::Backward {
             of_frame.reverse();
         }
         found.extend(of_frame);

@@ -20,7 +20,7 @@ use crate::{Row, RowKey, Seq};
 pub(crate) struct OverlayEntry {
     /// The layers below hold nothing for this key (its creation was conditional on that). If it is then
     /// deleted within the same layer, nothing of it needs to reach the snapshots.
-    pub(crate) born: bool,
+    pub(crate) is_new: bool,
     /// `None`: deleted.
     pub(crate) row: Option<Row>,
 }
@@ -68,14 +68,14 @@ impl OverlayLayer {
     fn absorb(&mut self, key: RowKey, entry: OverlayEntry) {
         match self.rows.entry(key) {
             hash_map::Entry::Occupied(mut old) => {
-                if old.get().born && entry.row.is_none() {
+                if old.get().is_new && entry.row.is_none() {
                     old.remove();
                 } else {
                     old.get_mut().row = entry.row;
                 }
             }
             hash_map::Entry::Vacant(place) => {
-                if !(entry.born && entry.row.is_none()) {
+                if !(entry.is_new && entry.row.is_none()) {
                     let table = self.order.get_mut().entry(table_of(place.key())).or_default();
                     table.fresh.push(place.key().clone());
                     place.insert(entry);

@@ -57,7 +57,7 @@ pub(super) fn open_snapshots(
     );
     source.discard()?;
     let Some(snapshots) = source.open()? else {
-        return Err(OpenError::Engine("even empty snapshots cannot be opened".into()));
+        return Err(OpenError::Snapshots("even empty snapshots cannot be opened".into()));
     };
     if let Some(info) = export {
         load(disk, info, &*snapshots)?;

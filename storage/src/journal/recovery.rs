@@ -29,8 +29,8 @@ pub(super) fn io_error(e: io::Error) -> OpenError {
     OpenError::Io(e.to_string())
 }
 
-fn damaged(number: u64, offset: u64, what: &'static str) -> OpenError {
-    OpenError::Damaged {
+fn corrupt(number: u64, offset: u64, what: &'static str) -> OpenError {
+    OpenError::Corrupt {
         segment: segment_name(number),
         offset,
         what,
@@ -40,13 +40,13 @@ fn damaged(number: u64, offset: u64, what: &'static str) -> OpenError {
 pub(super) fn store_error(e: StoreError) -> OpenError {
     match e {
         StoreError::Io(what) => OpenError::Io(what),
-        e => OpenError::Engine(e.to_string()),
+        e => OpenError::Snapshots(e.to_string()),
     }
 }
 
 /// A segment file with a header.
 struct FoundSegment {
-    head: SegmentHeader,
+    header: SegmentHeader,
     file: Arc<dyn DiskFile>,
 }
 
@@ -74,7 +74,7 @@ pub(crate) fn recover(
     let next_seq = end.map_or(base + 1, |end| end.next_seq);
     let next_cursor = next_cursor(found.last(), end, mark, &clock);
     let mut spare = spare.filter(|spare| spare.file.size().ok() == Some(limits.segment_bytes));
-    let first_seq = found.first().map_or(next_seq, |f| f.head.first_seq);
+    let first_seq = found.first().map_or(next_seq, |f| f.header.first_seq);
     let reach = JournalRange {
         first_seq,
         restored: mark,
@@ -129,7 +129,7 @@ fn next_cursor(
     clock: &Clock,
 ) -> Cursor {
     if let (Some(last), Some(end)) = (last, end) {
-        return end.next_cursor.max(last.head.first_cursor);
+        return end.next_cursor.max(last.header.first_cursor);
     }
     let restored_at = mark.map_or(1, |mark| mark.restored_at_ms.saturating_mul(1_000));
     restored_at.max(clock())
@@ -139,17 +139,17 @@ fn next_cursor(
 /// wiped before anything is written in its place.
 fn next_epoch(found: &[FoundSegment], end: Option<ScanEnd>) -> Result<u32, OpenError> {
     let Some(last) = found.last() else { return Ok(1) };
-    let newest = last.head.epoch.max(end.map_or(0, |end| end.epoch));
+    let newest = last.header.epoch.max(end.map_or(0, |end| end.epoch));
     newest
         .checked_add(1)
-        .ok_or_else(|| damaged(last.head.id.number, 0, "an epoch that nothing can follow"))
+        .ok_or_else(|| corrupt(last.header.id.number, 0, "an epoch that nothing can follow"))
 }
 
 /// Commits continue behind the last frame.
 fn resume(found: &[FoundSegment], last: Arc<Segment>, (end, next_cursor): (ScanEnd, Cursor), epoch: u32) -> Committer {
     let previous = found
         .last()
-        .map_or((0, 0), |f| (f.head.previous_end, f.head.previous_crc));
+        .map_or((0, 0), |f| (f.header.previous_end, f.header.previous_crc));
     let next = (end.next_seq, next_cursor);
     Committer::new(last, end.offset, end.last_crc, previous, next, epoch)
 }
@@ -207,7 +207,7 @@ fn find_segments(disk: &dyn Disk) -> Result<(Vec<FoundSegment>, Option<SpareSegm
         let expected = spare
             .as_ref()
             .map(|spare| spare.id.number)
-            .or(found.last().map(|last| last.head.id.number));
+            .or(found.last().map(|last| last.header.id.number));
         if expected.is_some_and(|last| last + 1 != number) {
             return Err(OpenError::Missing(segment_name(number - 1)));
         }
@@ -216,18 +216,18 @@ fn find_segments(disk: &dyn Disk) -> Result<(Vec<FoundSegment>, Option<SpareSegm
         let mut raw = [0; SEGMENT_HEADER];
         let n = file.read_at(0, &mut raw).map_err(io_error)?;
         match SegmentHeader::decode(&raw[..n]) {
-            Some(head) if head.id.number != number => return Err(damaged(number, 0, "another segment's content")),
-            Some(head) if head.size != size => return Err(damaged(number, size, "not of its full size")),
+            Some(head) if head.id.number != number => return Err(corrupt(number, 0, "another segment's content")),
+            Some(head) if head.size != size => return Err(corrupt(number, size, "not of its full size")),
             Some(_) if let Some(SpareSegment { id, .. }) = &spare => {
-                return Err(damaged(id.number, 0, "no header, and a segment behind it"));
+                return Err(corrupt(id.number, 0, "no header, and a segment behind it"));
             }
-            Some(head) => found.push(FoundSegment { head, file }),
+            Some(head) => found.push(FoundSegment { header: head, file }),
             None => {
                 let Some(id) = SegmentIdentity::of_blank(&raw[..n]).filter(|id| id.number == number) else {
-                    return Err(damaged(number, 0, "the segment's header"));
+                    return Err(corrupt(number, 0, "the segment's header"));
                 };
                 match classify_blank(&*file, id, size).map_err(io_error)? {
-                    TailState::Damaged => return Err(damaged(number, 0, "the segment's header")),
+                    TailState::Corrupt => return Err(corrupt(number, 0, "the segment's header")),
                     TailState::Unwritten => {}
                     TailState::Torn { end } => wipe(&*file, BLANK_HEADER as u64, end).map_err(io_error)?,
                 }
@@ -242,9 +242,9 @@ fn find_segments(disk: &dyn Disk) -> Result<(Vec<FoundSegment>, Option<SpareSegm
 /// Sequences must follow one another from segment to segment.
 fn check_links(found: &[FoundSegment]) -> Result<(), OpenError> {
     for pair in found.windows(2) {
-        let (before, head) = (&pair[0].head, &pair[1].head);
+        let (before, head) = (&pair[0].header, &pair[1].header);
         if head.first_seq < before.first_seq || head.epoch < before.epoch || head.previous_end > before.size {
-            return Err(damaged(head.id.number, 0, "does not follow the segment before it"));
+            return Err(corrupt(head.id.number, 0, "does not follow the segment before it"));
         }
     }
     Ok(())
@@ -252,12 +252,12 @@ fn check_links(found: &[FoundSegment]) -> Result<(), OpenError> {
 
 /// Finds the end of the newest segment, zeroing a torn last write.
 fn find_end(last: &FoundSegment) -> Result<ScanEnd, OpenError> {
-    let FoundSegment { head, file } = last;
+    let FoundSegment { header: head, file } = last;
     let end = scan_segment(&**file, head.id, head.first_seq, head.size, |_, _, _| {}).map_err(io_error)?;
     let rest = classify_tail(&**file, head.id, head.size, end.offset, end.extent_end).map_err(io_error)?;
     match rest {
         TailState::Unwritten => {}
-        TailState::Damaged => return Err(damaged(head.id.number, end.offset, "a frame that was durable")),
+        TailState::Corrupt => return Err(corrupt(head.id.number, end.offset, "a frame that was durable")),
         TailState::Torn { end: torn_end } => {
             tracing::warn!(
                 segment = head.id.number,
@@ -268,7 +268,7 @@ fn find_end(last: &FoundSegment) -> Result<ScanEnd, OpenError> {
         }
     }
     if end.group > end.offset {
-        return Err(damaged(head.id.number, end.offset, "the group of the last frame"));
+        return Err(corrupt(head.id.number, end.offset, "the group of the last frame"));
     }
     if !mutants::is_enabled(Mutant::TailNotRewritten) {
         rewrite(&**file, end.group, end.offset).map_err(io_error)?;
@@ -304,7 +304,7 @@ impl RowReplay<'_> {
         let mut staged = Staged::default();
         let visited = frame::visit(head, payload, |write| stage(&mut staged, write), |_| {});
         if visited.is_none() {
-            self.failed = Some(StoreError::Damaged(format!(
+            self.failed = Some(StoreError::Corrupt(format!(
                 "the content of the frame at sequence {}",
                 head.seq
             )));
@@ -338,7 +338,7 @@ fn stage(staged: &mut Staged, write: WriteRecord<'_>) {
         ),
         WriteRecord::Delete { key } => (key, None),
     };
-    staged.insert(key.into(), OverlayEntry { born: false, row });
+    staged.insert(key.into(), OverlayEntry { is_new: false, row });
 }
 
 /// Checks and replays what must be, and finds or rebuilds every index.
@@ -350,8 +350,8 @@ fn load_segments(
     replay: &mut RowReplay<'_>,
 ) -> Result<Vec<Arc<Segment>>, OpenError> {
     let mut segments = Vec::with_capacity(found.len());
-    for (i, FoundSegment { head, file }) in found.iter().enumerate() {
-        let next = found.get(i + 1).map(|f| &f.head);
+    for (i, FoundSegment { header: head, file }) in found.iter().enumerate() {
+        let next = found.get(i + 1).map(|f| &f.header);
         let (id, file) = (head.id, Arc::clone(file));
         let segment = empty_segment(SpareSegment { id, file }, head.first_seq, head.first_cursor, head.size);
         let stop = next
@@ -380,7 +380,7 @@ fn load_segments(
                 .map_err(io_error)?;
                 let whole = walked.offset == stop && walked.next_seq == last_seq + 1;
                 if !whole || next.is_some_and(|n| n.previous_crc != walked.last_crc) {
-                    return Err(damaged(id.number, walked.offset, "a frame that was durable"));
+                    return Err(corrupt(id.number, walked.offset, "a frame that was durable"));
                 }
                 newest_ms = walked.newest_ms;
                 stored.map_or(SegmentIndex::Memory(index), SegmentIndex::File)

@@ -283,7 +283,7 @@ pub(crate) enum TailState {
     /// `end` is behind its last byte.
     Torn { end: u64 },
     /// Bytes that were durable once and have changed since.
-    Damaged,
+    Corrupt,
 }
 
 /// Judges what follows the last good frame of the newest segment. `bad` is where the next frame would
@@ -296,13 +296,13 @@ pub(crate) fn classify_tail(
     extent_end: u64,
 ) -> io::Result<TailState> {
     let Some(rest) = read_tail(file, bad, size)? else {
-        return Ok(TailState::Damaged);
+        return Ok(TailState::Corrupt);
     };
     let Some(last) = rest.iter().rposition(|b| *b != 0) else {
         return Ok(TailState::Unwritten);
     };
     if has_later_group(&rest, segment, bad) || all_sectors_present(&rest, bad, extent_end.min(size)) {
-        return Ok(TailState::Damaged);
+        return Ok(TailState::Corrupt);
     }
     Ok(TailState::Torn {
         end: bad + last as u64 + 1,
@@ -313,13 +313,13 @@ pub(crate) fn classify_tail(
 pub(crate) fn classify_blank(file: &dyn DiskFile, segment: SegmentIdentity, size: u64) -> io::Result<TailState> {
     let from = BLANK_HEADER as u64;
     let Some(rest) = read_tail(file, from, size)? else {
-        return Ok(TailState::Damaged);
+        return Ok(TailState::Corrupt);
     };
     let Some(last) = rest.iter().rposition(|b| *b != 0) else {
         return Ok(TailState::Unwritten);
     };
     if has_later_group(&rest, segment, 0) {
-        return Ok(TailState::Damaged);
+        return Ok(TailState::Corrupt);
     }
     Ok(TailState::Torn {
         end: from + last as u64 + 1,

@@ -14,7 +14,7 @@ use crate::export;
 /// How often retention by age is looked at when nothing else happens.
 const IDLE: Duration = Duration::from_secs(60);
 /// The longest rest of the applier between two pieces of its work.
-const BREATH: Duration = Duration::from_millis(5);
+const YIELD_PAUSE: Duration = Duration::from_millis(5);
 
 pub(crate) struct Threads {
     committer: Mutex<Option<JoinHandle<()>>>,
@@ -55,7 +55,7 @@ impl Threads {
     pub(crate) fn stop(&self, engine: &StoreCore) {
         join(self.committer.lock().take());
         self.stop.store(true, Ordering::Release);
-        for bell in [&engine.applier_bell, &engine.janitor_bell, &engine.exporter_bell] {
+        for bell in [&engine.applier_notifier, &engine.janitor_notifier, &engine.exporter_notifier] {
             bell.notify();
         }
         let others: Vec<_> = self.others.lock().drain(..).collect();
@@ -77,7 +77,7 @@ fn commit(engine: &StoreCore, _stop: &AtomicBool) {
         loop {
             let started = Instant::now();
             match catch_unwind(AssertUnwindSafe(|| committer.step(engine))) {
-                Ok(true) => engine.commits.group_us.record(started.elapsed().as_micros() as u64),
+                Ok(true) => engine.commit_stats.group_us.record(started.elapsed().as_micros() as u64),
                 Ok(false) => break,
                 // A callback or a sink is wrong. The next step answers everybody who still waits.
                 Err(_) => engine.fail("the committer panicked", &"see the log"),
@@ -96,7 +96,7 @@ fn apply(engine: &StoreCore, stop: &AtomicBool) {
         let mut breathe = || {
             let before = std::mem::replace(&mut durable, engine.durable.load(Ordering::Acquire));
             if durable != before && !stopping && engine.overlay.active_bytes() < engine.limits.apply_bytes {
-                std::thread::sleep(worked.elapsed().min(BREATH));
+                std::thread::sleep(worked.elapsed().min(YIELD_PAUSE));
             }
             worked = Instant::now();
         };
@@ -105,7 +105,7 @@ fn apply(engine: &StoreCore, stop: &AtomicBool) {
             Ok(_) if stopping => break,
             // Under load it rests longer than it worked: more writes of a key become one, and the committer
             // has the processor. The bell rings earlier when much is waiting.
-            Ok(_) => engine.applier_bell.wait(interval.max(started.elapsed() * 2)),
+            Ok(_) => engine.applier_notifier.wait(interval.max(started.elapsed() * 2)),
         }
     }
 }
@@ -116,13 +116,13 @@ fn maintain(engine: &StoreCore, stop: &AtomicBool) {
             engine.fail("the journal's upkeep failed", &e);
             break;
         }
-        engine.janitor_bell.wait(IDLE);
+        engine.janitor_notifier.wait(IDLE);
     }
 }
 
 fn export(engine: &StoreCore, stop: &AtomicBool) {
     loop {
-        engine.exporter_bell.wait(IDLE);
+        engine.exporter_notifier.wait(IDLE);
         if stop.load(Ordering::Acquire) || engine.has_failed() {
             break;
         }

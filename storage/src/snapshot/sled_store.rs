@@ -65,7 +65,7 @@ impl SledSource {
     }
 
     /// Moves the page tables aside; sled then scans its whole log.
-    fn set_page_tables_aside(&self) -> std::io::Result<()> {
+    fn move_page_tables_away(&self) -> std::io::Result<()> {
         for name in self.names()?.into_iter().filter(|n| n.starts_with("snap.")) {
             std::fs::rename(self.dir.join(&name), self.dir.join(format!("aside.{name}")))?;
         }
@@ -73,7 +73,7 @@ impl SledSource {
     }
 
     /// Takes the permissions that sled gave from everybody but the owner.
-    fn close_to_others(&self) -> std::io::Result<()> {
+    fn restrict_permissions(&self) -> std::io::Result<()> {
         for entry in std::fs::read_dir(&self.dir)? {
             let entry = entry?;
             let mode = if entry.file_type()?.is_dir() {
@@ -114,7 +114,7 @@ impl SledSource {
 
     fn finish(&self, db: sled::Db) -> Result<SledSnapshots, OpenError> {
         let io = |e: std::io::Error| OpenError::Io(format!("{}: {e}", self.dir.display()));
-        self.close_to_others().map_err(io)?;
+        self.restrict_permissions().map_err(io)?;
         let blobs = self.dir.join("blobs");
         let has_blobs = blobs.is_dir() && std::fs::read_dir(&blobs).map_err(io)?.next().is_some();
         File::open(self.dir.join("conf"))
@@ -127,7 +127,7 @@ impl SledSource {
         let log = File::open(self.dir.join("db")).map_err(io)?;
         if has_blobs {
             // sled never syncs blobs, so what refers to one cannot be trusted.
-            return Err(OpenError::Engine("sled has blob files".into()));
+            return Err(OpenError::Snapshots("sled has blob files".into()));
         }
         let snapshots = SledSnapshots { db, log: Arc::new(log) };
         snapshots.verify_sync_interposed()?;
@@ -142,13 +142,13 @@ impl SnapshotSource for SledSource {
         let mut opened = self.try_open();
         if matches!(opened, Err(sled::Error::Corruption { .. })) {
             tracing::warn!(dir = %self.dir.display(), "sled reports corruption; opening without its page tables");
-            self.set_page_tables_aside().map_err(io)?;
+            self.move_page_tables_away().map_err(io)?;
             opened = self.try_open();
         }
         match opened {
             Ok(db) => match self.finish(db) {
                 Ok(snapshots) => Ok(Some(Box::new(snapshots))),
-                Err(OpenError::Engine(why)) => {
+                Err(OpenError::Snapshots(why)) => {
                     tracing::warn!(why, "sled is not usable");
                     Ok(None)
                 }
@@ -191,7 +191,7 @@ struct SledSnapshots {
 
 fn engine(e: sled::Error) -> StoreError {
     match e {
-        sled::Error::Corruption { .. } => StoreError::Damaged("sled reports corruption".into()),
+        sled::Error::Corruption { .. } => StoreError::Corrupt("sled reports corruption".into()),
         e => StoreError::Io(format!("sled: {e}")),
     }
 }
@@ -216,7 +216,7 @@ fn row_of(bytes: &[u8]) -> Result<Row, StoreError> {
             revision: u64::from_le_bytes(*revision),
             value: value.into(),
         }),
-        None => Err(StoreError::Damaged("a row in sled is too short".into())),
+        None => Err(StoreError::Corrupt("a row in sled is too short".into())),
     }
 }
 
@@ -230,7 +230,7 @@ impl SledSnapshots {
             None => self.db.insert(PROBE, &[1]).map(|_| ()),
         };
         let proof = change().and_then(|()| self.db.flush());
-        proof.map_err(|e| OpenError::Engine(e.to_string()))?;
+        proof.map_err(|e| OpenError::Snapshots(e.to_string()))?;
         if cfg!(target_os = "linux") && interpose::calls() == before {
             return Err(OpenError::SyncNotBound);
         }
@@ -249,7 +249,7 @@ impl SnapshotStore for SledSnapshots {
         };
         match <[u8; 8]>::try_from(raw.as_ref()) {
             Ok(raw) => Ok(Some(u64::from_le_bytes(raw))),
-            Err(_) => Err(StoreError::Damaged("sled's applied sequence".into())),
+            Err(_) => Err(StoreError::Corrupt("sled's applied sequence".into())),
         }
     }
 

@@ -22,7 +22,7 @@ fn files_below(dir: &Path, into: &mut Vec<PathBuf>) {
 }
 
 /// What stays of a file: the durable bytes, or a mix by pages of these and the live ones.
-fn remains(live: &[u8], durable: &[u8], torn: bool, seeded: &mut SeededRng) -> Vec<u8> {
+fn surviving_bytes(live: &[u8], durable: &[u8], torn: bool, seeded: &mut SeededRng) -> Vec<u8> {
     let mut out = durable.to_vec();
     if !torn {
         return out;
@@ -57,20 +57,20 @@ pub(crate) fn cut_power(dir: &Path, seeded: &mut SeededRng) {
         let durable = image_of_file(dir, &file)
             .and_then(|image| std::fs::read(image).ok())
             .unwrap_or_default();
-        let left = remains(&std::fs::read(&file).unwrap(), &durable, torn, seeded);
+        let left = surviving_bytes(&std::fs::read(&file).unwrap(), &durable, torn, seeded);
         std::fs::write(&file, left).unwrap();
     }
     std::fs::remove_dir_all(image_of(dir)).unwrap_or_default();
     std::fs::create_dir_all(image_of(dir)).unwrap();
-    keep_all(dir, dir);
+    persist_all(dir, dir);
 }
 
-fn keep_all(root: &Path, dir: &Path) {
+fn persist_all(root: &Path, dir: &Path) {
     let Ok(entries) = std::fs::read_dir(dir) else { return };
     std::fs::write(image_of_file(root, dir).unwrap(), names_in(dir)).unwrap();
     for path in entries.map(|entry| entry.unwrap().path()) {
         if path.is_dir() {
-            keep_all(root, &path);
+            persist_all(root, &path);
         } else {
             std::fs::copy(&path, image_of_file(root, &path).unwrap()).unwrap();
         }

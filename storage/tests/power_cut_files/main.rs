@@ -119,7 +119,7 @@ fn child() {
 }
 
 /// Runs a child until it is killed; returns the last sequence it reported.
-fn live(dir: &Path, acked: u64, dies_at: u64) -> Result<u64, String> {
+fn run_until_killed(dir: &Path, acked: u64, dies_at: u64) -> Result<u64, String> {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "child", "--nocapture"])
         .env(DIR, dir)
@@ -151,7 +151,7 @@ fn run(seed: u64) {
     for life in 0..4 {
         let range = if seeded.one_in(3) { 30 } else { 300 };
         let dies_at = seeded.next_below(range);
-        acked = live(&dir, acked, dies_at).unwrap_or_else(|e| panic!("seed {seed}, life {life}: {e}"));
+        acked = run_until_killed(&dir, acked, dies_at).unwrap_or_else(|e| panic!("seed {seed}, life {life}: {e}"));
         image::cut_power(&dir, &mut seeded);
     }
 }

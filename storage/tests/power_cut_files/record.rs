@@ -12,7 +12,7 @@ use std::sync::{Mutex, OnceLock};
 static ROOT: OnceLock<PathBuf> = OnceLock::new();
 static SYNCS_LEFT: AtomicI64 = AtomicI64::new(i64::MAX);
 static COPIES: AtomicU64 = AtomicU64::new(0);
-static KEEPING: Mutex<()> = Mutex::new(());
+static PERSIST_LOCK: Mutex<()> = Mutex::new(());
 
 /// Where the durable image of a store's directory is kept.
 pub(crate) fn image_of(dir: &Path) -> PathBuf {
@@ -57,10 +57,10 @@ fn sync(number: libc::c_long, fd: libc::c_int) -> libc::c_int {
     }
     // One at a time: of two syncs of the same thing, the one that read earlier must not be kept later, or what the other
     // made durable would be forgotten.
-    let one = KEEPING.lock();
+    let one = PERSIST_LOCK.lock();
     let result = syscall(number, fd);
     if result == 0 {
-        keep(root, fd);
+        persist_image(root, fd);
     }
     drop(one);
     if left <= 0 {
@@ -74,7 +74,7 @@ fn syscall(number: libc::c_long, fd: libc::c_int) -> libc::c_int {
     unsafe { libc::syscall(number, fd) as libc::c_int }
 }
 
-fn keep(root: &Path, fd: libc::c_int) {
+fn persist_image(root: &Path, fd: libc::c_int) {
     let Ok(path) = std::fs::read_link(format!("/proc/self/fd/{fd}")) else {
         return;
     };

@@ -11,13 +11,13 @@ use purser_storage::{JournalStore, Span, Store, StoreError, StoreLimits, StoredE
 use crate::conformance::options;
 use crate::suite::{batch, commit, enqueue, event, put, wait};
 
-struct Rig {
+struct CursorHarness {
     disk: SimDisk,
     source: MemorySource,
     clock: Arc<AtomicU64>,
 }
 
-impl Rig {
+impl CursorHarness {
     fn new() -> Self {
         Self {
             disk: SimDisk::new(),
@@ -44,7 +44,7 @@ impl Rig {
     }
 }
 
-fn happens(store: &JournalStore, subjects: &[&str], padding: usize) {
+fn commit_events(store: &JournalStore, subjects: &[&str], padding: usize) {
     let events = subjects.iter().map(|subject| event(subject, &"x".repeat(padding)));
     let answer = enqueue(store, batch(vec![], events.collect()));
     store.step_commit();
@@ -64,22 +64,22 @@ fn cursors(store: &dyn Store, subject: &str, span: Span, limit: usize) -> Vec<u6
 /// others commit in between leaves no trace in it.
 #[test]
 fn cursors_are_times_that_grow() {
-    let rig = Rig::new();
+    let rig = CursorHarness::new();
     let store = rig.open();
     rig.at(2_000_000);
-    happens(&store, &["a", "a"], 1);
-    (0..50).for_each(|_| happens(&store, &["b"], 1));
+    commit_events(&store, &["a", "a"], 1);
+    (0..50).for_each(|_| commit_events(&store, &["b"], 1));
     rig.at(3_000_000);
-    happens(&store, &["a"], 1);
+    commit_events(&store, &["a"], 1);
     rig.at(1_000);
-    happens(&store, &["a"], 1);
+    commit_events(&store, &["a"], 1);
     drop(store);
     let store = rig.open();
-    happens(&store, &["a"], 1);
+    commit_events(&store, &["a"], 1);
     let expected = [2_000_000, 2_000_001, 3_000_000, 3_000_001, 3_000_002];
     assert_eq!(cursors(&*store, "a", Span::After(0), 100), expected);
     rig.at(9_000_000);
-    happens(&store, &["b", "a"], 1);
+    commit_events(&store, &["b", "a"], 1);
     assert_eq!(cursors(&*store, "a", Span::NEWEST, 1), [9_000_001]);
 }
 
@@ -87,11 +87,11 @@ fn cursors_are_times_that_grow() {
 /// published carries the same cursors.
 #[test]
 fn pages_lead_through_all_segments_both_ways() {
-    let rig = Rig::new();
+    let rig = CursorHarness::new();
     let store = rig.open();
     for n in 0..400u64 {
         rig.at(1_000_000 + n * 10);
-        happens(&store, if n % 3 == 0 { &["a", "b", "a"] } else { &["b"] }, 900);
+        commit_events(&store, if n % 3 == 0 { &["a", "b", "a"] } else { &["b"] }, 900);
         if n % 50 == 0 {
             store.step_maintain().unwrap();
         }

@@ -60,7 +60,7 @@ fn torn_behind_forged_heads(rig: &StoreHarness, salt: impl FnOnce(&[u8]) -> Vec<
     start
 }
 
-fn goes_on(rig: &StoreHarness, store: &JournalStore) {
+fn assert_continues(rig: &StoreHarness, store: &JournalStore) {
     assert_eq!((store.durable_seq(), value(store, "memo")), (10, None));
     rig.fill(store, 20, 1);
     assert_eq!(value(store, "k0020").unwrap().0, 20);
@@ -71,11 +71,11 @@ fn goes_on(rig: &StoreHarness, store: &JournalStore) {
 fn case_66_a_forged_header_in_a_payload_is_only_payload() {
     let rig = StoreHarness::new();
     torn_behind_forged_heads(&rig, |_| Vec::new(), u32::MAX);
-    goes_on(&rig, &rig.open().unwrap());
+    assert_continues(&rig, &rig.open().unwrap());
     // The salt alone keeps them apart: with it, the same bytes are believed.
     let rig = StoreHarness::new();
     let start = torn_behind_forged_heads(&rig, <[u8]>::to_vec, u32::MAX);
-    assert_eq!(rig.damage_at(), Some((FIRST.into(), start as u64)));
+    assert_eq!(rig.corrupt_at(), Some((FIRST.into(), start as u64)));
 }
 
 /// Aim: an epoch claimed in a torn write, even with the right salt, does not count.
@@ -83,7 +83,7 @@ fn case_66_a_forged_header_in_a_payload_is_only_payload() {
 fn an_epoch_in_a_torn_write_does_not_count() {
     let rig = StoreHarness::new();
     let start = torn_behind_forged_heads(&rig, <[u8]>::to_vec, 0);
-    goes_on(&rig, &rig.open().unwrap());
+    assert_continues(&rig, &rig.open().unwrap());
     let epoch = rig.disk.bytes(FIRST).unwrap()[start + 16..start + 20].to_vec();
     assert_eq!(epoch, 2_u32.to_le_bytes());
     assert_eq!(rig.open().unwrap().durable_seq(), 11);
@@ -103,7 +103,7 @@ fn the_last_epoch_is_refused_not_wrapped() {
             bytes[68..72].copy_from_slice(&crc.to_le_bytes());
         })
         .unwrap();
-    assert!(matches!(rig.open(), Err(OpenError::Damaged { what, .. }) if what.contains("epoch")));
+    assert!(matches!(rig.open(), Err(OpenError::Corrupt { what, .. }) if what.contains("epoch")));
 }
 
 /// Aim: the salt is known, and the judgement as sharp, when the header itself did not reach the disk.
@@ -123,14 +123,14 @@ fn case_66_a_first_write_without_its_header_is_judged_too() {
     rig.fill(&store, 0, 2);
     drop(store);
     rig.disk.corrupt(FIRST, revert).unwrap();
-    assert_eq!(rig.damage_at(), Some((FIRST.into(), 0)));
+    assert_eq!(rig.corrupt_at(), Some((FIRST.into(), 0)));
     rig.disk
         .corrupt(FIRST, |bytes| {
             bytes.clone_from(&blank);
             bytes[17] ^= 1;
         })
         .unwrap();
-    assert_eq!(rig.damage_at(), Some((FIRST.into(), 0)));
+    assert_eq!(rig.corrupt_at(), Some((FIRST.into(), 0)));
 }
 
 /// Aim: each segment has a salt of its own; a simulation's follow from its seed alone.

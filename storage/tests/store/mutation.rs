@@ -122,7 +122,7 @@ fn case_65_a_changed_journal_is_exact_or_refused() {
                     let held = batches(&store);
                     assert!(held + lost >= HISTORY, "{held} held, {lost} touched");
                 }
-                Err(OpenError::Damaged { segment, .. }) => assert_eq!(segment, FIRST),
+                Err(OpenError::Corrupt { segment, .. }) => assert_eq!(segment, FIRST),
                 Err(e) => panic!("{e}"),
             }
         });
@@ -167,8 +167,8 @@ fn a_frame_with_right_checksums_is_still_read_with_care() {
                     assert!(events.windows(2).all(|pair| pair[0] < pair[1]));
                     assert!(events.iter().all(|seq| *seq <= store.durable_seq()));
                 }
-                Err(OpenError::Damaged { segment, .. }) => assert_eq!(segment, FIRST),
-                Err(OpenError::Engine(why)) => assert!(why.contains("the frame at sequence"), "{why}"),
+                Err(OpenError::Corrupt { segment, .. }) => assert_eq!(segment, FIRST),
+                Err(OpenError::Snapshots(why)) => assert!(why.contains("the frame at sequence"), "{why}"),
                 Err(e) => panic!("{e}"),
             }
         });
@@ -243,7 +243,7 @@ fn case_66_a_changed_backup_makes_no_store() {
         let restored = JournalStore::restore(&file, &dir, 1);
         match restored {
             Ok(mark) => assert!(mark.seq == HISTORY && (sealed || changed == good)),
-            Err(StoreError::Damaged(_)) => assert_eq!(std::fs::read_dir(&dir).unwrap().count(), 0),
+            Err(StoreError::Corrupt(_)) => assert_eq!(std::fs::read_dir(&dir).unwrap().count(), 0),
             Err(e) => panic!("{e}"),
         }
         std::fs::remove_dir_all(&dir).unwrap();

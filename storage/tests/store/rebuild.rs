@@ -113,7 +113,7 @@ fn case_66_a_restored_backup_says_so() {
     let other = root.path().join("other");
     assert!(matches!(
         JournalStore::restore(&file, &other, 1),
-        Err(StoreError::Damaged(_))
+        Err(StoreError::Corrupt(_))
     ));
 }
 

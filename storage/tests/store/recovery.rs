@@ -63,9 +63,9 @@ impl StoreHarness {
         self.source.set_image(MemoryRows::default());
     }
 
-    pub(crate) fn damage_at(&self) -> Option<(String, u64)> {
+    pub(crate) fn corrupt_at(&self) -> Option<(String, u64)> {
         match self.open() {
-            Err(OpenError::Damaged { segment, offset, .. }) => Some((segment, offset)),
+            Err(OpenError::Corrupt { segment, offset, .. }) => Some((segment, offset)),
             Err(e) => panic!("another refusal: {e}"),
             Ok(_) => None,
         }
@@ -92,7 +92,7 @@ fn case_65_a_flipped_bit_is_never_silent() {
                     assert_eq!(keys(&*store, "k", None, 1000).len(), 100, "{name} byte {at}");
                     assert_eq!(payloads(&*store, 0, 1000, Some("s")).len(), 100, "{name} byte {at}");
                 }
-                Err(OpenError::Damaged { segment, .. }) => {
+                Err(OpenError::Corrupt { segment, .. }) => {
                     assert_eq!(segment, name);
                     refused += 1;
                 }
@@ -146,7 +146,7 @@ fn case_66_a_truncated_tail_that_was_applied_is_refused() {
     ));
     // Cut short as a file: the size in the header does not fit.
     rig.disk.corrupt(FIRST, |bytes| bytes.truncate(40_000)).unwrap();
-    assert_eq!(rig.damage_at(), Some((FIRST.into(), 40_000)));
+    assert_eq!(rig.corrupt_at(), Some((FIRST.into(), 40_000)));
 }
 
 /// Aim: a copy of the last frames behind the end is not taken for new ones.
@@ -162,7 +162,7 @@ fn case_66_a_duplicated_tail_is_refused() {
     rig.disk
         .corrupt(FIRST, |bytes| bytes.copy_within(end - frame..end, end))
         .unwrap();
-    assert_eq!(rig.damage_at(), Some((FIRST.into(), end as u64)));
+    assert_eq!(rig.corrupt_at(), Some((FIRST.into(), end as u64)));
 }
 
 /// Aim: a segment under another's name, or missing from the middle, is named.
@@ -174,11 +174,11 @@ fn segments_that_are_renamed_copied_or_missing_are_refused() {
     drop(store);
     let (first, second) = (rig.disk.bytes(FIRST).unwrap(), rig.disk.bytes(SECOND).unwrap());
     rig.disk.corrupt(SECOND, |bytes| bytes.clone_from(&first)).unwrap();
-    assert_eq!(rig.damage_at(), Some((SECOND.into(), 0)));
+    assert_eq!(rig.corrupt_at(), Some((SECOND.into(), 0)));
     rig.disk.corrupt(SECOND, |bytes| bytes.fill(0)).unwrap();
-    assert_eq!(rig.damage_at(), Some((SECOND.into(), 0)));
+    assert_eq!(rig.corrupt_at(), Some((SECOND.into(), 0)));
     rig.disk.corrupt(SECOND, |bytes| bytes.clone_from(&second)).unwrap();
-    assert_eq!(rig.damage_at(), None);
+    assert_eq!(rig.corrupt_at(), None);
     use purser_storage::disk::Disk;
     rig.disk.remove(SECOND).unwrap();
     assert!(matches!(rig.open(), Err(OpenError::Missing(name)) if name == SECOND));
@@ -243,7 +243,7 @@ fn retention_drops_only_what_export_and_snapshots_cover() {
     let name = format!("export-{:020}.rows", 200);
     rig.disk.corrupt(&name, |bytes| bytes[500] ^= 1).unwrap();
     rig.lose_snapshots();
-    assert!(matches!(rig.open(), Err(OpenError::Engine(what)) if what.contains("export")));
+    assert!(matches!(rig.open(), Err(OpenError::Snapshots(what)) if what.contains("export")));
 }
 
 /// Aim: a damaged export is replaced from the snapshots while these are good.

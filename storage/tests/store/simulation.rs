@@ -14,7 +14,7 @@ use purser_storage::{Batch, CommitError, Committed, Condition, JournalStore, Ope
 use crate::suite::{delete, enqueue, event, expired, payloads, put, wait};
 
 type Rows = BTreeMap<String, (u64, String)>;
-type Answer = Receiver<Result<Committed, CommitError>>;
+type CommitReceiver = Receiver<Result<Committed, CommitError>>;
 
 /// What one accepted batch did.
 struct Step {
@@ -167,7 +167,7 @@ impl Simulation {
     }
 
     /// A random batch, its answer, and what the model says of it.
-    fn enqueue_one(&mut self, store: &JournalStore) -> (Answer, Option<u64>) {
+    fn enqueue_one(&mut self, store: &JournalStore) -> (CommitReceiver, Option<u64>) {
         let name = format!("k{}", self.seeded.next_below(30));
         let condition = match self.seeded.next_below(3) {
             0 => Condition::Absent(name.as_bytes().into()),
@@ -236,12 +236,12 @@ impl Simulation {
             conditions: vec![condition],
             writes,
             events,
-            lane: None,
+            session: None,
         }
     }
 
     /// One life: work until the power is gone.
-    fn live(&mut self) {
+    fn run_until_crash(&mut self) {
         let store = self.boot();
         let faults = match self.seeded.next_below(4) {
             0 => FaultSchedule {
@@ -291,7 +291,7 @@ impl Simulation {
 fn run(seed: u64) {
     let mut world = Simulation::new(seed);
     for _ in 0..4 {
-        world.live();
+        world.run_until_crash();
     }
     drop(world.boot());
 }

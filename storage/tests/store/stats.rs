@@ -29,7 +29,7 @@ fn a_group_is_counted_with_its_batches() {
     assert!(store.step_commit());
 
     let stats = store.stats();
-    assert_eq!((stats.batches.count(), stats.batches.sum, stats.refused), (2, 7, 1));
+    assert_eq!((stats.batches.count(), stats.batches.sum, stats.rejected), (2, 7, 1));
     assert_eq!((stats.durable_seq, stats.applied_seq, stats.segments), (6, 0, 1));
     assert_eq!(stats.bytes, store.headroom().lag_bytes);
     assert_eq!(stats.group_us.count(), 0);

@@ -99,15 +99,15 @@ pub(crate) fn every_rule<S: Store>(new_store: &mut dyn FnMut() -> Arc<S>) {
     let rules: [fn(&dyn Store); 12] = [
         a_batch_happens_whole_or_not_at_all,
         conditions_see_everything_enqueued_before,
-        a_refused_batch_breaks_its_lane,
+        rejected_batch_fails_its_session,
         every_event_has_its_own_sequence,
         an_empty_batch_is_a_barrier,
         a_scan_is_ordered_paged_and_knows_deletions,
         events_are_read_back_by_cursor_and_subject,
         a_sink_gets_every_event_once_in_order_before_the_answer,
-        what_is_too_large_is_refused,
-        the_last_write_of_a_key_in_a_batch_stands,
-        a_row_born_and_deleted_leaves_nothing,
+        oversized_batch_is_rejected,
+        last_write_of_a_key_in_a_batch_wins,
+        row_created_and_deleted_leaves_nothing,
         random_batches_agree_with_a_map,
     ];
     for rule in rules {
@@ -147,12 +147,12 @@ fn conditions_see_everything_enqueued_before(store: &dyn Store) {
 }
 
 /// Aim: what was decided on a refused batch is refused too, and nobody else is.
-fn a_refused_batch_breaks_its_lane(store: &dyn Store) {
+fn rejected_batch_fails_its_session(store: &dyn Store) {
     let lane = Arc::new(WriteSession::default());
     let mine = |writes, conditions| Batch {
         conditions,
         writes,
-        lane: Some(Arc::clone(&lane)),
+        session: Some(Arc::clone(&lane)),
         ..Batch::default()
     };
     let first = enqueue(store, mine(vec![put("a", 1, "1")], vec![]));
@@ -281,7 +281,7 @@ fn a_sink_gets_every_event_once_in_order_before_the_answer(store: &dyn Store) {
 }
 
 /// Aim: each limit holds at the limit and refuses one byte past it, and breaks nothing else.
-fn what_is_too_large_is_refused(store: &dyn Store) {
+fn oversized_batch_is_rejected(store: &dyn Store) {
     let sized = |n: usize| Write::Put {
         key: key("v"),
         revision: 1,
@@ -309,7 +309,7 @@ fn what_is_too_large_is_refused(store: &dyn Store) {
 }
 
 /// Aim: writes of a batch are applied in order.
-fn the_last_write_of_a_key_in_a_batch_stands(store: &dyn Store) {
+fn last_write_of_a_key_in_a_batch_wins(store: &dyn Store) {
     commit(
         store,
         batch(vec![put("a", 1, "1"), delete("a"), put("a", 2, "2")], vec![]),
@@ -321,7 +321,7 @@ fn the_last_write_of_a_key_in_a_batch_stands(store: &dyn Store) {
 }
 
 /// Aim: the short life of an outbox row shows nothing of itself afterwards, and its key can be used again.
-fn a_row_born_and_deleted_leaves_nothing(store: &dyn Store) {
+fn row_created_and_deleted_leaves_nothing(store: &dyn Store) {
     commit(store, batch(vec![put("e/1", 1, "old"), delete("e/1")], vec![])).expect("committed");
     commit(store, on(Condition::Absent(key("e/1")), vec![put("e/1", 1, "x")])).expect("committed");
     commit(store, on(Condition::Present(key("e/1")), vec![delete("e/1")])).expect("committed");

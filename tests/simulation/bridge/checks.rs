@@ -8,7 +8,7 @@ use super::SimBridge;
 
 impl SimBridge {
     /// Nothing is burned before exactly this is durable, and no second burn while another has landed or still could.
-    pub(super) fn judge_burn(&self, burn: &SignedBurn, id: TopUpId) {
+    pub(super) fn check_burn(&self, burn: &SignedBurn, id: TopUpId) {
         let stored = self.top_up(id);
         let ready = stored.as_ref().is_some_and(|top_up| match &top_up.status {
             Status::Paid(None) => false,
@@ -18,15 +18,15 @@ impl SimBridge {
         });
         if !ready {
             self.0
-                .object("burn.early", format!("{burn:?} of {id}, and durable is {stored:?}"));
+                .report_violation("burn.early", format!("{burn:?} of {id}, and durable is {stored:?}"));
         }
         let (now, bridge) = (self.0.true_ms(), self.0.bridge.lock());
         let others = bridge.burns.iter().filter(|(name, _)| **name != burn.transaction);
-        let mut others = others.filter(|(_, other)| other.top_up == id && other.may_land(now));
+        let mut others = others.filter(|(_, other)| other.top_up == id && other.may_execute(now));
         let twice = others.next().map(|(name, _)| name.clone());
         drop(bridge);
         if let Some(other) = twice {
-            self.0.object(
+            self.0.report_violation(
                 "burn.twice",
                 format!("{} after {other} at {now}, both of {id}", burn.transaction),
             );
@@ -34,7 +34,7 @@ impl SimBridge {
     }
 
     /// Nothing is minted before exactly this is durable, and nothing but what the top-up burned.
-    pub(super) fn judge_mint(&self, mint: &SignedMint) -> Option<(TopUpId, u32, String)> {
+    pub(super) fn check_mint(&self, mint: &SignedMint) -> Option<(TopUpId, u32, String)> {
         let found = {
             let mut bridge = self.0.bridge.lock();
             bridge
@@ -44,7 +44,7 @@ impl SimBridge {
         let own = found.filter(|(id, _, _)| id.0 != 0);
         let Some((id, payment, name)) = own else {
             self.0
-                .object("mint.foreign", format!("{mint:?} is of nothing that was burned for us"));
+                .report_violation("mint.foreign", format!("{mint:?} is of nothing that was burned for us"));
             return None;
         };
         let stored = self.top_up(id);
@@ -56,7 +56,7 @@ impl SimBridge {
         });
         if !ready {
             self.0
-                .object("mint.early", format!("{mint:?} of {id}, and durable is {stored:?}"));
+                .report_violation("mint.early", format!("{mint:?} of {id}, and durable is {stored:?}"));
         }
         Some((id, payment, name))
     }

@@ -6,7 +6,7 @@ use purser_actors::port::{BoxFuture, CardBalances, CardDeposit, PortError};
 use super::{SimBridge, mint_name};
 use crate::environment::Environment;
 use crate::fault_plan::{Leg, LegBehavior};
-use crate::top_ups::{bought_by, forwards};
+use crate::top_ups::{payment_for, forwards};
 
 /// The top-up that brought exactly this to exactly this address.
 pub(crate) fn delivered(world: &Environment, deposit: &CardDeposit) -> Option<TopUpId> {
@@ -28,13 +28,13 @@ impl SimBridge {
     /// Nobody asks after what was not delivered.
     async fn counts(&self, deposit: &CardDeposit) -> Result<bool, PortError> {
         let Some(id) = delivered(&self.0, deposit) else {
-            self.0.object("credit.unreal", format!("{deposit:?} is not on Base"));
+            self.0.report_violation("credit.unreal", format!("{deposit:?} is not on Base"));
             return Ok(false);
         };
-        let _one = self.0.alone.enter(&self.0, "top_up.at_once", id.0);
+        let _one = self.0.single_attempts.enter(&self.0, "top_up.at_once", id.0);
         // Whatever comes of it, it was not counted yet when somebody asked.
-        self.0.bridge.lock().doubted.insert(id);
-        if self.meet(Leg::Count, bought_by(deposit.amount)).await? == Some(LegBehavior::NotYet) {
+        self.0.bridge.lock().uncounted.insert(id);
+        if self.apply_fault(Leg::Count, payment_for(deposit.amount)).await? == Some(LegBehavior::NotYet) {
             return Ok(false);
         }
         let mut bridge = self.0.bridge.lock();
@@ -54,9 +54,9 @@ impl SimBridge {
 impl CardBalances for SimBridge {
     fn is_credited<'a>(&'a self, deposit: &'a CardDeposit) -> BoxFuture<'a, Result<bool, PortError>> {
         Box::pin(async move {
-            self.0.pass().await;
+            self.0.crash_point_or_hang().await;
             let answer = self.counts(deposit).await;
-            self.0.pass().await;
+            self.0.crash_point_or_hang().await;
             self.0
                 .trace(|| format!("issuer: {} counts: {answer:?}", deposit.transaction));
             answer

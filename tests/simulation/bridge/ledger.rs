@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use crate::fault_plan::Leg;
 
 /// A signed burn can land for so long.
-const GOOD_FOR_MS: u64 = 20_000;
+const BURN_VALIDITY_MS: u64 = 20_000;
 /// From the landing to the attesters' word.
 pub(super) const ATTESTED_AFTER_MS: u64 = 700;
 
@@ -25,10 +25,10 @@ pub(crate) struct Burn {
     pub(super) until_ms: u64,
     pub(super) sent: bool,
     /// It never lands any more.
-    pub(super) dead: bool,
-    pub(super) lands_at: Option<u64>,
+    pub(super) expired: bool,
+    pub(super) executes_at: Option<u64>,
     /// The newest word on it: which one, and until when it is good.
-    pub(super) word: Option<(u32, u64)>,
+    pub(super) attestation: Option<(u32, u64)>,
     /// When it was minted, or will be, and by whom.
     pub(super) mint: Option<(u64, &'static str)>,
     /// It never is.
@@ -41,39 +41,39 @@ impl Burn {
             top_up: TopUpId(crossing.key),
             payment,
             to: crossing.to,
-            arrives: crossing.arrives.atomic(),
+            arrives: crossing.delivered_amount.atomic(),
             burned,
-            until_ms: now_ms + GOOD_FOR_MS,
+            until_ms: now_ms + BURN_VALIDITY_MS,
             sent: false,
-            dead: false,
-            lands_at: None,
-            word: None,
+            expired: false,
+            executes_at: None,
+            attestation: None,
             mint: None,
             blocked: false,
         }
     }
 
     /// Somebody else's, that has landed and is attested.
-    pub(super) fn strange(payment: u32, (to, arrives): ([u8; 20], u64), now_ms: u64) -> Self {
+    pub(super) fn mismatched(payment: u32, (to, arrives): ([u8; 20], u64), now_ms: u64) -> Self {
         let crossing = BridgeTransfer {
             key: 0,
             to,
-            arrives: Usdc::from_atomic(arrives),
+            delivered_amount: Usdc::from_atomic(arrives),
         };
         Self {
-            lands_at: Some(now_ms),
-            word: Some((1, u64::MAX)),
+            executes_at: Some(now_ms),
+            attestation: Some((1, u64::MAX)),
             ..Self::signed(&crossing, payment, arrives, now_ms)
         }
     }
 
     /// Whether it has landed, is about to, or still could.
-    pub(super) fn may_land(&self, now_ms: u64) -> bool {
-        self.lands_at.is_some() || self.sent && !self.dead && now_ms < self.until_ms
+    pub(super) fn may_execute(&self, now_ms: u64) -> bool {
+        self.executes_at.is_some() || self.sent && !self.expired && now_ms < self.until_ms
     }
 
-    pub(crate) fn has_landed(&self, now_ms: u64) -> bool {
-        self.lands_at.is_some_and(|at| at <= now_ms)
+    pub(crate) fn has_executed(&self, now_ms: u64) -> bool {
+        self.executes_at.is_some_and(|at| at <= now_ms)
     }
 
     pub(crate) fn minted_by(&self) -> &'static str {
@@ -81,8 +81,8 @@ impl Burn {
     }
 
     /// How it shows in the list of what left our treasury, once it has.
-    fn left(&self, name: &str, now_ms: u64) -> Option<ChainTransfer> {
-        let at_ms = self.lands_at.filter(|at| *at <= now_ms && self.top_up.0 != 0)?;
+    fn outgoing_transfer(&self, name: &str, now_ms: u64) -> Option<ChainTransfer> {
+        let at_ms = self.executes_at.filter(|at| *at <= now_ms && self.top_up.0 != 0)?;
         Some(ChainTransfer {
             transaction: name.to_owned(),
             index: 0,
@@ -99,9 +99,9 @@ impl Burn {
     }
 
     /// Brings it onto the chain after so long, if it is still good then; once for ever.
-    pub(super) fn land(&mut self, at_ms: u64) {
-        if !self.dead && at_ms < self.until_ms && self.lands_at.is_none() {
-            self.lands_at = Some(at_ms);
+    pub(super) fn schedule_execution(&mut self, at_ms: u64) {
+        if !self.expired && at_ms < self.until_ms && self.executes_at.is_none() {
+            self.executes_at = Some(at_ms);
         }
     }
 
@@ -112,7 +112,7 @@ impl Burn {
     }
 
     /// How long a word on it is good.
-    pub(super) fn word_ms(&self) -> u64 {
+    pub(super) fn attestation_ttl_ms(&self) -> u64 {
         [6_000, 60_000, 1 << 40][self.payment as usize % 3]
     }
 }
@@ -124,9 +124,9 @@ pub(crate) struct BridgeTransfers {
     /// Deposits that the issuer counts, by transaction.
     pub(crate) counted: BTreeMap<String, CardDeposit>,
     /// Top-ups whose delivery was not counted when it was asked after.
-    pub(crate) doubted: BTreeSet<TopUpId>,
+    pub(crate) uncounted: BTreeSet<TopUpId>,
     /// Top-ups whose burn was answered with an attestation of something else.
-    pub(crate) lied_of: BTreeSet<TopUpId>,
+    pub(crate) misattested: BTreeSet<TopUpId>,
     pub(super) calls: BTreeMap<(u32, Leg), usize>,
 }
 
@@ -140,9 +140,9 @@ pub(super) fn nonce(burn: &str) -> [u8; 32] {
 
 impl BridgeTransfers {
     /// What was burned out of our treasury.
-    pub(crate) fn left(&self, now_ms: u64) -> impl Iterator<Item = ChainTransfer> {
+    pub(crate) fn outgoing_transfers(&self, now_ms: u64) -> impl Iterator<Item = ChainTransfer> {
         let burns = self.burns.iter();
-        burns.filter_map(move |(name, burn)| burn.left(name, now_ms))
+        burns.filter_map(move |(name, burn)| burn.outgoing_transfer(name, now_ms))
     }
 
     pub(super) fn with_nonce(&mut self, wanted: &[u8]) -> Option<(String, &mut Burn)> {

@@ -3,7 +3,7 @@
 use purser_actors::port::CardAction;
 use purser_storage::sim_disk::SeededRng;
 
-use super::{CardBalanceStep, HOLDERS};
+use super::{CardBalanceStep, OWNERS};
 use crate::plan::{Plan, Step, pick};
 use crate::withdrawal_operators::OperatorStep;
 
@@ -14,15 +14,15 @@ pub(crate) fn add(plan: &mut Plan) {
         return;
     }
     let mut steps = Vec::new();
-    for nth in 0..1 + chance.next_below(HOLDERS.into()) as u32 {
+    for nth in 0..1 + chance.next_below(OWNERS.into()) as u32 {
         let wallet = nth as u8;
         steps.push(Step::Issuer { wallet, linked: true });
         let cents = pick(&mut chance, &[900, 2_500, 10_000]);
-        steps.push(load(CardBalanceStep::Comes(nth, cents)));
+        steps.push(load(CardBalanceStep::Deposits(nth, cents)));
     }
     let mut at = chance.next_below(plan.steps.len() as u64 / 2 + 1) as usize;
     for _ in 0..5 + chance.next_below(18) {
-        steps.extend(does(&mut chance).into_iter().map(load));
+        steps.extend(random_steps(&mut chance).into_iter().map(load));
     }
     for step in steps {
         plan.steps.insert(at, step);
@@ -41,32 +41,32 @@ pub(crate) fn add(plan: &mut Plan) {
 
 const fn load(does: CardBalanceStep) -> Step {
     match does {
-        CardBalanceStep::Passes(ms) => Step::Wait { ms },
-        does => Step::Load(does),
+        CardBalanceStep::Waits(ms) => Step::Wait { ms },
+        does => Step::CardBalance(does),
     }
 }
 
 /// What happens next: some things take several steps.
-fn does(chance: &mut SeededRng) -> Vec<CardBalanceStep> {
+fn random_steps(chance: &mut SeededRng) -> Vec<CardBalanceStep> {
     let (nth, known) = (chance.next_below(6) as u32, chance.next_below(3) as u32);
     let cents = pick(chance, &[1, 90, 250, 400]);
     match chance.next_below(24) {
         // Now and then an impatient holder.
         0..5 if chance.one_in(4) => vec![CardBalanceStep::Orders(nth); 2],
         0..5 => vec![CardBalanceStep::Orders(nth)],
-        5 | 6 => vec![CardBalanceStep::Steers(known, CardAction::Pause)],
-        7 | 8 => vec![CardBalanceStep::Steers(known, CardAction::Resume)],
+        5 | 6 => vec![CardBalanceStep::ChangesCardState(known, CardAction::Pause)],
+        7 | 8 => vec![CardBalanceStep::ChangesCardState(known, CardAction::Resume)],
         9 => vec![
-            CardBalanceStep::Steers(known, CardAction::Pause),
-            CardBalanceStep::Steers(known, CardAction::Close),
+            CardBalanceStep::ChangesCardState(known, CardAction::Pause),
+            CardBalanceStep::ChangesCardState(known, CardAction::Close),
         ],
-        10 => vec![CardBalanceStep::Steers(nth, CardAction::Close)],
+        10 => vec![CardBalanceStep::ChangesCardState(nth, CardAction::Close)],
         11..14 => vec![CardBalanceStep::IsCharged(known, cents)],
-        14 => vec![CardBalanceStep::Ends(nth)],
+        14 => vec![CardBalanceStep::Closes(nth)],
         15 => vec![CardBalanceStep::Reveals(known)],
-        16 => vec![CardBalanceStep::Comes(nth, 700)],
-        17 => vec![CardBalanceStep::TakesBack(known); 2],
-        18 => vec![CardBalanceStep::TakesBack(known)],
+        16 => vec![CardBalanceStep::Deposits(nth, 700)],
+        17 => vec![CardBalanceStep::Withdraws(known); 2],
+        18 => vec![CardBalanceStep::Withdraws(known)],
         _ => operators(chance, known),
     }
 }
@@ -75,47 +75,47 @@ fn does(chance: &mut SeededRng) -> Vec<CardBalanceStep> {
 fn operators(chance: &mut SeededRng, nth: u32) -> Vec<CardBalanceStep> {
     let who = chance.next_below(3) as u8;
     let by = |who: u8, hand| CardBalanceStep::Operates(nth, who % 3, hand);
-    let asked = vec![CardBalanceStep::TakesBack(nth), CardBalanceStep::Passes(700)];
+    let asked = vec![CardBalanceStep::Withdraws(nth), CardBalanceStep::Waits(700)];
     let does = match chance.next_below(9) {
         0 | 1 => vec![by(who, OperatorStep::Pay)],
         2 => vec![
             by(who, OperatorStep::Claim),
-            CardBalanceStep::Passes(100),
+            CardBalanceStep::Waits(100),
             by(who, OperatorStep::Finish),
         ],
         3 => vec![
             by(who, OperatorStep::Claim),
-            CardBalanceStep::Passes(300),
+            CardBalanceStep::Waits(300),
             by(who, OperatorStep::Release),
         ],
         4 => vec![
             by(who, OperatorStep::Claim),
-            CardBalanceStep::Passes(100),
+            CardBalanceStep::Waits(100),
             by(who, OperatorStep::Reject),
         ],
         5 => vec![by(who, OperatorStep::RejectUnclaimed)],
         // A lease that ends, and is followed by another's.
         6 => vec![
             by(who, OperatorStep::Claim),
-            CardBalanceStep::Passes(3_000),
+            CardBalanceStep::Waits(3_000),
             by(who + 1, OperatorStep::Claim),
-            CardBalanceStep::Passes(100),
+            CardBalanceStep::Waits(100),
             by(who, OperatorStep::Reject),
             by(who + 1, OperatorStep::Finish),
         ],
         7 => vec![
             by(who, OperatorStep::Claim),
-            CardBalanceStep::Passes(3_000),
+            CardBalanceStep::Waits(3_000),
             by(who + 1, OperatorStep::Pay),
             by(who, OperatorStep::Finish),
         ],
         _ => vec![
-            CardBalanceStep::TakesBack(nth + 3),
-            CardBalanceStep::Passes(700),
+            CardBalanceStep::Withdraws(nth + 3),
+            CardBalanceStep::Waits(700),
             CardBalanceStep::Operates(nth + 3, who, OperatorStep::Pay),
-            CardBalanceStep::Passes(1_500),
+            CardBalanceStep::Waits(1_500),
             by(who, OperatorStep::Claim),
-            CardBalanceStep::Passes(100),
+            CardBalanceStep::Waits(100),
             by(who, OperatorStep::PayWithAnothers),
         ],
     };

@@ -9,10 +9,10 @@ use purser_actors::port::{Authorization, OutgoingTransfer, Timestamp};
 
 use super::Ledger;
 use crate::environment::Environment;
-use crate::own;
-use crate::seller::SPEND;
+use crate::own_purchases;
+use crate::seller::WALLET_PAYMENT;
 use crate::top_ups::FORWARD;
-use crate::withdrawals::OUT;
+use crate::withdrawals::FIRST_OUTGOING;
 
 /// Whom an authorization pays. The transactions of this Solana are an address, or a payment to us.
 pub(super) fn paid_to(authorization: &Authorization) -> Wallet {
@@ -29,7 +29,7 @@ pub(super) fn paid_to(authorization: &Authorization) -> Wallet {
 pub(crate) fn received(world: &Environment) -> Vec<(u32, ChainTransfer)> {
     let mut ledger = world.chain.lock();
     ledger.settle(world.true_ms());
-    let all = ledger.transfers.iter().filter(|(n, _)| **n < OUT || own::is_own(**n));
+    let all = ledger.transfers.iter().filter(|(n, _)| **n < FIRST_OUTGOING || own_purchases::is_own(**n));
     all.map(|(n, transfer)| (*n, transfer.clone())).collect()
 }
 
@@ -44,34 +44,34 @@ pub(crate) fn transfers(world: &Environment) -> ChainList {
             .map(|(_, t)| t.clone())
             .collect::<Vec<_>>()
     };
-    let (own, elsewhere): (Vec<_>, Vec<_>) = ledger.transfers.range(SPEND..).partition(|(n, _)| own::is_own(**n));
-    let mut received = of(0..OUT);
+    let (own, elsewhere): (Vec<_>, Vec<_>) = ledger.transfers.range(WALLET_PAYMENT..).partition(|(n, _)| own_purchases::is_own(**n));
+    let mut received = of(0..FIRST_OUTGOING);
     received.extend(own.into_iter().map(|(_, t)| t.clone()));
-    let mut left = of(OUT..SPEND);
-    left.extend(world.bridge.lock().left(world.true_ms()));
+    let mut left = of(FIRST_OUTGOING..WALLET_PAYMENT);
+    left.extend(world.bridge.lock().outgoing_transfers(world.true_ms()));
     ChainList {
         received,
-        left,
-        elsewhere: elsewhere.into_iter().map(|(_, t)| t.clone()).collect(),
+        sent: left,
+        external: elsewhere.into_iter().map(|(_, t)| t.clone()).collect(),
     }
 }
 
-fn departure(ledger: &Ledger, (n, transfer): (&u32, &ChainTransfer)) -> OutgoingTransfer {
+fn outgoing_transfer(ledger: &Ledger, (n, transfer): (&u32, &ChainTransfer)) -> OutgoingTransfer {
     OutgoingTransfer {
         transaction: transfer.transaction.clone(),
         to: transfer.to,
         amount: Usdc::from_atomic(transfer.atomic),
         at: Environment::stamp(transfer.at_ms),
-        mark: ledger.mark(*n),
+        fingerprint: ledger.mark(*n),
         index: transfer.index,
     }
 }
 
 /// What left the treasury between two times.
-pub(super) fn departures(world: &Environment, since: Timestamp, until: Timestamp) -> Vec<OutgoingTransfer> {
+pub(super) fn outgoing_transfers(world: &Environment, since: Timestamp, until: Timestamp) -> Vec<OutgoingTransfer> {
     let mut ledger = world.chain.lock();
     ledger.settle(world.true_ms());
-    let left = ledger.transfers.range(OUT..SPEND).map(|one| departure(&ledger, one));
+    let left = ledger.transfers.range(FIRST_OUTGOING..WALLET_PAYMENT).map(|one| outgoing_transfer(&ledger, one));
     left.filter(|departure| (since..=until).contains(&departure.at))
         .collect()
 }
@@ -80,8 +80,8 @@ pub(super) fn departures(world: &Environment, since: Timestamp, until: Timestamp
 pub(super) fn sent_by(world: &Environment, from: &Wallet, since: Timestamp) -> Vec<OutgoingTransfer> {
     let mut ledger = world.chain.lock();
     ledger.settle(world.true_ms());
-    let all = ledger.transfers.range(SPEND..).filter(|(_, t)| t.from == *from);
-    let mut sent: Vec<OutgoingTransfer> = all.map(|one| departure(&ledger, one)).collect();
+    let all = ledger.transfers.range(WALLET_PAYMENT..).filter(|(_, t)| t.from == *from);
+    let mut sent: Vec<OutgoingTransfer> = all.map(|one| outgoing_transfer(&ledger, one)).collect();
     sent.retain(|departure| departure.at >= since);
     sent.sort_by_key(|departure| departure.at);
     sent
@@ -90,16 +90,16 @@ pub(super) fn sent_by(world: &Environment, from: &Wallet, since: Timestamp) -> V
 /// What was withdrawn.
 pub(crate) fn withdrawn(world: &Environment) -> Vec<ChainTransfer> {
     let ledger = world.chain.lock();
-    ledger.transfers.range(OUT..FORWARD).map(|(_, t)| t.clone()).collect()
+    ledger.transfers.range(FIRST_OUTGOING..FORWARD).map(|(_, t)| t.clone()).collect()
 }
 
 /// What has left managed wallets, by spend.
-pub(crate) fn spent(world: &Environment) -> BTreeMap<WalletPaymentId, Vec<ChainTransfer>> {
+pub(crate) fn wallet_payments(world: &Environment) -> BTreeMap<WalletPaymentId, Vec<ChainTransfer>> {
     let mut ledger = world.chain.lock();
     ledger.settle(world.true_ms());
-    let till = world.till.lock();
+    let till = world.seller.lock();
     let mut spent: BTreeMap<WalletPaymentId, Vec<ChainTransfer>> = BTreeMap::new();
-    for (n, transfer) in ledger.transfers.range(SPEND..) {
+    for (n, transfer) in ledger.transfers.range(WALLET_PAYMENT..) {
         spent.entry(till.signed[n].0).or_default().push(transfer.clone());
     }
     spent

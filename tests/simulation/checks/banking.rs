@@ -8,17 +8,17 @@ use purser_actors::kernel::{Entity as _, EntityKind, table};
 use purser_actors::port::banking::ReviewDecision;
 use purser_storage::codec;
 
-use super::{StoreContents, Violation, decode, rows, wrong};
+use super::{StoreContents, Violation, decode, rows, violation};
 use crate::environment::Environment;
 
-pub(super) fn judge(world: &Environment, stock: &StoreContents) -> Result<(), Violation> {
+pub(super) fn check(world: &Environment, stock: &StoreContents) -> Result<(), Violation> {
     let applications: Vec<BankingApplication> = {
-        let shadow = world.shadow.lock();
+        let shadow = world.reference.lock();
         let all = rows(&shadow.rows, &[table::ENTITY, EntityKind::BankingApplication as u8]);
         all.map(|(_, row)| decode(row)).collect()
     };
     let mut reviews: BTreeMap<JobId, ReviewDecision> = {
-        let vaults = world.vaults.lock();
+        let vaults = world.bank.lock();
         vaults
             .reviews
             .iter()
@@ -27,16 +27,16 @@ pub(super) fn judge(world: &Environment, stock: &StoreContents) -> Result<(), Vi
     };
     for application in &applications {
         world.trace(|| format!("an application ended as {}", application.status()));
-        story(stock, application, &mut reviews)?;
+        check_events(stock, application, &mut reviews)?;
     }
     match reviews.first_key_value() {
-        Some(lost) => wrong("application.lost", format!("{lost:?} was said to nobody")),
+        Some(lost) => violation("application.lost", format!("{lost:?} was said to nobody")),
         None => Ok(()),
     }
 }
 
 /// What happened to an application, each of the bank's words where it belongs.
-fn story(
+fn check_events(
     stock: &StoreContents,
     application: &BankingApplication,
     reviews: &mut BTreeMap<JobId, ReviewDecision>,
@@ -54,7 +54,7 @@ fn story(
                 tries += 1;
                 let review = reviews.remove(&key);
                 if said.is_some() || review.is_none() {
-                    return wrong(
+                    return violation(
                         "application.asked",
                         format!("{key} of {}: {review:?}", application.owner),
                     );
@@ -72,7 +72,7 @@ fn story(
             }
         };
         if said.take().as_ref() != Some(&word) {
-            return wrong(
+            return violation(
                 "application.word",
                 format!("{}: {word:?} was not said", application.owner),
             );
@@ -89,6 +89,6 @@ fn story(
         };
     match good {
         true => Ok(()),
-        false => wrong("application.ends", format!("{application:?} after {last:?}")),
+        false => violation("application.ends", format!("{application:?} after {last:?}")),
     }
 }

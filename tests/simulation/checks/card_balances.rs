@@ -11,41 +11,41 @@ use purser_actors::port::CardState;
 use purser_actors::reloadable_card::{Event, ReloadableCard};
 use purser_storage::codec;
 
-use super::{StoreContents, Violation, decode, rows, wrong};
-use crate::card_balances::all;
+use super::{StoreContents, Violation, decode, rows, violation};
+use crate::card_balances::durable_entities;
 use crate::environment::Environment;
 use crate::reloadable_cards::IssuerLedger;
 use crate::withdrawal_operators::paid;
 use crate::withdrawals::outlives_keys;
 
-pub(super) fn judge(world: &Environment, stock: &StoreContents) -> Result<(), Violation> {
+pub(super) fn check(world: &Environment, stock: &StoreContents) -> Result<(), Violation> {
     let cards: BTreeMap<CardId, ReloadableCard> = of(world, EntityKind::ReloadableCard, CardId);
     let asked: BTreeMap<WithdrawalId, CardWithdrawal> = of(world, EntityKind::CardWithdrawal, WithdrawalId);
     let issuer = world.issuer.lock();
     for (id, one) in &cards {
         world.trace(|| format!("a reloadable card ended as {}", one.status()));
         card(&issuer, *id, one)?;
-        story(stock, &issuer, *id)?;
+        check_events(stock, &issuer, *id)?;
     }
     for (id, one) in &asked {
         world.trace(|| format!("a card withdrawal ended as {}", one.status()));
         withdrawal(world, &issuer, *id, one)?;
     }
     if let Some(id) = issuer.cards.keys().find(|id| !cards.contains_key(id)) {
-        return wrong("card.lost", format!("{id} was opened and is not there"));
+        return violation("card.lost", format!("{id} was opened and is not there"));
     }
     let known = |id| asked.contains_key(id);
-    if let Some((order, _)) = issuer.aside.values().find(|(order, _)| !known(&order.withdrawal)) {
-        return wrong("aside.lost", format!("{order:?} is for nothing"));
+    if let Some((order, _)) = issuer.holds.values().find(|(order, _)| !known(&order.withdrawal)) {
+        return violation("aside.lost", format!("{order:?} is for nothing"));
     }
     sums(&issuer, &cards, &asked)?;
     keys(world, &cards, &asked)?;
     drop(issuer);
     audited(world, stock, &asked)?;
-    for (id, state) in &world.counter.lock().told {
+    for (id, state) in &world.withdrawal_operators.lock().reported {
         let is = asked.get(id).map_or("-", |asked| asked.status());
         if is != *state {
-            return wrong(
+            return violation(
                 "counter.contradicted",
                 format!("{id} was said to be {state}, and is {is}"),
             );
@@ -55,10 +55,10 @@ pub(super) fn judge(world: &Environment, stock: &StoreContents) -> Result<(), Vi
 }
 
 fn of<Id: Ord, T: codec::Stored>(world: &Environment, kind: EntityKind, named: fn(u128) -> Id) -> BTreeMap<Id, T> {
-    all(world, kind).into_iter().map(|(id, one)| (named(id), one)).collect()
+    durable_entities(world, kind).into_iter().map(|(id, one)| (named(id), one)).collect()
 }
 
-const fn as_we_say(state: CardState) -> &'static str {
+const fn state_name(state: CardState) -> &'static str {
     match state {
         CardState::Open => "open",
         CardState::Paused => "paused",
@@ -72,22 +72,22 @@ fn card(issuer: &IssuerLedger, id: CardId, card: &ReloadableCard) -> Result<(), 
     let good = match known {
         None => card.status() == "failed",
         Some(known) => {
-            let stands = known.stands();
-            card.status() == as_we_say(stands.state)
+            let stands = known.snapshot();
+            card.status() == state_name(stands.state)
                 && card.sequence == stands.sequence
                 && card.activity == stands.activity.clone().bounded()
         }
     };
     if !good || card.pending_action.is_some() {
-        let known = known.map(|known| known.stands());
-        return wrong("card.stands", format!("{id} is {card:?}, and at the issuer {known:?}"));
+        let known = known.map(|known| known.snapshot());
+        return violation("card.stands", format!("{id} is {card:?}, and at the issuer {known:?}"));
     }
     Ok(())
 }
 
 /// Its events tell how it came to stand as it does: each move from where the last one led, each wish answered once by an
 /// issuer that was asked for it once.
-fn story(stock: &StoreContents, issuer: &IssuerLedger, id: CardId) -> Result<(), Violation> {
+fn check_events(stock: &StoreContents, issuer: &IssuerLedger, id: CardId) -> Result<(), Violation> {
     let own = stock
         .records
         .iter()
@@ -114,7 +114,7 @@ fn story(stock: &StoreContents, issuer: &IssuerLedger, id: CardId) -> Result<(),
         wishes += usize::from(matches!(event, Event::ActionRequested(..)));
         answers += usize::from(matches!(event, Event::ActionCompleted(_)));
         if !from.contains(&stands) || word.is_some_and(|word| !newer(word, sequence)) {
-            return wrong(
+            return violation(
                 "card.story",
                 format!("{id}: {event:?} came upon {stands} at {sequence}"),
             );
@@ -123,10 +123,10 @@ fn story(stock: &StoreContents, issuer: &IssuerLedger, id: CardId) -> Result<(),
         goes_on = matches!(event, Event::Charged(_, Some(_), _));
         stands = to.unwrap_or(stands);
     }
-    let asked = issuer.steered.values().filter(|card| **card == id).count();
+    let asked = issuer.state_changes.values().filter(|card| **card == id).count();
     if wishes != answers || wishes != asked {
         let detail = format!("{id}: {wishes} wishes, {answers} answers, and the issuer was asked {asked} times");
-        return wrong("card.wishes", detail);
+        return violation("card.wishes", detail);
     }
     Ok(())
 }
@@ -140,15 +140,15 @@ fn withdrawal(
 ) -> Result<(), Violation> {
     use card_withdrawal::Status;
     let aside: Vec<_> = issuer
-        .aside
+        .holds
         .iter()
         .filter(|(_, (order, _))| order.withdrawal == id)
         .collect();
     let paid = paid(world, id);
     let ended = match &aside[..] {
         [] => None,
-        [(key, (_, ended))] if asked.reservation == Some(**key) => Some(*ended),
-        more => return wrong("aside.twice", format!("{id} is {asked:?}, and set aside is {more:?}")),
+        [(key, (_, ended))] if asked.hold_key == Some(**key) => Some(*ended),
+        more => return violation("aside.twice", format!("{id} is {asked:?}, and set aside is {more:?}")),
     };
     let good = match &asked.status {
         Status::Pending => false,
@@ -164,7 +164,7 @@ fn withdrawal(
     let settled = matches!(ended, Some(Some(_)));
     match good && settled == asked.settled {
         true => Ok(()),
-        false => wrong(
+        false => violation(
             "aside.ends",
             format!("{id} is {asked:?}, set aside {ended:?}, paid {paid:?}"),
         ),
@@ -183,9 +183,9 @@ fn sums(
     for (id, card) in cards {
         // A snapshot keeps the newest charges only.
         let spent = issuer.cards.get(id).map_or(0, |known| known.spent);
-        let kept: u64 = card.spent().iter().map(|charge| charge.amount.get()).sum();
+        let kept: u64 = card.transactions().iter().map(|charge| charge.amount.get()).sum();
         if spent != kept {
-            return wrong("card.charges", format!("{id}: {spent} were charged, {kept} are told"));
+            return violation("card.charges", format!("{id}: {spent} were charged, {kept} are told"));
         }
         *gone.entry(card.account).or_default() += card.activity.available.get() + kept;
     }
@@ -196,13 +196,13 @@ fn sums(
     }
     for (account, gone) in gone {
         let known = |of: &BTreeMap<[u8; 20], u64>| of.get(&account).copied().unwrap_or(0);
-        let (came, left) = (known(&issuer.came), known(&issuer.left));
+        let (came, left) = (known(&issuer.deposited), known(&issuer.balances));
         if came != left + gone {
             let detail = format!(
                 "{came} came onto {}, {left} are left, {gone} are told",
                 hex::encode(account)
             );
-            return wrong("card_balance.sum", detail);
+            return violation("card_balance.sum", detail);
         }
     }
     Ok(())
@@ -217,18 +217,18 @@ fn keys(
     if outlives_keys(&world.plan) {
         return Ok(());
     }
-    let notes = world.notes.lock();
+    let notes = world.client_log.lock();
     let ids = cards.keys().map(|id| ("card", id.0));
     let mut known: BTreeMap<(&str, u32), u128> = BTreeMap::new();
     for (what, id) in ids.chain(asked.keys().map(|id| ("card withdrawal", id.0))) {
         let nth = id as u32;
-        let told = notes.loads.get(&(what, nth)).is_none_or(|told| *told == id);
+        let told = notes.card_balance_ids.get(&(what, nth)).is_none_or(|told| *told == id);
         if known.insert((what, nth), id).is_some() || !told {
-            return wrong("key.twice", format!("{what} {nth} is {id:x}, and another"));
+            return violation("key.twice", format!("{what} {nth} is {id:x}, and another"));
         }
     }
-    match notes.loads.keys().find(|key| !known.contains_key(key)) {
-        Some(lost) => wrong("key.effect", format!("{lost:?} was taken on and is not there")),
+    match notes.card_balance_ids.keys().find(|key| !known.contains_key(key)) {
+        Some(lost) => violation("key.effect", format!("{lost:?} was taken on and is not there")),
         None => Ok(()),
     }
 }
@@ -255,7 +255,7 @@ fn audited(
         }),
     ];
     let audits: Vec<AuditRecord> = {
-        let shadow = world.shadow.lock();
+        let shadow = world.reference.lock();
         rows(&shadow.rows, &[table::AUDIT_LOG])
             .map(|(_, row)| decode(row))
             .collect()
@@ -276,7 +276,7 @@ fn audited(
                 .filter(|a| a.subject == id.to_string() && a.action == what);
             let kept = kept.count();
             if kept != done {
-                return wrong(
+                return violation(
                     "audit",
                     format!("{id}: {what} happened {done} times, {kept} are written down"),
                 );

@@ -9,14 +9,14 @@ use purser_actors::kernel::{Entity, EntityKind, table};
 use purser_actors::operator::AuditRecord;
 use purser_storage::codec;
 
-use super::{StoreContents, Violation, decode, number, rows, wrong};
+use super::{StoreContents, Violation, decode, number, rows, violation};
 use crate::environment::Environment;
 
 /// Longer than it takes to come to rest: what is due for so long has been done.
 const LONG_MS: u64 = 2 * 3_600_000;
 
 pub(super) fn orders(world: &Environment, stock: &StoreContents) -> Result<(), Violation> {
-    let shadow = world.shadow.lock();
+    let shadow = world.reference.lock();
     let all = &shadow.rows;
     let orders: BTreeMap<CardId, IntlOrder> = rows(all, &[table::ENTITY, EntityKind::IntlOrder as u8])
         .map(|(key, row)| (CardId(number(key)), decode(row)))
@@ -36,34 +36,34 @@ pub(super) fn orders(world: &Environment, stock: &StoreContents) -> Result<(), V
             Status::Expired(_) => (false, true),
             _ => (false, false),
         };
-        if cvvs.contains(id) != lives || world.desk.lock().shredded.contains(id) != ended {
-            return wrong(
+        if cvvs.contains(id) != lives || world.order_operators.lock().shredded.contains(id) != ended {
+            return violation(
                 "cvv",
                 format!("{id} is {}, its CVV is there: {}", order.status(), !lives),
             );
         }
         let late = order.created_at.0 + OVERDUE_AFTER_MS + LONG_MS < now;
         if order.is_open() && late && !order.overdue {
-            return wrong("order.overdue", format!("{id} is a day old and nobody was told"));
+            return violation("order.overdue", format!("{id} is a day old and nobody was told"));
         }
         if order
             .lease_holder()
             .is_some_and(|holder| holder.until.0 + LONG_MS < now)
         {
-            return wrong("lease.endless", format!("{id}: {:?}", order.status));
+            return violation("lease.endless", format!("{id}: {:?}", order.status));
         }
     }
-    let desk = world.desk.lock();
-    for (id, told) in &desk.told {
+    let desk = world.order_operators.lock();
+    for (id, told) in &desk.reported {
         let is = orders.get(id).map_or("-", IntlOrder::status);
         if is != *told && (*told, is) != ("ready", "expired") {
-            return wrong("order.contradicted", format!("{id} was said to be {told}, and is {is}"));
+            return violation("order.contradicted", format!("{id} was said to be {told}, and is {is}"));
         }
     }
-    for (id, times) in &desk.shown {
+    for (id, times) in &desk.reveals {
         let kept = happened(stock, *id, |event| matches!(event, Event::Revealed(_)));
         if kept < *times {
-            return wrong("order.revealed", format!("{id} was shown {times} times"));
+            return violation("order.revealed", format!("{id} was shown {times} times"));
         }
     }
     Ok(())
@@ -92,7 +92,7 @@ fn audited(stock: &StoreContents, audits: &BTreeMap<(String, String), usize>, id
         let kept = audits.get(&(id.to_string(), what.to_owned())).copied().unwrap_or(0);
         let done = happened(stock, id, which);
         if kept != done {
-            return wrong(
+            return violation(
                 "audit",
                 format!("{id}: {what} happened {done} times, {kept} are written down"),
             );

@@ -8,7 +8,7 @@ use purser_actors::kernel::{Entity, EntityKind, table};
 use purser_actors::payout::{Payout, PayoutTarget};
 use purser_actors::port::payouts::PayoutRailStatus;
 
-use super::{StoreContents, Violation, decode, number, rows, wrong};
+use super::{StoreContents, Violation, decode, number, rows, violation};
 use crate::clients::wallet;
 use crate::environment::Environment;
 use crate::plan::WALLETS;
@@ -20,17 +20,17 @@ const ATOMIC_PER_CENT: u64 = 10_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum MoneyLocation {
     /// Never sent.
-    Ours,
+    NotSent,
     /// With the recipient.
     Paid,
     /// Sent, refused or returned: it is not with the recipient.
-    Back,
+    Returned,
     /// On its way.
-    Moving,
+    InProgress,
 }
 
-pub(super) fn judge(world: &Environment, stock: &StoreContents) -> Result<(), Violation> {
-    let shadow = world.shadow.lock();
+pub(super) fn check(world: &Environment, stock: &StoreContents) -> Result<(), Violation> {
+    let shadow = world.reference.lock();
     let all = &shadow.rows;
     let payouts: BTreeMap<PayoutId, Payout> = rows(all, &[table::ENTITY, EntityKind::Payout as u8])
         .map(|(key, row)| (PayoutId(number(key)), decode(row)))
@@ -45,7 +45,7 @@ pub(super) fn judge(world: &Environment, stock: &StoreContents) -> Result<(), Vi
     for (id, payout) in &payouts {
         one(world, stock, *id, payout)?;
         if sealed.contains(id) {
-            return wrong(
+            return violation(
                 "payout.sealed",
                 format!("{id} is {}, its card is kept", payout.status()),
             );
@@ -54,7 +54,7 @@ pub(super) fn judge(world: &Environment, stock: &StoreContents) -> Result<(), Vi
             PayoutTarget::Bank(to, _)
                 if !(0..WALLETS as u8).any(|n| destination(n) == *to && wallet(n) == payout.owner) =>
             {
-                return wrong("destination.owner", format!("{id} went to {to}"));
+                return violation("destination.owner", format!("{id} went to {to}"));
             }
             PayoutTarget::App(recipient, ..) => {
                 let (count, sum) = saved.entry(*recipient).or_default();
@@ -69,34 +69,34 @@ pub(super) fn judge(world: &Environment, stock: &StoreContents) -> Result<(), Vi
     }
     let known: BTreeMap<PaymentRecipientId, (u64, u64)> = recipients(world)
         .into_iter()
-        .map(|(id, saved)| (id, (saved.kept().0, saved.kept().1.get())))
+        .map(|(id, saved)| (id, (saved.net_totals().0, saved.net_totals().1.get())))
         .collect();
     if known != saved {
-        return wrong("recipient.totals", format!("{known:?}, and paid were {saved:?}"));
+        return violation("recipient.totals", format!("{known:?}, and paid were {saved:?}"));
     }
-    let unknown = world.rails.lock();
-    match unknown.slips.values().find(|slip| !payouts.contains_key(&slip.payout)) {
-        Some(slip) => wrong("payout.lost", format!("{} was sent and is not there", slip.payout)),
+    let unknown = world.payouts.lock();
+    match unknown.orders.values().find(|slip| !payouts.contains_key(&slip.payout)) {
+        Some(slip) => violation("payout.lost", format!("{} was sent and is not there", slip.payout)),
         None => Ok(()),
     }
 }
 
 /// Whether the payer was given anything back of a payout, in time or late; of one whose rail keeps all, whether it ended so.
 fn credited(stock: &StoreContents, payouts: &BTreeMap<PayoutId, Payout>, id: PayoutId) -> bool {
-    let late = stock.late.contains_key(&LateReturnId::of(id));
+    let late = stock.late_returns.contains_key(&LateReturnId::for_payout(id));
     late || matches!(payouts[&id].status(), "failed" | "cancelled" | "expired" | "returned")
 }
 
 fn one(world: &Environment, stock: &StoreContents, id: PayoutId, payout: &Payout) -> Result<(), Violation> {
-    let rails = world.rails.lock();
-    let money = match rails.slips.get(&payout.key).and_then(|slip| slip.said.last()) {
-        None => MoneyLocation::Ours,
+    let rails = world.payouts.lock();
+    let money = match rails.orders.get(&payout.key).and_then(|slip| slip.statuses.last()) {
+        None => MoneyLocation::NotSent,
         Some(PayoutRailStatus::Complete { .. }) => MoneyLocation::Paid,
-        Some(PayoutRailStatus::InProcess { .. }) => MoneyLocation::Moving,
-        Some(_) => MoneyLocation::Back,
+        Some(PayoutRailStatus::InProcess { .. }) => MoneyLocation::InProgress,
+        Some(_) => MoneyLocation::Returned,
     };
     drop(rails);
-    let stuck = |work: Job| stock.effects.iter().any(|e| e.dead_lettered && e.job == work);
+    let stuck = |work: Job| stock.jobs.iter().any(|e| e.dead_lettered && e.job == work);
     let (price, taken) = match payout.charge.payment {
         // A balance has paid for it, under its own name.
         PaymentId::NONE => (payout.charge.charged.atomic(), payout.charge.charged.atomic()),
@@ -111,14 +111,14 @@ fn one(world: &Environment, stock: &StoreContents, id: PayoutId, payout: &Payout
         world.trace(|| format!("of a balance's payout: {}", payout.status()));
     }
     let good = match payout.status() {
-        "awaiting-details" => none && money == MoneyLocation::Ours,
-        "expired" => whole && money == MoneyLocation::Ours,
+        "awaiting-details" => none && money == MoneyLocation::NotSent,
+        "expired" => whole && money == MoneyLocation::NotSent,
         "complete" => none && late_return(stock, id, payout, (money, less))?,
         // What was paid after all and is gone, too.
         "failed" | "cancelled" => {
-            whole && (money == MoneyLocation::Back || money == MoneyLocation::Paid && stuck(Job::RecallPayout(id)))
+            whole && (money == MoneyLocation::Returned || money == MoneyLocation::Paid && stuck(Job::RecallPayout(id)))
         }
-        "returned" => credited == less && money == MoneyLocation::Back,
+        "returned" => credited == less && money == MoneyLocation::Returned,
         _ => false,
     };
     if good {
@@ -128,7 +128,7 @@ fn one(world: &Environment, stock: &StoreContents, id: PayoutId, payout: &Payout
         "{id} is {}, the money is {money:?}, {credited} of {price} credited",
         payout.status()
     );
-    wrong("payout.money", detail)
+    violation("payout.money", detail)
 }
 
 /// What came back after the window is a late return that was credited once, and nothing else is one.
@@ -138,13 +138,13 @@ fn late_return(
     payout: &Payout,
     (money, less): (MoneyLocation, u64),
 ) -> Result<bool, Violation> {
-    let name = LateReturnId::of(id);
+    let name = LateReturnId::for_payout(id);
     let credited = stock.credits.get(&name.to_string()).copied().unwrap_or(0);
-    let Some(late) = stock.late.get(&name) else {
+    let Some(late) = stock.late_returns.get(&name) else {
         return Ok(money == MoneyLocation::Paid && credited == 0);
     };
     if late.owner != payout.owner || late.payout != id || late.status() != "credited" {
         return Err(("late_return.wrong", format!("{name}: {late:?}")));
     }
-    Ok(money == MoneyLocation::Back && credited == i128::from(less))
+    Ok(money == MoneyLocation::Returned && credited == i128::from(less))
 }

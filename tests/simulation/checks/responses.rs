@@ -9,11 +9,11 @@ use purser_actors::kernel::EntityKind;
 use purser_actors::payment::{Outcome, Payment, Status};
 use purser_storage::codec;
 
-use super::restored::taken;
-use super::{StoreContents, Violation, wrong};
+use super::restored::credited_deposits;
+use super::{StoreContents, Violation, violation};
 use crate::clients::{Call, ClientLog, payer, product, request, wallet};
 use crate::environment::Environment;
-use crate::products::thing;
+use crate::products::product_key;
 
 /// Whether another presentation of the payment could have changed what a call was told.
 fn presented_again(calls: &[Call], n: usize) -> bool {
@@ -22,17 +22,17 @@ fn presented_again(calls: &[Call], n: usize) -> bool {
         m != n
             && other.payment == call.payment
             && other.request == call.request
-            && other.told.as_ref().is_none_or(|(told, _)| *told > call.asked)
+            && other.response.as_ref().is_none_or(|(told, _)| *told > call.requested_at)
     })
 }
 
 /// What was told stays true.
 pub(super) fn answers(world: &Environment, stock: &StoreContents) -> Result<(), Violation> {
-    let taken = taken(world);
+    let taken = credited_deposits(world);
     let waits = |incoming: &Incoming| incoming.status == incoming::Status::Waiting;
-    let notes = world.notes.lock();
+    let notes = world.client_log.lock();
     for (n, call) in notes.calls.iter().enumerate() {
-        let Some((_, answer)) = &call.told else { continue };
+        let Some((_, answer)) = &call.response else { continue };
         let id = notes.ids[&call.payment];
         let payment = stock.payments.get(&id);
         let broken = match answer {
@@ -45,7 +45,7 @@ pub(super) fn answers(world: &Environment, stock: &StoreContents) -> Result<(), 
                 );
                 let replaced = !ended && presented_again(&notes.calls, n);
                 let won = !paid.won || replaced || call.session == payment.claim.session.id;
-                let true_still = bound && stays(stock, &notes.calls, n, &paid.outcome, payment);
+                let true_still = bound && is_consistent(stock, &notes.calls, n, &paid.outcome, payment);
                 (!true_still)
                     .then_some("answer.contradicted")
                     .or((!won).then_some("answer.won"))
@@ -65,13 +65,13 @@ pub(super) fn answers(world: &Environment, stock: &StoreContents) -> Result<(), 
             Err(_) => {
                 let mut others = notes.calls.iter().filter(|c| c.payment == call.payment);
                 let refused =
-                    |c: &Call| matches!(&c.told, Some((_, Err(e))) if !matches!(e, ClaimError::OutcomeUnknown(_)));
+                    |c: &Call| matches!(&c.response, Some((_, Err(e))) if !matches!(e, ClaimError::OutcomeUnknown(_)));
                 (payment.is_some() && others.all(refused)).then_some("answer.claimed")
             }
         };
         if let Some(rule) = broken {
             let number = call.payment;
-            return wrong(
+            return violation(
                 rule,
                 format!("payment {number}, call {n} was told {answer:?}; it is {payment:?}"),
             );
@@ -79,17 +79,17 @@ pub(super) fn answers(world: &Environment, stock: &StoreContents) -> Result<(), 
     }
     let mut winners = BTreeSet::new();
     let fulfilled = |outcome: &Outcome| matches!(outcome, Outcome::Fulfilled { .. });
-    let won = |c: &&Call| matches!(&c.told, Some((_, Ok(paid))) if paid.won && fulfilled(&paid.outcome));
+    let won = |c: &&Call| matches!(&c.response, Some((_, Ok(paid))) if paid.won && fulfilled(&paid.outcome));
     for call in notes.calls.iter().filter(won) {
         if !winners.insert(call.payment) {
-            return wrong("answer.two_won", format!("payment {}", call.payment));
+            return violation("answer.two_won", format!("payment {}", call.payment));
         }
     }
     frozen(&notes)
 }
 
 /// Whether what a call was told of a payment agrees with what has become of it.
-fn stays(stock: &StoreContents, calls: &[Call], n: usize, told: &Outcome, payment: &Payment) -> bool {
+fn is_consistent(stock: &StoreContents, calls: &[Call], n: usize, told: &Outcome, payment: &Payment) -> bool {
     match (told, &payment.status) {
         (
             Outcome::Fulfilled {
@@ -121,27 +121,27 @@ fn stays(stock: &StoreContents, calls: &[Call], n: usize, told: &Outcome, paymen
 /// Nobody buys from a frozen account: between the operator's word and the next, no claim wins.
 fn frozen(notes: &ClientLog) -> Result<(), Violation> {
     for freeze in notes.freezes.iter().filter(|f| f.frozen) {
-        let Some(since) = freeze.told else { continue };
+        let Some(since) = freeze.confirmed_at else { continue };
         let thaws = notes.freezes.iter().filter(|f| f.wallet == freeze.wallet && !f.frozen);
         // A thaw that was asked for and not answered may still have come.
         if thaws
             .clone()
-            .any(|f| f.asked < since && f.told.is_none_or(|told| told > freeze.asked))
+            .any(|f| f.requested_at < since && f.confirmed_at.is_none_or(|told| told > freeze.requested_at))
         {
             continue;
         }
         let until = thaws
-            .filter(|f| f.asked > since)
-            .map(|f| f.asked)
+            .filter(|f| f.requested_at > since)
+            .map(|f| f.requested_at)
             .min()
             .unwrap_or(u64::MAX);
         let bought = notes.calls.iter().find(|call| {
             payer(call.payment) == freeze.wallet
-                && call.asked > since
-                && matches!(&call.told, Some((told, Ok(paid))) if paid.won && *told < until)
+                && call.requested_at > since
+                && matches!(&call.response, Some((told, Ok(paid))) if paid.won && *told < until)
         });
         if let Some(call) = bought {
-            return wrong(
+            return violation(
                 "frozen.bought",
                 format!("payment {} of wallet {}", call.payment, freeze.wallet),
             );
@@ -151,15 +151,15 @@ fn frozen(notes: &ClientLog) -> Result<(), Violation> {
 }
 
 /// What owners and the operator were told.
-pub(super) fn holders(world: &Environment, stock: &StoreContents) -> Result<(), Violation> {
-    let notes = world.notes.lock();
+pub(super) fn check_owners(world: &Environment, stock: &StoreContents) -> Result<(), Violation> {
+    let notes = world.client_log.lock();
     for card in &notes.closed {
         if !stock
             .cards
             .get(card)
             .is_some_and(|c| matches!(c.status, card::Status::Closed(_)))
         {
-            return wrong("card.reopened", card.to_string());
+            return violation("card.reopened", card.to_string());
         }
     }
     for (card, times) in &notes.revealed {
@@ -169,15 +169,15 @@ pub(super) fn holders(world: &Environment, stock: &StoreContents) -> Result<(), 
                 && matches!(codec::decode(&r.event), Ok(card::Event::Revealed(_)))
         });
         if kept.count() < *times {
-            return wrong("card.revealed", format!("{card} was shown {times} times"));
+            return violation("card.revealed", format!("{card} was shown {times} times"));
         }
     }
     if let Some(session) = notes.sessions.iter().find(|s| !stock.sessions.contains_key(s)) {
-        return wrong("session.lost", session.to_string());
+        return violation("session.lost", session.to_string());
     }
     for (session, generation) in &notes.generations {
         if stock.sessions[session].generation < *generation {
-            return wrong("session.generation", format!("{session}: {generation} was given"));
+            return violation("session.generation", format!("{session}: {generation} was given"));
         }
     }
     if let Some(session) = notes
@@ -185,26 +185,26 @@ pub(super) fn holders(world: &Environment, stock: &StoreContents) -> Result<(), 
         .keys()
         .find(|s| stock.sessions.get(s).is_some_and(|s| s.is_active()))
     {
-        return wrong("session.revoked", session.to_string());
+        return violation("session.revoked", session.to_string());
     }
     for n in 0..4 {
         let of_it: Vec<_> = notes.freezes.iter().filter(|f| f.wallet == n).collect();
         let Some(last) = of_it.last() else { continue };
         let alone = of_it[..of_it.len() - 1]
             .iter()
-            .all(|f| f.told.is_some_and(|told| told < last.asked));
+            .all(|f| f.confirmed_at.is_some_and(|told| told < last.requested_at));
         let is = stock.accounts.get(&wallet(n).key()).is_some_and(|a| a.frozen.is_some());
-        if alone && last.told.is_some() && is != last.frozen {
-            return wrong("account.frozen", format!("wallet {n}: {is}"));
+        if alone && last.confirmed_at.is_some() && is != last.frozen {
+            return violation("account.frozen", format!("wallet {n}: {is}"));
         }
     }
     for call in &notes.calls {
-        let Some((_, Ok(paid))) = &call.told else { continue };
+        let Some((_, Ok(paid))) = &call.response else { continue };
         let owner = wallet(payer(call.payment));
         if let Some(product) = product(&paid.outcome)
-            && stock.goods.get(&thing(&product)).is_none_or(|good| good.owner != owner)
+            && stock.products.get(&product_key(&product)).is_none_or(|good| good.owner != owner)
         {
-            return wrong("product.owner", product.to_string());
+            return violation("product.owner", product.to_string());
         }
     }
     Ok(())

@@ -7,17 +7,17 @@ use purser_actors::id::{JobId, Wallet};
 use purser_actors::incoming::{Incoming, Status};
 use purser_actors::kernel::{EntityKind, table};
 
-use super::{StoreContents, Violation, decode, rows, wrong};
+use super::{StoreContents, Violation, decode, rows, violation};
 use crate::chain::received;
 use crate::clients::{payer, wallet};
 use crate::environment::Environment;
-use crate::own::canonical;
+use crate::own_purchases::canonical;
 use crate::providers::Order;
-use crate::restores::left_open;
+use crate::restores::unresolved;
 
 /// Transfers that were taken in without a payment, by transaction, as credits name them.
-pub(crate) fn taken(world: &Environment) -> BTreeMap<String, (String, Incoming)> {
-    let shadow = world.shadow.lock();
+pub(crate) fn credited_deposits(world: &Environment) -> BTreeMap<String, (String, Incoming)> {
+    let shadow = world.reference.lock();
     let all = rows(&shadow.rows, &[table::ENTITY, EntityKind::Incoming as u8]);
     all.map(|(_, row)| {
         let incoming: Incoming = decode(row);
@@ -33,18 +33,18 @@ pub(super) fn is_known(world: &Environment, found: &VerifyFinding) -> bool {
     if world.archive.lock().mark().is_none() || found.rule != "chain.left" {
         return false;
     }
-    let of_agents = world.chain.lock().has_left_agents(&found.subject);
+    let of_agents = world.chain.lock().is_from_agent_wallet(&found.subject);
     let engine = world.engine.lock().clone();
-    of_agents || engine.is_none_or(|engine| !left_open(world, &engine).is_empty())
+    of_agents || engine.is_none_or(|engine| !unresolved(world, &engine).is_empty())
 }
 
 /// What was paid is one product or one credit, whoever knows of it: by the chains' and the makers' own lists, and by what each
 /// payer was given back. What a maker has made has its owner.
-pub(super) fn judge(world: &Environment, stock: &StoreContents) -> Result<(), Violation> {
+pub(super) fn check(world: &Environment, stock: &StoreContents) -> Result<(), Violation> {
     if world.archive.lock().mark().is_none() {
         return Ok(());
     }
-    let taken = taken(world);
+    let taken = credited_deposits(world);
     for (_, incoming) in taken.values() {
         let transfer = &incoming.transfer;
         world.trace(|| format!("{} came in and ended as {:?}", transfer.transaction, incoming.status));
@@ -52,7 +52,7 @@ pub(super) fn judge(world: &Environment, stock: &StoreContents) -> Result<(), Vi
             incoming.status,
             Status::Found | Status::Waiting | Status::Crediting(_) | Status::Returning(_)
         ) {
-            return wrong("rest.incoming", format!("{incoming:?}"));
+            return violation("rest.incoming", format!("{incoming:?}"));
         }
     }
     for (id, payment) in &stock.payments {
@@ -69,16 +69,16 @@ pub(super) fn judge(world: &Environment, stock: &StoreContents) -> Result<(), Vi
 
 /// What was ordered for the same wish when an agent had it again of a store that has lost the first: another spend, paid for by
 /// another transfer.
-fn asked_besides(world: &Environment, n: u32) -> BTreeSet<JobId> {
-    let till = world.till.lock();
+fn duplicate_requests(world: &Environment, n: u32) -> BTreeSet<JobId> {
+    let till = world.seller.lock();
     let Some((spend, _)) = till.signed.get(&n) else {
         return BTreeSet::new();
     };
     let again = till.signed.iter();
     let again = again.filter(|(other, (id, _))| canonical(**other) == canonical(n) && id != spend);
-    let notes = world.notes.lock();
+    let notes = world.client_log.lock();
     let payments = again.filter_map(|(other, _)| notes.ids.get(other));
-    payments.map(|payment| JobId(payment.product())).collect()
+    payments.map(|payment| JobId(payment.product_id())).collect()
 }
 
 fn one(
@@ -87,15 +87,15 @@ fn one(
     (n, transfer): (u32, &ChainTransfer),
     taken: Option<&(String, Incoming)>,
 ) -> Result<(), Violation> {
-    let id = world.notes.lock().ids.get(&n).copied();
+    let id = world.client_log.lock().ids.get(&n).copied();
     let Some(id) = id else {
-        return wrong("money.unreal", format!("{transfer:?} was paid by nobody"));
+        return violation("money.unreal", format!("{transfer:?} was paid by nobody"));
     };
     // Whose a managed wallet is that only the lost history had opened is known once its owner's account is.
     let owner = wallet(payer(n));
-    let knew = world.archive.lock().knew(&owner);
+    let knew = world.archive.lock().was_covered(&owner);
     let is_due = |account: &Wallet| *account == owner || (!knew && *account == transfer.from);
-    let goods: Vec<_> = stock.goods.values().filter(|good| good.payment == id).collect();
+    let goods: Vec<_> = stock.products.values().filter(|good| good.payment == id).collect();
     let deposit = taken.map(|(name, _)| name.clone());
     let causes = goods
         .iter()
@@ -103,17 +103,17 @@ fn one(
         .chain([id.to_string()])
         .chain(deposit);
     let credited: i128 = causes.filter_map(|cause| stock.credits.get(&cause)).sum();
-    let others = asked_besides(world, n);
+    let others = duplicate_requests(world, n);
     // Whatever the maker of this payment's product has made, whether or not anybody knows.
     let made: Vec<_> = {
-        let press = world.press.lock();
+        let press = world.card_numbers.lock();
         let orders = press.orders.iter().filter(|(_, (_, order))| *order == Order::Made);
-        let own = |key: &JobId| press.asked.get(key).is_some_and(|asked| asked.payment == canonical(n));
+        let own = |key: &JobId| press.requests.get(key).is_some_and(|asked| asked.payment == canonical(n));
         let own = orders.filter(|(key, _)| own(key) && !others.contains(*key));
         own.map(|(_, (thing, _))| *thing).collect()
     };
     let held = made.iter().filter(|thing| {
-        let good = stock.goods.get(thing);
+        let good = stock.products.get(thing);
         good.is_some_and(|good| good.payment == id && is_due(&good.owner))
     });
     let held = held.count();
@@ -121,9 +121,9 @@ fn one(
         Status::Credited(account) => is_due(&account),
         _ => true,
     });
-    let waits = goods.iter().any(|good| stock.waits_for_a_person(good));
+    let waits = goods.iter().any(|good| stock.is_dead_lettered(good));
     let paid = i128::from(transfer.atomic);
-    let by_hand = world.archive.lock().by_hand.contains(&canonical(n));
+    let by_hand = world.archive.lock().manual_payments.contains(&canonical(n));
     let good = match (made.len(), credited) {
         (1, 0) => held == 1 || by_hand,
         (0, credited) => credited == paid && is_theirs || (credited == 0 && waits),
@@ -131,7 +131,7 @@ fn one(
     };
     match good {
         true => Ok(()),
-        false => wrong(
+        false => violation(
             "restore.once",
             format!(
                 "payment {n} of {paid}: {} made, {held} of them held, {credited} credited",

@@ -8,7 +8,7 @@ use purser_actors::kernel::{Entity, EntityKind, table};
 use purser_actors::top_up::{Event, LegKind, TopUp};
 use purser_storage::codec;
 
-use super::{StoreContents, Violation, decode, number, rows, wrong};
+use super::{StoreContents, Violation, decode, number, rows, violation};
 use crate::bridge::{Burn, mint_name};
 use crate::environment::Environment;
 use crate::identity::address;
@@ -26,32 +26,32 @@ struct ExternalState {
     counted: usize,
 }
 
-pub(super) fn judge(world: &Environment, stock: &StoreContents) -> Result<(), Violation> {
+pub(super) fn check(world: &Environment, stock: &StoreContents) -> Result<(), Violation> {
     let top_ups: BTreeMap<TopUpId, TopUp> = {
-        let shadow = world.shadow.lock();
+        let shadow = world.reference.lock();
         let all = rows(&shadow.rows, &[table::ENTITY, EntityKind::TopUp as u8]);
         all.map(|(key, row)| (TopUpId(number(key)), decode(row))).collect()
     };
-    let mut outside = outside(world);
+    let mut outside = external_state(world);
     for (id, top_up) in &top_ups {
         world.trace(|| format!("a top-up ended: {} {:?}", top_up.rail.name(), top_up.status));
         one(stock, (*id, top_up), &outside.remove(id).unwrap_or_default())?;
-        story(stock, *id, top_up)?;
+        check_events(stock, *id, top_up)?;
     }
     if let Some(id) = outside.keys().next() {
-        return wrong("top_up.lost", format!("{id} left the treasury and is not there"));
+        return violation("top_up.lost", format!("{id} left the treasury and is not there"));
     }
     links(stock)
 }
 
-fn outside(world: &Environment) -> BTreeMap<TopUpId, ExternalState> {
+fn external_state(world: &Environment) -> BTreeMap<TopUpId, ExternalState> {
     let mut all: BTreeMap<TopUpId, ExternalState> = BTreeMap::new();
     let now = world.true_ms();
     for (id, transfer) in forwards(world) {
         all.entry(id).or_default().forwards.push(transfer.transaction);
     }
     let bridge = world.bridge.lock();
-    let ours = |(_, burn): &(&String, &Burn)| burn.has_landed(now) && burn.top_up.0 != 0;
+    let ours = |(_, burn): &(&String, &Burn)| burn.has_executed(now) && burn.top_up.0 != 0;
     for (name, burn) in bridge.burns.iter().filter(ours) {
         let of_it = all.entry(burn.top_up).or_default();
         let minted = burn.is_minted(now).then(|| mint_name(name, burn.minted_by()));
@@ -76,12 +76,12 @@ fn one(stock: &StoreContents, (id, top_up): (TopUpId, &TopUp), outside: &Externa
     let (burn, mint) = match &outside.burns[..] {
         [] => (None, None),
         [(burn, mint)] => (Some(burn.as_str()), mint.as_deref()),
-        more => return wrong("top_up.burned_twice", format!("{id}: {more:?}")),
+        more => return violation("top_up.burned_twice", format!("{id}: {more:?}")),
     };
     let forward = match &outside.forwards[..] {
         [] => None,
         [one] => Some(one.as_str()),
-        more => return wrong("top_up.forwarded_twice", format!("{id}: {more:?}")),
+        more => return violation("top_up.forwarded_twice", format!("{id}: {more:?}")),
     };
     let delivered = forward.is_some() != (burn.is_some() && mint.is_some());
     let (whole, none) = (credited == i128::from(price), credited == 0);
@@ -100,19 +100,19 @@ fn one(stock: &StoreContents, (id, top_up): (TopUpId, &TopUp), outside: &Externa
         )
     };
     if !good {
-        return wrong("top_up.money", detail());
+        return violation("top_up.money", detail());
     }
     if told != [burn, mint, forward] {
-        return wrong("top_up.legs", detail());
+        return violation("top_up.legs", detail());
     }
     if top_up.address != address(&top_up.owner) {
-        return wrong("top_up.address", detail());
+        return violation("top_up.address", detail());
     }
     Ok(())
 }
 
 /// Its events say what happened, each state once and in order.
-fn story(stock: &StoreContents, id: TopUpId, top_up: &TopUp) -> Result<(), Violation> {
+fn check_events(stock: &StoreContents, id: TopUpId, top_up: &TopUp) -> Result<(), Violation> {
     let own = stock
         .records
         .iter()
@@ -131,7 +131,7 @@ fn story(stock: &StoreContents, id: TopUpId, top_up: &TopUp) -> Result<(), Viola
     }
     match told == expected {
         true => Ok(()),
-        false => wrong("top_up.story", format!("{id}: {told:?}, and not {expected:?}")),
+        false => violation("top_up.story", format!("{id}: {told:?}, and not {expected:?}")),
     }
 }
 
@@ -149,7 +149,7 @@ fn links(stock: &StoreContents) -> Result<(), Violation> {
         let signed =
             record.kind == EntityKind::TopUp as u8 && matches!(codec::decode(&record.event), Ok(Event::Signed(..)));
         if signed && linked.get(&record.owner) != Some(&true) {
-            return wrong("top_up.unlinked", format!("{} was not linked", record.owner));
+            return violation("top_up.unlinked", format!("{} was not linked", record.owner));
         }
     }
     Ok(())

@@ -9,47 +9,47 @@ use purser_actors::kernel::{Entity as _, EntityKind, table};
 use purser_actors::wallet_payment::{self, Status, WalletPayment};
 use purser_storage::codec;
 
-use super::{StoreContents, Violation, decode, rows, wrong};
+use super::{StoreContents, Violation, decode, rows, violation};
 use crate::agents::allows;
-use crate::card_balances::all;
-use crate::chain::spent;
+use crate::card_balances::durable_entities;
+use crate::chain::wallet_payments;
 use crate::environment::Environment;
-use crate::seller::SPEND;
-use crate::withdrawals::{EACH, outlives_keys};
+use crate::seller::WALLET_PAYMENT;
+use crate::withdrawals::{NUMBERS_PER_REQUEST, outlives_keys};
 
 const ATOMIC_PER_CENT: u64 = 10_000;
 
-pub(super) fn judge(world: &Environment, stock: &StoreContents) -> Result<(), Violation> {
-    let spends: BTreeMap<WalletPaymentId, WalletPayment> = all(world, EntityKind::WalletPayment)
+pub(super) fn check(world: &Environment, stock: &StoreContents) -> Result<(), Violation> {
+    let spends: BTreeMap<WalletPaymentId, WalletPayment> = durable_entities(world, EntityKind::WalletPayment)
         .into_iter()
         .map(|(id, spend)| (WalletPaymentId(id), spend))
         .collect();
-    let mut left = spent(world);
+    let mut left = wallet_payments(world);
     let mut numbers: BTreeMap<u32, WalletPaymentId> = BTreeMap::new();
     for (id, spend) in &spends {
         world.trace(|| format!("a spend ended as {}", spend.status()));
-        let nth = (id.0 as u32 - SPEND) / EACH;
+        let nth = (id.0 as u32 - WALLET_PAYMENT) / NUMBERS_PER_REQUEST;
         if numbers.insert(nth, *id).is_some() && !outlives_keys(&world.plan) {
-            return wrong("key.twice", format!("spend {nth} is two"));
+            return violation("key.twice", format!("spend {nth} is two"));
         }
         let own = left.remove(id).unwrap_or_default();
         one(world, *id, spend, &own)?;
         if !allows(nth, spend.order.to, spend.order.amount.atomic()) {
-            return wrong("spend.pins", format!("{id}: {:?} was not allowed", spend.order));
+            return violation("spend.pins", format!("{id}: {:?} was not allowed", spend.order));
         }
-        story(world, stock, *id, spend)?;
+        check_events(world, stock, *id, spend)?;
     }
     // What the lost history had signed is in nobody's books but the chain's.
     if let Some(lost) = left.values().next().filter(|_| !was_restored(world)) {
-        return wrong("spend.lost", format!("{lost:?} left for nothing"));
+        return violation("spend.lost", format!("{lost:?} left for nothing"));
     }
-    for (nth, id) in &world.notes.lock().spends {
+    for (nth, id) in &world.client_log.lock().wallet_payments {
         if numbers.get(nth) != Some(id) && !outlives_keys(&world.plan) {
-            return wrong("key.effect", format!("spend {nth} was said to be {id}"));
+            return violation("key.effect", format!("spend {nth} was said to be {id}"));
         }
     }
     let wallets: Vec<AgentWallet> = {
-        let shadow = world.shadow.lock();
+        let shadow = world.reference.lock();
         let all = rows(&shadow.rows, &[table::ENTITY, EntityKind::AgentWallet as u8]);
         all.map(|(_, row)| decode(row)).collect()
     };
@@ -70,14 +70,14 @@ fn one(
         (Status::Failed { .. } | Status::Unsettled { .. }, []) => true,
         // On Solana a restored store knows a spend by what it moved: the transfer may be another's that was lost.
         (Status::Settled { transaction, .. }, []) if was_restored(world) => {
-            let mut all = spent(world).into_values().flatten();
+            let mut all = wallet_payments(world).into_values().flatten();
             all.any(|t| t.transaction == *transaction && ordered(&t))
         }
         _ => false,
     };
     match good {
         true => Ok(()),
-        false => wrong("spend.money", format!("{id} is {:?}, and {left:?} left", spend.status)),
+        false => violation("spend.money", format!("{id} is {:?}, and {left:?} left", spend.status)),
     }
 }
 
@@ -86,7 +86,7 @@ fn was_restored(world: &Environment) -> bool {
 }
 
 /// Its events tell how it came to that.
-fn story(
+fn check_events(
     world: &Environment,
     stock: &StoreContents,
     id: WalletPaymentId,
@@ -111,12 +111,12 @@ fn story(
         // One that the lost history had sent is recognised on the chain.
         let recognised = was_restored(world) && told == ["reserved", "settled"];
         expected.extend((!recognised).then_some("signed"));
-        expected.extend(spend.answer().map(|_| "sent"));
+        expected.extend(spend.response().map(|_| "sent"));
     }
     expected.push(spend.status());
     match told == expected {
         true => Ok(()),
-        false => wrong("spend.story", format!("{id}: {told:?}, and not {expected:?}")),
+        false => violation("spend.story", format!("{id}: {told:?}, and not {expected:?}")),
     }
 }
 
@@ -136,7 +136,7 @@ fn caps(
     let mut open: BTreeMap<WalletPaymentId, (u32, u64)> = BTreeMap::new();
     for record in own {
         match codec::decode(&record.event).unwrap() {
-            Event::Created { limits: set, .. } | Event::CapsChanged(set) => limits = Some(set),
+            Event::Created { caps: set, .. } | Event::CapsChanged(set) => limits = Some(set),
             Event::Held(share) => {
                 let (amount, now) = (share.amount.atomic(), limits.expect("a wallet has limits"));
                 let day = days.entry(share.day).or_default();
@@ -147,17 +147,17 @@ fn caps(
                         "{}: {amount} of {day} on day {} within {now:?}",
                         wallet.owner, share.day
                     );
-                    return wrong("spend.caps", detail);
+                    return violation("spend.caps", detail);
                 }
                 let newest = days.keys().next_back().copied().unwrap_or(0);
-                if share.day < newest || open.insert(share.spend, (share.day, amount)).is_some() {
-                    return wrong("spend.day", format!("{share:?} after day {newest}, or twice"));
+                if share.day < newest || open.insert(share.payment, (share.day, amount)).is_some() {
+                    return violation("spend.day", format!("{share:?} after day {newest}, or twice"));
                 }
             }
             Event::HoldSettled(spend, paid) => {
                 let settled = matches!(spends.get(&spend).map(|s| &s.status), Some(Status::Settled { .. }));
                 let Some((day, amount)) = open.remove(&spend).filter(|_| settled == paid) else {
-                    return wrong("spend.ended", format!("{spend} ended as paid: {paid}"));
+                    return violation("spend.ended", format!("{spend} ended as paid: {paid}"));
                 };
                 if !paid {
                     *days.entry(day).or_default() -= amount;
@@ -166,11 +166,11 @@ fn caps(
             Event::AddressSaved(_) | Event::AddressDeleted(_) => {}
         }
     }
-    match open.is_empty() && wallet.open.is_empty() {
+    match open.is_empty() && wallet.holds.is_empty() {
         true => Ok(()),
-        false => wrong(
+        false => violation(
             "spend.reserved",
-            format!("{}: {open:?} and {:?}", wallet.owner, wallet.open),
+            format!("{}: {open:?} and {:?}", wallet.owner, wallet.holds),
         ),
     }
 }

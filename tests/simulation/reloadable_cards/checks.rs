@@ -10,13 +10,13 @@ use crate::account_steps::durable;
 
 impl SimReloadableCards {
     /// Nothing is asked for that is not durably wanted; a key is for one errand, and an errand has one key.
-    pub(super) fn judge(&self, errand: &IssuerRequest) {
+    pub(super) fn check_request(&self, errand: &IssuerRequest) {
         let world = &self.0;
         let mut issuer = world.issuer.lock();
         let first = match errand {
             IssuerRequest::SettleHold(..) => errand.clone(),
             _ => issuer
-                .asked
+                .requests
                 .entry(errand.key())
                 .or_insert_with(|| errand.clone())
                 .clone(),
@@ -28,20 +28,20 @@ impl SimReloadableCards {
             }
             _ => false,
         };
-        let keys = issuer.asked.values().filter(same).count();
+        let keys = issuer.requests.values().filter(same).count();
         drop(issuer);
         if first != *errand || keys > 1 {
-            world.object(
+            world.report_violation(
                 "program.keys",
                 format!("{errand:?} is not {first:?}, or has {keys} keys"),
             );
         }
-        if !self.is_wanted(errand) {
-            world.object("program.early", format!("{errand:?} is not durably wanted"));
+        if !self.is_durably_requested(errand) {
+            world.report_violation("program.early", format!("{errand:?} is not durably wanted"));
         }
     }
 
-    fn is_wanted(&self, errand: &IssuerRequest) -> bool {
+    fn is_durably_requested(&self, errand: &IssuerRequest) -> bool {
         let world = &self.0;
         let card = |id: purser_actors::id::CardId| {
             durable::<ReloadableCard>(world, EntityKind::ReloadableCard, &id.0.to_be_bytes())
@@ -54,8 +54,8 @@ impl SimReloadableCards {
                     && !matches!(card.status, reloadable_card::Status::Failed { .. })
             }),
             IssuerRequest::CardAction(order) => card(order.card).is_some_and(|card| {
-                let known = world.issuer.lock().steered.contains_key(&order.key);
-                order.issuer_ref == reference(order.card) && (known || card.pending_action == Some(order.wish))
+                let known = world.issuer.lock().state_changes.contains_key(&order.key);
+                order.issuer_ref == reference(order.card) && (known || card.pending_action == Some(order.action))
             }),
             IssuerRequest::CreateHold(order) => {
                 let asked: Option<CardWithdrawal> =
@@ -66,7 +66,7 @@ impl SimReloadableCards {
                 })
             }
             IssuerRequest::SettleHold(key, paid) => {
-                let Some((order, _)) = world.issuer.lock().aside.get(key).cloned() else {
+                let Some((order, _)) = world.issuer.lock().holds.get(key).cloned() else {
                     return false;
                 };
                 let asked: Option<CardWithdrawal> =
@@ -77,7 +77,7 @@ impl SimReloadableCards {
                         Status::Rejected { .. } => !*paid,
                         _ => false,
                     };
-                    asked.reservation == Some(*key) && ended
+                    asked.hold_key == Some(*key) && ended
                 })
             }
         }

@@ -16,49 +16,49 @@ use crate::environment::Environment;
 pub(crate) struct IssuedCard {
     pub(crate) order: OpenCardRequest,
     /// How it has stood; the last one is the truth.
-    pub(crate) stood: Vec<CardSnapshot>,
+    pub(crate) snapshots: Vec<CardSnapshot>,
     pub(crate) spent: u64,
 }
 
 impl IssuedCard {
-    pub(crate) fn stands(&self) -> &CardSnapshot {
-        self.stood.last().expect("a card stands somehow")
+    pub(crate) fn snapshot(&self) -> &CardSnapshot {
+        self.snapshots.last().expect("a card stands somehow")
     }
 }
 
 #[derive(Default)]
 pub(crate) struct IssuerLedger {
     /// Cents that ever came onto each balance, and that are left of it.
-    pub(crate) came: BTreeMap<[u8; 20], u64>,
-    pub(crate) left: BTreeMap<[u8; 20], u64>,
+    pub(crate) deposited: BTreeMap<[u8; 20], u64>,
+    pub(crate) balances: BTreeMap<[u8; 20], u64>,
     pub(crate) cards: BTreeMap<CardId, IssuedCard>,
-    pub(crate) steered: BTreeMap<JobId, CardId>,
+    pub(crate) state_changes: BTreeMap<JobId, CardId>,
     /// What is set aside, and whether it has ended as paid.
-    pub(crate) aside: BTreeMap<JobId, (HoldRequest, Option<bool>)>,
+    pub(crate) holds: BTreeMap<JobId, (HoldRequest, Option<bool>)>,
     /// Definitely: with a reason, or because the balance was less.
-    refused: BTreeMap<JobId, Option<&'static str>>,
+    declined: BTreeMap<JobId, Option<&'static str>>,
     /// What each key was first used for.
-    pub(super) asked: BTreeMap<JobId, IssuerRequest>,
+    pub(super) requests: BTreeMap<JobId, IssuerRequest>,
     failing: BTreeMap<JobId, u32>,
     /// Taken, and carried out at this time.
-    late: Vec<(u64, IssuerRequest)>,
-    told: Vec<CardEvent>,
+    delayed: Vec<(u64, IssuerRequest)>,
+    events: Vec<CardEvent>,
     /// To be told behind whatever comes next.
     held: Vec<(CardId, CardSnapshot)>,
     /// The highest number from which somebody read on.
-    heard: u64,
+    read_sequence: u64,
     down_until_ms: u64,
 }
 
 impl IssuerLedger {
     pub(crate) fn deposit(&mut self, account: [u8; 20], cents: u64) {
-        *self.came.entry(account).or_default() += cents;
-        *self.left.entry(account).or_default() += cents;
+        *self.deposited.entry(account).or_default() += cents;
+        *self.balances.entry(account).or_default() += cents;
     }
 
     /// Whether everything has been carried out, told, and read.
-    pub(crate) fn is_heard(&self) -> bool {
-        self.late.is_empty() && self.held.is_empty() && self.heard >= self.told.len() as u64
+    pub(crate) fn is_fully_read(&self) -> bool {
+        self.delayed.is_empty() && self.held.is_empty() && self.read_sequence >= self.events.len() as u64
     }
 
     pub(super) fn may_fail(&mut self, key: JobId) -> bool {
@@ -71,66 +71,66 @@ impl IssuerLedger {
         world.true_ms() < self.down_until_ms
     }
 
-    pub(super) fn goes_down(&mut self, world: &Environment) {
+    pub(super) fn start_outage(&mut self, world: &Environment) {
         self.down_until_ms = world.true_ms() + [400, 3_000][world.below(2) as usize];
     }
 
     /// Accepts something that is carried out later, with nobody waiting for it.
     pub(super) fn take(&mut self, world: &Environment, errand: &IssuerRequest, after_ms: u64) {
-        self.late.push((world.true_ms() + after_ms, errand.clone()));
+        self.delayed.push((world.true_ms() + after_ms, errand.clone()));
     }
 
     /// Carries out what is due, and tells what was held back.
-    pub(super) fn speak(&mut self, world: &Environment) {
-        let (now, calm) = (world.true_ms(), world.is_calm());
-        let all = std::mem::take(&mut self.late).into_iter();
+    pub(super) fn emit_due(&mut self, world: &Environment) {
+        let (now, calm) = (world.true_ms(), world.are_faults_over());
+        let all = std::mem::take(&mut self.delayed).into_iter();
         let (due, late): (Vec<_>, Vec<_>) = all.partition(|(at, _)| calm || *at <= now);
-        self.late = late;
+        self.delayed = late;
         for (_, errand) in due {
             world.trace(|| format!("issuer: {errand:?} is carried out late"));
             self.carry_out(world, &errand);
         }
         for (card, standing) in std::mem::take(&mut self.held) {
-            self.tell(card, standing);
+            self.emit_event(card, standing);
         }
     }
 
     pub(super) fn since(&mut self, after: u64, limit: usize) -> Vec<CardEvent> {
-        self.heard = self.heard.max(after);
-        let from = usize::try_from(after).unwrap_or(usize::MAX).min(self.told.len());
-        self.told[from..].iter().take(limit).cloned().collect()
+        self.read_sequence = self.read_sequence.max(after);
+        let from = usize::try_from(after).unwrap_or(usize::MAX).min(self.events.len());
+        self.events[from..].iter().take(limit).cloned().collect()
     }
 
-    fn tell(&mut self, card: CardId, standing: CardSnapshot) {
-        let number = self.told.len() as u64 + 1;
-        self.told.push(CardEvent { number, card, standing });
+    fn emit_event(&mut self, card: CardId, standing: CardSnapshot) {
+        let number = self.events.len() as u64 + 1;
+        self.events.push(CardEvent { position: number, card, snapshot: standing });
     }
 
     /// A card stands otherwise: which is told now, twice, together with an older word, or behind a newer one.
     fn changed(&mut self, world: &Environment, id: CardId, change: impl FnOnce(&mut CardSnapshot)) {
         let card = self.cards.get_mut(&id).expect("a card");
-        let mut standing = card.stands().clone();
+        let mut standing = card.snapshot().clone();
         change(&mut standing);
         standing.sequence += 1;
-        card.stood.push(standing.clone());
-        let old = card.stood[world.below(card.stood.len() as u64) as usize].clone();
+        card.snapshots.push(standing.clone());
+        let old = card.snapshots[world.below(card.snapshots.len() as u64) as usize].clone();
         world.trace(|| format!("issuer: {id} stands {standing:?}"));
         match world.below(6) {
             0 => self.held.push((id, standing)),
             1 => {
-                self.tell(id, standing.clone());
-                self.tell(id, standing);
+                self.emit_event(id, standing.clone());
+                self.emit_event(id, standing);
             }
             2 => {
-                self.tell(id, standing);
-                self.tell(id, old);
+                self.emit_event(id, standing);
+                self.emit_event(id, old);
             }
-            _ => self.tell(id, standing),
+            _ => self.emit_event(id, standing),
         }
     }
 
     fn take_from(&mut self, account: [u8; 20], amount: Cents) -> bool {
-        let left = self.left.entry(account).or_default();
+        let left = self.balances.entry(account).or_default();
         let is_there = *left >= amount.get();
         if is_there {
             *left -= amount.get();
@@ -141,11 +141,11 @@ impl IssuerLedger {
     /// The card ends, and what is left on it goes back.
     pub(crate) fn close(&mut self, world: &Environment, id: CardId) {
         let card = &self.cards[&id];
-        if card.stands().state == CardState::Closed {
+        if card.snapshot().state == CardState::Closed {
             return;
         }
-        let (account, left) = (card.order.account, card.stands().activity.available);
-        *self.left.entry(account).or_default() += left.get();
+        let (account, left) = (card.order.account, card.snapshot().activity.available);
+        *self.balances.entry(account).or_default() += left.get();
         self.changed(world, id, |standing| {
             standing.state = CardState::Closed;
             standing.activity.available = Cents::ZERO;
@@ -157,12 +157,12 @@ impl IssuerLedger {
         let Some(card) = self.cards.get_mut(&id) else {
             return false;
         };
-        let (state, left) = (card.stands().state, card.stands().activity.available.get());
+        let (state, left) = (card.snapshot().state, card.snapshot().activity.available.get());
         if state != CardState::Open || cents > left {
             return false;
         }
         card.spent += cents;
-        let (ends, nth) = (!card.order.reusable, card.stood.len());
+        let (ends, nth) = (!card.order.reusable, card.snapshots.len());
         let one = CardTransaction {
             id: format!("charge {nth}"),
             merchant: "Books".into(),
@@ -188,23 +188,23 @@ impl IssuerLedger {
         match errand {
             IssuerRequest::Open(order) => IssuerReply::Opening(self.open(world, order)),
             IssuerRequest::CardAction(order) => {
-                let is_new = self.steered.insert(order.key, order.card).is_none();
-                if is_new && (world.is_calm() || !world.one_in(8)) {
-                    self.steer(world, order.card, order.wish);
+                let is_new = self.state_changes.insert(order.key, order.card).is_none();
+                if is_new && (world.are_faults_over() || !world.one_in(8)) {
+                    self.change_card_state(world, order.card, order.action);
                 }
-                IssuerReply::Card(self.cards[&order.card].stands().clone())
+                IssuerReply::Card(self.cards[&order.card].snapshot().clone())
             }
-            IssuerRequest::CreateHold(order) => IssuerReply::Hold(self.reserve(world, order)),
+            IssuerRequest::CreateHold(order) => IssuerReply::Hold(self.create_hold(world, order)),
             IssuerRequest::SettleHold(key, paid) => {
-                self.end(world, *key, *paid);
-                IssuerReply::Ended
+                self.settle_hold(world, *key, *paid);
+                IssuerReply::HoldSettled
             }
         }
     }
 
     /// How what was set aside under a key stands.
     pub(super) fn reserved(&self, key: JobId) -> HoldStatus {
-        match self.aside.get(&key) {
+        match self.holds.get(&key) {
             None => HoldStatus::NotFound,
             Some((_, None)) => HoldStatus::Held,
             Some((_, Some(paid))) => HoldStatus::Settled { paid: *paid },
@@ -212,24 +212,24 @@ impl IssuerLedger {
     }
 
     /// How a card once stood, in place of how it stands.
-    pub(super) fn old_word(&self, world: &Environment, errand: &IssuerRequest) -> Option<IssuerReply> {
+    pub(super) fn stale_reply(&self, world: &Environment, errand: &IssuerRequest) -> Option<IssuerReply> {
         let IssuerRequest::CardAction(order) = errand else {
             return None;
         };
-        let stood = &self.cards[&order.card].stood;
+        let stood = &self.cards[&order.card].snapshots;
         let old = stood[world.below(stood.len() as u64) as usize].clone();
         Some(IssuerReply::Card(old))
     }
 
     /// Whether it is refused for good, as now and then happens, or because the balance is less.
-    fn refuses(
+    fn declines(
         &mut self,
         world: &Environment,
         key: JobId,
         account: [u8; 20],
         amount: Cents,
     ) -> Option<Option<&'static str>> {
-        if let Some(refused) = self.refused.get(&key) {
+        if let Some(refused) = self.declined.get(&key) {
             return Some(*refused);
         }
         let refused = if world.one_in(12) {
@@ -239,14 +239,14 @@ impl IssuerLedger {
         } else {
             None
         };
-        self.refused.insert(key, refused);
+        self.declined.insert(key, refused);
         Some(refused)
     }
 
     fn open(&mut self, world: &Environment, order: &OpenCardRequest) -> OpenCardResult {
         let id = order.card;
         if !self.cards.contains_key(&id) {
-            match self.refuses(world, order.key, order.account, order.amount) {
+            match self.declines(world, order.key, order.account, order.amount) {
                 Some(None) => return OpenCardResult::InsufficientBalance,
                 Some(Some(reason)) => return OpenCardResult::Declined { reason: reason.into() },
                 None => {}
@@ -262,7 +262,7 @@ impl IssuerLedger {
             };
             let card = IssuedCard {
                 order: order.clone(),
-                stood: vec![standing],
+                snapshots: vec![standing],
                 spent: 0,
             };
             self.cards.insert(id, card);
@@ -276,8 +276,8 @@ impl IssuerLedger {
         })
     }
 
-    fn steer(&mut self, world: &Environment, id: CardId, wish: CardAction) {
-        let to = match (self.cards[&id].stands().state, wish) {
+    fn change_card_state(&mut self, world: &Environment, id: CardId, wish: CardAction) {
+        let to = match (self.cards[&id].snapshot().state, wish) {
             (CardState::Open, CardAction::Pause) => CardState::Paused,
             (CardState::Paused, CardAction::Resume) => CardState::Open,
             (CardState::Open | CardState::Paused, CardAction::Close) => return self.close(world, id),
@@ -286,31 +286,31 @@ impl IssuerLedger {
         self.changed(world, id, |standing| standing.state = to);
     }
 
-    fn reserve(&mut self, world: &Environment, order: &HoldRequest) -> HoldResult {
-        if !self.aside.contains_key(&order.key) {
-            match self.refuses(world, order.key, order.account, order.amount) {
+    fn create_hold(&mut self, world: &Environment, order: &HoldRequest) -> HoldResult {
+        if !self.holds.contains_key(&order.key) {
+            match self.declines(world, order.key, order.account, order.amount) {
                 Some(None) => return HoldResult::InsufficientBalance,
                 Some(Some(reason)) => return HoldResult::Declined { reason: reason.into() },
                 None => {}
             }
-            self.aside.insert(order.key, (order.clone(), None));
+            self.holds.insert(order.key, (order.clone(), None));
         }
-        match self.aside[&order.key].1 {
+        match self.holds[&order.key].1 {
             None => HoldResult::Held,
             Some(paid) => HoldResult::AlreadySettled { paid },
         }
     }
 
-    fn end(&mut self, world: &Environment, key: JobId, paid: bool) {
-        let Some((order, ended)) = self.aside.get_mut(&key) else {
-            return world.object("aside.unknown", format!("{key} was never set aside"));
+    fn settle_hold(&mut self, world: &Environment, key: JobId, paid: bool) {
+        let Some((order, ended)) = self.holds.get_mut(&key) else {
+            return world.report_violation("aside.unknown", format!("{key} was never set aside"));
         };
         let (account, amount) = (order.account, order.amount.get());
         match ended.replace(paid) {
-            None if !paid => *self.left.entry(account).or_default() += amount,
+            None if !paid => *self.balances.entry(account).or_default() += amount,
             None => {}
             Some(before) if before == paid => {}
-            Some(_) => world.object("aside.both", format!("{key} is said to be paid and to be put back")),
+            Some(_) => world.report_violation("aside.both", format!("{key} is said to be paid and to be put back")),
         }
     }
 }

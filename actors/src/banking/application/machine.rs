@@ -1,6 +1,6 @@
 //! The application's state machine.
 
-use super::{BankingApplication, Command, DOCUMENTS_MAX, Document, DocumentType, Event, Rejection, Status};
+use super::{BankingApplication, Command, MAX_DOCUMENTS, Document, DocumentType, Event, Rejection, Status};
 use crate::id::{CardId, JobId, Wallet};
 use crate::kernel::entity::Transition;
 use crate::kernel::job::Job;
@@ -24,13 +24,13 @@ impl BankingApplication {
 
     /// What a new document takes the place of.
     fn replaced_by(&self, document: &Document) -> Option<&Document> {
-        let same = |kept: &&Document| kept.shows == document.shows && document.shows != DocumentType::Other;
+        let same = |kept: &&Document| kept.document_type == document.document_type && document.document_type != DocumentType::Other;
         self.documents.iter().find(same)
     }
 
     fn attach(&self, document: Document, sealed_key: Vec<u8>, context: &Context) -> Result<Decision<Self>, Rejection> {
         let replaced = self.replaced_by(&document);
-        if replaced.is_none() && self.documents.len() >= DOCUMENTS_MAX {
+        if replaced.is_none() && self.documents.len() >= MAX_DOCUMENTS {
             return Err(Rejection::TooManyDocuments);
         }
         let at = context.now;
@@ -59,7 +59,7 @@ impl BankingApplication {
     fn reviewed(&self, effect: JobId, review: ReviewDecision, context: &Context) -> Decision<Self> {
         Decision::answer(())
             .completes_job(effect)
-            .event(match review.shortened() {
+            .event(match review.truncated() {
                 ReviewDecision::Approved { customer } => Event::Approved(customer, context.now),
                 ReviewDecision::Rejected { reason } => Event::Rejected(reason, context.now),
                 ReviewDecision::InformationRequested { what } => Event::InformationRequested(what, context.now),
@@ -109,7 +109,7 @@ impl Entity for BankingApplication {
                 application.attach(document, sealed_key, context)
             }
             (Status::Incomplete, Command::Submit) => application.submit(wallet, context),
-            (Status::Submitted(key), Command::RecordReview { effect, review }) if *key == effect => {
+            (Status::Submitted(key), Command::RecordReview { job: effect, review }) if *key == effect => {
                 Ok(application.reviewed(effect, review, context))
             }
             (_, _) => Err(Rejection::State(application.status())),

@@ -77,18 +77,18 @@ impl Engine {
             return Ok((place, None));
         };
         place.replaces = Some(known.expires_s);
-        let id = match &known.kept {
+        let id = match &known.response {
             _ if known.expires_s <= self.0.clock.now().seconds() => return Ok((place, None)),
             RecordedResponse::EntityRef { id, .. } => id.as_slice().try_into().map(u128::from_be_bytes),
-            RecordedResponse::Body { .. } => return Err(damaged()),
+            RecordedResponse::Body { .. } => return Err(corrupt()),
         };
-        let id = PaymentId(id.map_err(|_| damaged())?);
+        let id = PaymentId(id.map_err(|_| corrupt())?);
         let payment = self
             .payment(&id)
             .await
-            .map_err(|e| StoreError::Damaged(e.to_string()))?;
+            .map_err(|e| StoreError::Corrupt(e.to_string()))?;
         // One batch made both.
-        Ok((place, Some(payment.ok_or_else(damaged)?)))
+        Ok((place, Some(payment.ok_or_else(corrupt)?)))
     }
 }
 
@@ -115,6 +115,6 @@ const fn is_refused(payment: &Payment) -> bool {
     matches!(payment.status, Status::Refused(_))
 }
 
-fn damaged() -> StoreError {
-    StoreError::Damaged("payment identifier".into())
+fn corrupt() -> StoreError {
+    StoreError::Corrupt("payment identifier".into())
 }

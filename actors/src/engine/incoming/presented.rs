@@ -1,7 +1,7 @@
 //! Payments of a history that a restore has lost, presented again: what they bought there is not bought a second time as
 //! something else.
 
-use super::{Lost, corrupt};
+use super::{LostHistory, corrupt};
 use crate::engine::{ClaimError, Engine};
 use crate::id::{DepositId, JobId, PaymentId};
 use crate::incoming::{Incoming, Status, Transfer};
@@ -12,16 +12,16 @@ use crate::product::ProductLine;
 impl Engine {
     /// Whether a payment that no book knows may buy of this line. One that its chain shows already may have bought something in the
     /// lost history; asked only for as long as that history's payments can be presented.
-    pub(in crate::engine) async fn may_buy(
+    pub(in crate::engine) async fn check_may_buy(
         &self,
         id: PaymentId,
         authorization: &Authorization,
         line: ProductLine,
     ) -> Result<(), ClaimError> {
         let now = self.0.clock.now();
-        let Some(lost) = self.0.lost else { return Ok(()) };
+        let Some(lost) = self.0.lost_history else { return Ok(()) };
         // An operator has said who paid for what it had bought.
-        let booked = self.booked_order(JobId(id.product())).await;
+        let booked = self.attributed_order(JobId(id.product_id())).await;
         if booked.map_err(|_| ClaimError::Unavailable)?.is_some() {
             return Err(ClaimError::AlreadyUsed);
         }
@@ -29,21 +29,21 @@ impl Engine {
             return Ok(());
         }
         let worker = self.0.job_handlers();
-        let is_there = worker.shows(authorization).await.map_err(|_| ClaimError::Unavailable)?;
-        if !is_there || self.is_taken_in(id).await? {
+        let is_there = worker.is_on_chain(authorization).await.map_err(|_| ClaimError::Unavailable)?;
+        if !is_there || self.is_transfer_decided(id).await? {
             return Ok(());
         }
         let found = self.open_transfer_of(id).await?;
         let (transfer, found_at) = match found {
             // What it may have bought is written down, and the claim holds on that; or it is not of the lost time.
-            Some(found) if found.status == Status::Waiting || !lost.has(found.transfer.at) => return Ok(()),
+            Some(found) if found.status == Status::Waiting || !lost.contains(found.transfer.at) => return Ok(()),
             Some(found) => {
                 let later = (found.transfer.at > lost.restored).then_some(found.found_at);
                 (found.transfer, later)
             }
-            None => (unlisted(id, authorization, lost), None),
+            None => (unlisted_transfer(id, authorization, lost), None),
         };
-        match worker.may_be_of(&transfer, found_at, line).await {
+        match worker.may_have_bought(&transfer, found_at, line).await {
             Ok(true) => Ok(()),
             Ok(false) => Err(ClaimError::AlreadyUsed),
             Err(_) => Err(ClaimError::Unavailable),
@@ -51,8 +51,8 @@ impl Engine {
     }
 
     /// Whether it was decided what became of its transfer.
-    async fn is_taken_in(&self, id: PaymentId) -> Result<bool, ClaimError> {
-        let taken = self.0.store.read(&table::deposit(id)).await;
+    async fn is_transfer_decided(&self, id: PaymentId) -> Result<bool, ClaimError> {
+        let taken = self.0.store.read(&table::taken_in_payment(id)).await;
         Ok(taken.map_err(|_| ClaimError::Unavailable)?.is_some())
     }
 
@@ -64,7 +64,7 @@ impl Engine {
             let rows = self.0.store.scan(&[table::INCOMING], after.as_deref(), PAGE).await;
             let rows = rows.map_err(|_| ClaimError::Unavailable)?;
             for (_, deposit) in rows.iter().filter_map(|(key, _)| table::created_and_id(key)) {
-                let read = self.0.families.incoming.read(&DepositId(deposit)).await;
+                let read = self.0.registries.incoming.read(&DepositId(deposit)).await;
                 let read = read.map_err(corrupt).map_err(|_| ClaimError::Unavailable)?;
                 if let Some((incoming, _)) = read.filter(|(incoming, _)| incoming.transfer.payment == id) {
                     return Ok(Some(incoming));
@@ -79,7 +79,7 @@ impl Engine {
 }
 
 /// What is known of a transfer that is on its chain and on no list yet: it may be of any moment of the lost time.
-fn unlisted(payment: PaymentId, authorization: &Authorization, lost: Lost) -> Transfer {
+fn unlisted_transfer(payment: PaymentId, authorization: &Authorization, lost: LostHistory) -> Transfer {
     Transfer {
         network: authorization.network(),
         transaction: String::new(),
@@ -87,7 +87,7 @@ fn unlisted(payment: PaymentId, authorization: &Authorization, lost: Lost) -> Tr
         from: authorization.payer(),
         amount: authorization.value(),
         at: Timestamp(lost.since.0),
-        mark: authorization.fingerprint(),
+        fingerprint: authorization.fingerprint(),
         payment,
     }
 }

@@ -8,7 +8,7 @@ use purser_storage::mutants::{self, Mutant};
 use purser_storage::{Store, codec};
 use ractor::{Actor, ActorCell, ActorProcessingErr, ActorRef, SpawnErr, SupervisionEvent};
 
-use super::{Arrivals, Lost, Read, Settles, place_of, settles_by};
+use super::{IncomingTracker, LostHistory, IncomingCursor, SettlementMatch, cursor_key, match_settlement};
 use crate::engine::provider_events::persist_cursor;
 use crate::engine::reconciler::ReconcilerSettings;
 use crate::engine::{Engine, ReconcilerDeps};
@@ -22,78 +22,78 @@ use crate::port::{ChainMovement, Clock, Finality, TreasuryList, claim_key};
 const RESTART_MS: u64 = 1_000;
 /// Transfers that nobody has decided about, at most: whoever sends dust must not fill the store. The list is read on once some are
 /// decided.
-const MOST: usize = 10_000;
+const MAX_OPEN: usize = 10_000;
 /// Transfers that wait and are looked at again in one step.
-const AGAIN: usize = 100;
+const RECHECK_PER_STEP: usize = 100;
 
 /// What a watcher needs.
 #[derive(Clone)]
-struct Ground {
+struct WatcherDeps {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
     incoming: EntityRegistry<Incoming>,
     payments: EntityRegistry<Payment>,
     chains: Arc<dyn TreasuryList>,
-    pace: ReconcilerSettings,
+    settings: ReconcilerSettings,
     secret: [u8; 32],
-    lost: Option<Lost>,
-    arrivals: Arc<Arrivals>,
+    lost_history: Option<LostHistory>,
+    tracker: Arc<IncomingTracker>,
 }
 
 /// Starts the supervisor under the engine's root, and with it the watcher. Nothing without a list of the chains.
 ///
 /// # Errors
 /// When the runtime is shutting down.
-pub(in crate::engine) async fn watch(engine: &Engine, reconciling: &ReconcilerDeps) -> Result<(), SpawnErr> {
+pub(in crate::engine) async fn spawn(engine: &Engine, reconciling: &ReconcilerDeps) -> Result<(), SpawnErr> {
     let inner = &engine.0;
     let Some(chains) = reconciling.lists.treasury.clone() else {
         return Ok(());
     };
-    let ground = Ground {
+    let ground = WatcherDeps {
         store: inner.store.clone(),
         clock: inner.clock.clone(),
-        incoming: inner.families.incoming.clone(),
-        payments: inner.families.payments.clone(),
+        incoming: inner.registries.incoming.clone(),
+        payments: inner.registries.payments.clone(),
         chains,
-        pace: reconciling.pace,
+        settings: reconciling.settings,
         secret: inner.secret,
-        lost: inner.lost,
-        arrivals: inner.arrivals.clone(),
+        lost_history: inner.lost_history,
+        tracker: inner.incoming.clone(),
     };
-    let (supervisor, _) = Actor::spawn_linked(None, Supervisor(ground), (), inner.root.clone()).await?;
+    let (supervisor, _) = Actor::spawn_linked(None, WatcherSupervisor(ground), (), inner.root.clone()).await?;
     // Set once: an engine begins it once.
-    let _ = inner.arrivals.supervisor.set(supervisor.get_id());
+    let _ = inner.incoming.supervisor.set(supervisor.get_id());
     Ok(())
 }
 
-struct Supervisor(Ground);
+struct WatcherSupervisor(WatcherDeps);
 
 /// Put a watcher in the place of the one that failed.
-struct Replace;
+struct RestartWatcher;
 
-impl Supervisor {
-    fn gone(&self, myself: &ActorRef<Replace>, watcher: &ActorCell, error: &str) {
-        self.0.arrivals.restarts.fetch_add(1, Ordering::Relaxed);
+impl WatcherSupervisor {
+    fn on_watcher_stopped(&self, myself: &ActorRef<RestartWatcher>, watcher: &ActorCell, error: &str) {
+        self.0.tracker.restarts.fetch_add(1, Ordering::Relaxed);
         tracing::error!(actor = %watcher.get_id(), error, "the watch over incoming transfers failed and goes on where it was");
-        drop(myself.send_after(Duration::from_millis(RESTART_MS), || Replace));
+        drop(myself.send_after(Duration::from_millis(RESTART_MS), || RestartWatcher));
     }
 }
 
-impl Actor for Supervisor {
-    type Msg = Replace;
+impl Actor for WatcherSupervisor {
+    type Msg = RestartWatcher;
     type State = ();
     type Arguments = ();
 
-    async fn pre_start(&self, myself: ActorRef<Replace>, (): ()) -> Result<(), ActorProcessingErr> {
-        drop(myself.cast(Replace));
+    async fn pre_start(&self, myself: ActorRef<RestartWatcher>, (): ()) -> Result<(), ActorProcessingErr> {
+        drop(myself.cast(RestartWatcher));
         Ok(())
     }
 
-    async fn handle(&self, myself: ActorRef<Replace>, _: Replace, (): &mut ()) -> Result<(), ActorProcessingErr> {
-        let watcher = Watcher(self.0.clone());
+    async fn handle(&self, myself: ActorRef<RestartWatcher>, _: RestartWatcher, (): &mut ()) -> Result<(), ActorProcessingErr> {
+        let watcher = IncomingWatcher(self.0.clone());
         if let Err(error) = Actor::spawn_linked(None, watcher, (), myself.get_cell()).await {
             tracing::error!(%error, "the watch over incoming transfers could not begin and is tried again");
-            drop(myself.send_after(Duration::from_millis(RESTART_MS), || Replace));
+            drop(myself.send_after(Duration::from_millis(RESTART_MS), || RestartWatcher));
         }
         Ok(())
     }
@@ -101,24 +101,24 @@ impl Actor for Supervisor {
     /// ractor's default stops the supervisor when a child ends.
     async fn handle_supervisor_evt(
         &self,
-        myself: ActorRef<Replace>,
+        myself: ActorRef<RestartWatcher>,
         event: SupervisionEvent,
         (): &mut (),
     ) -> Result<(), ActorProcessingErr> {
         match event {
-            SupervisionEvent::ActorFailed(watcher, error) => self.gone(&myself, &watcher, &error.to_string()),
-            SupervisionEvent::ActorTerminated(watcher, ..) => self.gone(&myself, &watcher, "it was killed"),
+            SupervisionEvent::ActorFailed(watcher, error) => self.on_watcher_stopped(&myself, &watcher, &error.to_string()),
+            SupervisionEvent::ActorTerminated(watcher, ..) => self.on_watcher_stopped(&myself, &watcher, "it was killed"),
             SupervisionEvent::ActorStarted(_) | SupervisionEvent::ProcessGroupChanged(_) => {}
         }
         Ok(())
     }
 }
 
-struct Watcher(Ground);
+struct IncomingWatcher(WatcherDeps);
 
 struct Step;
 
-impl Actor for Watcher {
+impl Actor for IncomingWatcher {
     type Msg = Step;
     /// The row of the waiting transfer that was last looked at again.
     type State = Option<Box<[u8]>>;
@@ -132,18 +132,18 @@ impl Actor for Watcher {
     async fn handle(&self, myself: ActorRef<Step>, _: Step, again: &mut Self::State) -> Result<(), ActorProcessingErr> {
         for network in Network::ALL {
             // A chain that does not answer keeps no other waiting.
-            if let Err(error) = self.read(network).await {
+            if let Err(error) = self.read_list(network).await {
                 tracing::warn!(network = network.name(), error, "incoming transfers could not be read");
             }
         }
-        self.look_again(again).await?;
-        drop(myself.send_after(Duration::from_millis(self.0.pace.pause_ms.max(1)), || Step));
+        self.recheck(again).await?;
+        drop(myself.send_after(Duration::from_millis(self.0.settings.pause_ms.max(1)), || Step));
         Ok(())
     }
 }
 
 /// What is to be done about a transfer.
-enum Look {
+enum TransferLookup {
     /// It is in the books, or its payment brings it there.
     Known,
     /// Whoever sent it may still claim it, or its chain may still take it back.
@@ -152,74 +152,74 @@ enum Look {
     Unknown,
 }
 
-fn told(error: impl std::fmt::Display) -> String {
+fn error_text(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
-impl Watcher {
+impl IncomingWatcher {
     /// Everything behind the place up to which the list is known, as long as nothing in it is too young to be judged.
-    async fn read(&self, network: Network) -> Result<(), String> {
+    async fn read_list(&self, network: Network) -> Result<(), String> {
         let ground = &self.0;
-        let key = place_of(network);
-        let row = ground.store.read(&key).await.map_err(told)?;
+        let key = cursor_key(network);
+        let row = ground.store.read(&key).await.map_err(error_text)?;
         let mut cursor = match row {
-            Some(row) => Some(codec::decode::<Read>(&row.value).map_err(told)?.0),
+            Some(row) => Some(codec::decode::<IncomingCursor>(&row.value).map_err(error_text)?.0),
             None => None,
         };
-        let patience = Duration::from_millis(ground.pace.timeout_ms);
+        let patience = Duration::from_millis(ground.settings.timeout_ms);
         loop {
-            let page = ground.chains.movements(network, cursor.as_ref(), ground.pace.page);
+            let page = ground.chains.movements(network, cursor.as_ref(), ground.settings.page);
             let page = tokio::time::timeout(patience, page).await;
-            let page = page.map_err(|_| "no answer in time")?.map_err(told)?;
+            let page = page.map_err(|_| "no answer in time")?.map_err(error_text)?;
             for moved in page.items.iter().filter(|moved| moved.incoming) {
-                if !self.goes_by(network, moved).await? {
+                if !self.may_advance_past(network, moved).await? {
                     return Ok(());
                 }
             }
             let Some(next) = page.next else { return Ok(()) };
-            persist_cursor(&*ground.store, key.clone(), codec::encode(&Read(next.clone()))).await?;
+            persist_cursor(&*ground.store, key.clone(), codec::encode(&IncomingCursor(next.clone()))).await?;
             cursor = Some(next);
         }
     }
 
     /// Whether the list may be read on behind this transfer: it is known, from now on at the latest.
-    async fn goes_by(&self, network: Network, moved: &ChainMovement) -> Result<bool, String> {
-        let claim = claim_key(&moved.other, &moved.mark);
-        let payment = payment::id_of_claim(&claim, &self.0.secret);
-        let transfer = Transfer::of(network, moved, payment);
-        match self.look(&transfer).await? {
-            Look::Known => Ok(true),
-            Look::TooYoung => Ok(false),
-            Look::Unknown if !self.is_final(network, moved).await? => Ok(false),
-            Look::Unknown => self.find(transfer).await,
+    async fn may_advance_past(&self, network: Network, moved: &ChainMovement) -> Result<bool, String> {
+        let claim = claim_key(&moved.counterparty, &moved.fingerprint);
+        let payment = payment::id_for_claim(&claim, &self.0.secret);
+        let transfer = Transfer::from_movement(network, moved, payment);
+        match self.lookup(&transfer).await? {
+            TransferLookup::Known => Ok(true),
+            TransferLookup::TooYoung => Ok(false),
+            TransferLookup::Unknown if !self.is_final(network, moved).await? => Ok(false),
+            TransferLookup::Unknown => self.record_found(transfer).await,
         }
     }
 
-    async fn look(&self, transfer: &Transfer) -> Result<Look, String> {
+    async fn lookup(&self, transfer: &Transfer) -> Result<TransferLookup, String> {
         let ground = &self.0;
         let payment = ground
             .payments
             .read_or_skip_corrupt(&transfer.payment)
             .await
-            .map_err(told)?;
-        let settles = payment.map_or(Settles::No, |(payment, _)| settles_by(&payment, transfer));
-        if settles == Settles::Yes {
-            return Ok(Look::Known);
+            .map_err(error_text)?;
+        let settles = payment.map_or(SettlementMatch::Unrelated, |(payment, _)| match_settlement(&payment, transfer));
+        if settles == SettlementMatch::Settled {
+            return Ok(TransferLookup::Known);
         }
         let known = ground
             .incoming
             .read_or_skip_corrupt(&transfer.id())
             .await
-            .map_err(told)?;
-        if known.is_some() && !mutants::is_enabled(Mutant::DepositOfItsReading) {
-            return Ok(Look::Known);
+            .map_err(error_text)?;
+        if known.is_some() && !mutants::is_enabled(Mutant::DepositKeyedByReadTime) {
+            return Ok(TransferLookup::Known);
         }
         // What landed before a restore was claimed by then, or in a history that nobody has.
-        let of_old = settles == Settles::No && ground.lost.is_some_and(|lost| transfer.at <= lost.restored);
+        let of_old = settles == SettlementMatch::Unrelated && ground.lost_history.is_some_and(|lost| transfer.at <= lost.restored);
         let age_ms = ground.clock.now().0.saturating_sub(transfer.at.0);
-        match of_old || age_ms >= ground.pace.grace_ms {
-            true => Ok(Look::Unknown),
-            false => Ok(Look::TooYoung),
+        match of_old || age_ms >= ground.settings.grace_ms {
+            true => Ok(TransferLookup::Unknown),
+            false => Ok(TransferLookup::TooYoung),
         }
     }
 
@@ -227,19 +227,19 @@ impl Watcher {
     /// it: a reorganisation that drops it leaves nothing behind.
     async fn is_final(&self, network: Network, moved: &ChainMovement) -> Result<bool, String> {
         let asked = self.0.chains.movement_finality(network, moved);
-        let patience = Duration::from_millis(self.0.pace.timeout_ms);
+        let patience = Duration::from_millis(self.0.settings.timeout_ms);
         let told_it = tokio::time::timeout(patience, asked).await;
-        let finality = told_it.map_err(|_| "no answer in time")?.map_err(told)?;
+        let finality = told_it.map_err(|_| "no answer in time")?.map_err(error_text)?;
         Ok(finality == Finality::Final)
     }
 
-    async fn find(&self, transfer: Transfer) -> Result<bool, String> {
-        let open = self.0.store.scan(&[table::INCOMING], None, MOST).await.map_err(told)?;
-        if open.len() >= MOST {
+    async fn record_found(&self, transfer: Transfer) -> Result<bool, String> {
+        let open = self.0.store.scan(&[table::INCOMING], None, MAX_OPEN).await.map_err(error_text)?;
+        if open.len() >= MAX_OPEN {
             tracing::error!("too many transfers wait for a decision: no more are taken down until some are decided");
             return Ok(false);
         }
-        let id = match mutants::is_enabled(Mutant::DepositOfItsReading) {
+        let id = match mutants::is_enabled(Mutant::DepositKeyedByReadTime) {
             true => DepositId(u128::from(self.0.clock.now().seconds()) ^ transfer.id().0),
             false => transfer.id(),
         };
@@ -263,21 +263,21 @@ impl Watcher {
     }
 
     /// What waits may have been claimed by its payment since.
-    async fn look_again(&self, again: &mut Option<Box<[u8]>>) -> Result<(), String> {
-        let rows = self.0.store.scan(&[table::INCOMING], again.as_deref(), AGAIN);
-        let rows = rows.await.map_err(told)?;
-        *again = (rows.len() == AGAIN)
+    async fn recheck(&self, again: &mut Option<Box<[u8]>>) -> Result<(), String> {
+        let rows = self.0.store.scan(&[table::INCOMING], again.as_deref(), RECHECK_PER_STEP);
+        let rows = rows.await.map_err(error_text)?;
+        *again = (rows.len() == RECHECK_PER_STEP)
             .then(|| rows.last().map(|(key, _)| key.clone()))
             .flatten();
         for (_, id) in rows.iter().filter_map(|(key, _)| table::created_and_id(key)) {
             let id = DepositId(id);
-            let read = self.0.incoming.read_or_skip_corrupt(&id).await.map_err(told)?;
+            let read = self.0.incoming.read_or_skip_corrupt(&id).await.map_err(error_text)?;
             let Some((incoming, _)) = read.filter(|(incoming, _)| incoming.status == Status::Waiting) else {
                 continue;
             };
             let payment = self.0.payments.read_or_skip_corrupt(&incoming.transfer.payment).await;
-            let payment = payment.map_err(told)?;
-            let settled = payment.filter(|(payment, _)| settles_by(payment, &incoming.transfer) == Settles::Yes);
+            let payment = payment.map_err(error_text)?;
+            let settled = payment.filter(|(payment, _)| match_settlement(payment, &incoming.transfer) == SettlementMatch::Settled);
             let Some((payment, _)) = settled else { continue };
             match self.0.incoming.ask(id, Command::Claim(payment.account())).await {
                 // An operator was first, or it is told again at the next look.

@@ -4,13 +4,13 @@
 
 use purser_storage::StoreError;
 
-use super::{JobOutcome, Resolvable, ResolveError, unread};
+use super::{JobOutcome, Resolvable, ResolveError, storage_error};
 use crate::account;
-use crate::approval::Gift;
+use crate::approval::ApprovableAction;
 use crate::engine::Engine;
 use crate::engine::dead_letters::ProviderReport;
-use crate::engine::giving::Leave;
-use crate::engine::jobs::{rests_on_unfinal, taken_back};
+use crate::engine::approvals::Authority;
+use crate::engine::jobs::{pending_payment_behind, reorged_payment};
 use crate::engine::operator_actions::AuditEntry;
 use crate::engine::operators::corrupt;
 use crate::id::{JobId, PaymentId};
@@ -28,28 +28,28 @@ impl Engine {
     ///
     /// # Errors
     /// [`NotResolved`].
-    pub async fn credit_back(&self, id: JobId, stated: (&str, bool), act: &OperatorAction) -> Result<(), ResolveError> {
-        self.credit_back_by(id, stated, Leave::Own(act)).await
+    pub async fn credit_job(&self, id: JobId, stated: (&str, bool), act: &OperatorAction) -> Result<(), ResolveError> {
+        self.credit_job_by(id, stated, Authority::Requester(act)).await
     }
 
     /// The same, by somebody's leave.
-    pub(in crate::engine) async fn credit_back_by(
+    pub(in crate::engine) async fn credit_job_by(
         &self,
         id: JobId,
         (evidence, not_left): (&str, bool),
-        leave: Leave<'_>,
+        leave: Authority<'_>,
     ) -> Result<(), ResolveError> {
         let effect = self.dead_lettered_job(id).await?;
-        let impossible = !effect.job.credits() || !self.is_from_balance(&effect.job).await?;
+        let impossible = !effect.job.is_creditable() || !self.is_from_balance(&effect.job).await?;
         if impossible {
             return Err(ResolveError::NotResolvable);
         }
-        let proof = match self.query_provider(&effect).await.map_err(unread)? {
+        let proof = match self.query_provider(&effect).await.map_err(storage_error)? {
             ProviderReport::Status(standing @ (EntryStatus::Completed | EntryStatus::Pending | EntryStatus::Held)) => {
                 return Err(ResolveError::Contradicted(standing));
             }
             ProviderReport::Status(standing @ (EntryStatus::Declined | EntryStatus::Returned)) => standing.name(),
-            ProviderReport::Status(EntryStatus::NotSubmitted) if effect.job.resolvable().is_known_where_asked() => {
+            ProviderReport::Status(EntryStatus::NotSubmitted) if effect.job.resolvable().absence_is_definitive() => {
                 EntryStatus::NotSubmitted.name()
             }
             ProviderReport::Status(EntryStatus::NotSubmitted)
@@ -63,13 +63,13 @@ impl Engine {
         let words = Some(format!("{evidence} ({proof})"));
         let mut words = AuditEntry::for_job(leave.act(), "effect.credit_back", &effect, words);
         let one = self.ensure_not_executed(&effect).await?;
-        let gift = || Gift::CreditBack {
-            effect: id,
+        let gift = || ApprovableAction::CreditJob {
+            job: id,
             evidence: evidence.to_owned(),
-            not_left,
+            funds_not_sent: not_left,
         };
-        words.beside = self.may_give(&one, leave, self.worth(&effect).await?, gift).await?;
-        self.resolved(&one, &effect, (JobOutcome::NotDone, ""), &words).await
+        words.extras = self.authorize_action(&one, leave, self.job_amount(&effect).await?, gift).await?;
+        self.apply_resolution(&one, &effect, (JobOutcome::NotCompleted, ""), &words).await
     }
 
     /// Ends a withheld credit without giving it: what stood in suspense for it is the house's, which has lost the payment. It gives
@@ -77,36 +77,36 @@ impl Engine {
     ///
     /// # Errors
     /// [`NotResolved`]: [`NotResolved::Impossible`] for what is no withheld credit.
-    pub async fn keep(&self, id: JobId, evidence: &str, act: &OperatorAction) -> Result<(), ResolveError> {
+    pub async fn retain_credit(&self, id: JobId, evidence: &str, act: &OperatorAction) -> Result<(), ResolveError> {
         let effect = self.dead_lettered_job(id).await?;
         let (Resolvable::Credit(account, amount, cause), true) =
-            (effect.job.resolvable(), self.may_keep(&effect).await.map_err(unread)?)
+            (effect.job.resolvable(), self.is_retainable_credit(&effect).await.map_err(storage_error)?)
         else {
             return Err(ResolveError::NotResolvable);
         };
         let words = AuditEntry::for_job(act, "effect.keep", &effect, Some(evidence.to_owned()));
         let one = self.ensure_not_executed(&effect).await?;
-        let all = &self.0.families;
+        let all = &self.0.registries;
         if let CreditCause::LateReturn(late) = cause {
-            let keep = || late_return::Command::Kept { effect: id };
-            return self.told(&one, (&all.late_returns, late), &words, keep).await;
+            let keep = || late_return::Command::RecordRetained { job: id };
+            return self.send_resolution(&one, (&all.late_returns, late), &words, keep).await;
         }
-        let keep = || account::Command::Keep {
-            effect: id,
+        let keep = || account::Command::RetainCredit {
+            job: id,
             amount,
             cause,
         };
-        self.told(&one, (&all.accounts, account), &words, keep).await
+        self.send_resolution(&one, (&all.accounts, account), &words, keep).await
     }
 
     /// The payment that a credit still waits for though an operator gives it. One of what its chain has taken back waits for nothing:
     /// it is given at the house's own loss.
-    pub(super) async fn unfinal_for(&self, cause: CreditCause) -> Result<Option<PaymentId>, ResolveError> {
-        let all = &self.0.families;
-        let unread = |error| unread(corrupt(error));
-        match taken_back(all, cause).await.map_err(unread)? {
+    pub(super) async fn pending_payment_of_credit(&self, cause: CreditCause) -> Result<Option<PaymentId>, ResolveError> {
+        let all = &self.0.registries;
+        let unread = |error| storage_error(corrupt(error));
+        match reorged_payment(all, cause).await.map_err(unread)? {
             Some(_) => Ok(None),
-            None => rests_on_unfinal(all, &self.0.departures, cause).await.map_err(unread),
+            None => pending_payment_behind(all, &self.0.outgoing_guard, cause).await.map_err(unread),
         }
     }
 
@@ -114,28 +114,28 @@ impl Engine {
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn may_keep(&self, effect: &OutboxJob) -> Result<bool, StoreError> {
+    pub async fn is_retainable_credit(&self, effect: &OutboxJob) -> Result<bool, StoreError> {
         let Resolvable::Credit(_, _, cause) = effect.job.resolvable() else {
             return Ok(false);
         };
-        let paid = taken_back(&self.0.families, cause).await.map_err(corrupt)?;
+        let paid = reorged_payment(&self.0.registries, cause).await.map_err(corrupt)?;
         Ok(effect.dead_lettered && paid.is_some())
     }
 }
 
 /// The credit itself.
-pub(super) const fn given(
+pub(super) const fn credit_command(
     effect: JobId,
     amount: Usdc,
     (cause, unfinal): (CreditCause, Option<PaymentId>),
 ) -> account::Command {
     match unfinal {
-        Some(payment) => account::Command::CreditUnfinal {
-            effect,
+        Some(payment) => account::Command::CreditProvisionally {
+            job: effect,
             amount,
             cause,
             payment,
         },
-        None => account::Command::Credit { effect, amount, cause },
+        None => account::Command::Credit { job: effect, amount, cause },
     }
 }

@@ -23,23 +23,23 @@ pub(in crate::engine) enum Resolvable {
     /// A credit that was withheld.
     Credit(Wallet, Usdc, CreditCause),
     /// Money between a balance and the bank.
-    BankMove(BankTransferId),
+    BankTransfer(BankTransferId),
     /// An account at the bank.
     BankAccount(BankAccountId),
     /// A holder's account at the issuer.
     IssuerAccount(Wallet),
     /// A reloadable card.
-    Reloadable(CardId),
+    ReloadableCard(CardId),
     /// What the issuer is to set aside.
-    Reservation(WithdrawalId),
+    CardHold(WithdrawalId),
     /// The end of that.
-    ReservationEnd(WithdrawalId),
+    CardHoldSettlement(WithdrawalId),
     /// What the issuer is to count.
-    CardCredit(TopUpId),
+    IssuerCredit(TopUpId),
     /// A payment whose outcome is not known.
     Payment(PaymentId),
     /// Nobody's word stands for it: it is ours, or a chain's alone.
-    Nobodys,
+    NotResolvable,
 }
 
 impl Job {
@@ -51,18 +51,18 @@ impl Job {
             Self::SendPayout(id) => Resolvable::Payout(id),
             Self::RecallPayout(id) => Resolvable::Recall(id),
             Self::CreditAccount { account, amount, cause } => Resolvable::Credit(account, amount, cause),
-            Self::ExecuteBankTransfer(id) => Resolvable::BankMove(id),
+            Self::ExecuteBankTransfer(id) => Resolvable::BankTransfer(id),
             Self::OpenBankAccount(id) => Resolvable::BankAccount(id),
             Self::OpenIssuerAccount(wallet) => Resolvable::IssuerAccount(wallet),
-            Self::OpenReloadableCard(id) => Resolvable::Reloadable(id),
-            Self::HoldCardBalance(id) => Resolvable::Reservation(id),
-            Self::SettleCardHold(id) => Resolvable::ReservationEnd(id),
-            Self::AwaitIssuerCredit(id) => Resolvable::CardCredit(id),
+            Self::OpenReloadableCard(id) => Resolvable::ReloadableCard(id),
+            Self::HoldCardBalance(id) => Resolvable::CardHold(id),
+            Self::SettleCardHold(id) => Resolvable::CardHoldSettlement(id),
+            Self::AwaitIssuerCredit(id) => Resolvable::IssuerCredit(id),
             Self::WatchPayment(id) => Resolvable::Payment(id),
             Self::SettlePayment(_)
             | Self::ConfirmPaymentCredit(_)
             | Self::ReleaseCapReservation { .. }
-            | Self::CountShare { .. }
+            | Self::CountCapReservation { .. }
             | Self::CountUnclaimed { .. }
             | Self::CountClaimed { .. }
             | Self::ExpireCard(_)
@@ -86,7 +86,7 @@ impl Job {
             | Self::SubmitBankApplication(_)
             | Self::ShredAccountNumber(_)
             | Self::ChangeCardState(_)
-            | Self::SteerPrepaid(_)
+            | Self::ChangePrepaidCardState(_)
             | Self::ExpireWithdrawalLease { .. }
             | Self::ReverseRecipientTotals(_)
             | Self::PurgeHttpRecord(_)
@@ -95,116 +95,116 @@ impl Job {
             | Self::ConfirmRefund(_)
             | Self::ExpireRefund { .. }
             | Self::ConfirmReorg(_)
-            | Self::PlaceIncoming(_)
+            | Self::ClassifyIncoming(_)
             | Self::SendBack { .. }
             | Self::ConfirmIncoming(_)
             | Self::AwaitFinal(_)
-            | Self::ReleaseCredit { .. } => Resolvable::Nobodys,
+            | Self::ReleaseCredit { .. } => Resolvable::NotResolvable,
         }
     }
 
     /// What an operator may know of it once it is stuck: whether it was done, and whether it was not.
     pub const fn resolvable_outcomes(&self) -> (bool, bool) {
         match self.resolvable() {
-            Resolvable::Payout(_) | Resolvable::BankMove(_) | Resolvable::Reservation(_) | Resolvable::Payment(_) => {
+            Resolvable::Payout(_) | Resolvable::BankTransfer(_) | Resolvable::CardHold(_) | Resolvable::Payment(_) => {
                 (true, true)
             }
-            Resolvable::Recall(_) | Resolvable::ReservationEnd(_) | Resolvable::CardCredit(_) => (true, false),
+            Resolvable::Recall(_) | Resolvable::CardHoldSettlement(_) | Resolvable::IssuerCredit(_) => (true, false),
             Resolvable::Card(_)
             | Resolvable::GiftCard(_)
             | Resolvable::BankAccount(_)
             | Resolvable::IssuerAccount(_)
-            | Resolvable::Reloadable(_) => (false, true),
-            Resolvable::Credit(..) | Resolvable::Nobodys => (false, false),
+            | Resolvable::ReloadableCard(_) => (false, true),
+            Resolvable::Credit(..) | Resolvable::NotResolvable => (false, false),
         }
     }
 
     /// Whether an operator can have its holder credited: it was not done, or is itself a credit that was withheld.
-    pub const fn credits(&self) -> bool {
+    pub const fn is_creditable(&self) -> bool {
         match self.resolvable() {
             Resolvable::Card(_)
             | Resolvable::GiftCard(_)
             | Resolvable::Payout(_)
-            | Resolvable::BankMove(_)
+            | Resolvable::BankTransfer(_)
             | Resolvable::Credit(..) => true,
             Resolvable::Recall(_)
             | Resolvable::BankAccount(_)
             | Resolvable::IssuerAccount(_)
-            | Resolvable::Reloadable(_)
-            | Resolvable::Reservation(_)
-            | Resolvable::ReservationEnd(_)
-            | Resolvable::CardCredit(_)
+            | Resolvable::ReloadableCard(_)
+            | Resolvable::CardHold(_)
+            | Resolvable::CardHoldSettlement(_)
+            | Resolvable::IssuerCredit(_)
             | Resolvable::Payment(_)
-            | Resolvable::Nobodys => false,
+            | Resolvable::NotResolvable => false,
         }
     }
 }
 
 impl Resolvable {
     /// Whether it is certain that it was never asked for where that is said: a list may leave out what is not decided.
-    pub(super) const fn is_known_where_asked(self) -> bool {
+    pub(super) const fn absence_is_definitive(self) -> bool {
         match self {
-            Self::Payout(_) | Self::Reservation(_) => true,
+            Self::Payout(_) | Self::CardHold(_) => true,
             Self::Card(_)
             | Self::GiftCard(_)
             | Self::Recall(_)
             | Self::Credit(..)
-            | Self::BankMove(_)
+            | Self::BankTransfer(_)
             | Self::BankAccount(_)
             | Self::IssuerAccount(_)
-            | Self::Reloadable(_)
-            | Self::ReservationEnd(_)
-            | Self::CardCredit(_)
+            | Self::ReloadableCard(_)
+            | Self::CardHoldSettlement(_)
+            | Self::IssuerCredit(_)
             | Self::Payment(_)
-            | Self::Nobodys => false,
+            | Self::NotResolvable => false,
         }
     }
 
     /// Whether what is still under way there is not done: what the issuer still sets aside or has not counted. A recall's money
     /// may have come back by hand.
-    const fn is_not_done_under_way(self) -> bool {
+    const fn pending_means_not_completed(self) -> bool {
         match self {
-            Self::ReservationEnd(_) | Self::CardCredit(_) => true,
+            Self::CardHoldSettlement(_) | Self::IssuerCredit(_) => true,
             Self::Card(_)
             | Self::GiftCard(_)
             | Self::Payout(_)
             | Self::Recall(_)
             | Self::Credit(..)
-            | Self::BankMove(_)
+            | Self::BankTransfer(_)
             | Self::BankAccount(_)
             | Self::IssuerAccount(_)
-            | Self::Reloadable(_)
-            | Self::Reservation(_)
+            | Self::ReloadableCard(_)
+            | Self::CardHold(_)
             | Self::Payment(_)
-            | Self::Nobodys => false,
+            | Self::NotResolvable => false,
         }
     }
 
     /// Whether an operator's word brings its holder money that was not on a balance before. `from_balance` is of money between a
     /// balance and the bank: whether it was to leave the balance.
-    pub(super) const fn gives(self, outcome: JobOutcome, from_balance: bool) -> bool {
-        let done = matches!(outcome, JobOutcome::Done);
+    pub(super) const fn credits_owner(self, outcome: JobOutcome, from_balance: bool) -> bool {
+        let done = matches!(outcome, JobOutcome::Completed);
         match self {
             Self::Card(_) | Self::GiftCard(_) | Self::Payout(_) | Self::Credit(..) => !done,
             Self::Recall(_) => done,
-            Self::BankMove(_) => done != from_balance,
+            Self::BankTransfer(_) => done != from_balance,
             // A payment counts as its chain shows it, whoever says so.
             Self::Payment(_) => false,
             // What is at the issuer stays there: it is paid out by another act.
-            Self::Reservation(_) | Self::ReservationEnd(_) | Self::CardCredit(_) => false,
-            Self::BankAccount(_) | Self::IssuerAccount(_) | Self::Reloadable(_) | Self::Nobodys => false,
+            Self::CardHold(_) | Self::CardHoldSettlement(_) | Self::IssuerCredit(_) => false,
+            Self::BankAccount(_) | Self::IssuerAccount(_) | Self::ReloadableCard(_) | Self::NotResolvable => false,
         }
     }
 
     /// Whether the other side's own word rules that out.
     pub(super) const fn is_contradicted(self, outcome: JobOutcome, standing: EntryStatus) -> bool {
         match (outcome, standing) {
-            (JobOutcome::Done, EntryStatus::Declined | EntryStatus::Returned)
-            | (JobOutcome::NotDone, EntryStatus::Completed | EntryStatus::Pending | EntryStatus::Held) => true,
-            (JobOutcome::Done, EntryStatus::NotSubmitted) => self.is_known_where_asked(),
-            (JobOutcome::Done, EntryStatus::Pending | EntryStatus::Held) => self.is_not_done_under_way(),
-            (JobOutcome::Done, EntryStatus::Completed)
-            | (JobOutcome::NotDone, EntryStatus::NotSubmitted | EntryStatus::Declined | EntryStatus::Returned) => false,
+            (JobOutcome::Completed, EntryStatus::Declined | EntryStatus::Returned)
+            | (JobOutcome::NotCompleted, EntryStatus::Completed | EntryStatus::Pending | EntryStatus::Held) => true,
+            (JobOutcome::Completed, EntryStatus::NotSubmitted) => self.absence_is_definitive(),
+            (JobOutcome::Completed, EntryStatus::Pending | EntryStatus::Held) => self.pending_means_not_completed(),
+            (JobOutcome::Completed, EntryStatus::Completed)
+            | (JobOutcome::NotCompleted, EntryStatus::NotSubmitted | EntryStatus::Declined | EntryStatus::Returned) => false,
         }
     }
 }

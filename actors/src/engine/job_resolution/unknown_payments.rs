@@ -27,20 +27,20 @@ impl Engine {
             .await?
             .ok_or(ResolveError::NotDeadLettered)?;
         match resolution.outcome {
-            JobOutcome::Done => {
+            JobOutcome::Completed => {
                 let transaction = TransferName::transaction_of(&resolution.reference).to_owned();
                 self.chain_status(&payment, &transaction).await?;
                 // The list does not say how deep it is.
-                let finality = Finality::Seen;
-                self.0.departures.settles(finality);
-                Ok(ChainStatus::Landed { transaction, finality })
+                let finality = Finality::Confirmed;
+                self.0.outgoing_guard.note_finality(finality);
+                Ok(ChainStatus::Confirmed { transaction, finality })
             }
-            JobOutcome::NotDone
+            JobOutcome::NotCompleted
                 if *says == ProviderReport::Status(EntryStatus::Declined) || self.is_expired(&payment) =>
             {
                 Ok(ChainStatus::Impossible)
             }
-            JobOutcome::NotDone => Err(ResolveError::MayStillSettle),
+            JobOutcome::NotCompleted => Err(ResolveError::MayStillSettle),
         }
     }
 
@@ -51,7 +51,7 @@ impl Engine {
         let treasury = self.0.lists.treasury.as_ref().ok_or(ResolveError::Unavailable)?;
         let moved = treasury.in_transaction(authorization.network(), transaction);
         let is_this = |moved: &ChainMovement| {
-            (moved.incoming, moved.mark, moved.other, moved.amount)
+            (moved.incoming, moved.fingerprint, moved.counterparty, moved.amount)
                 == (true, authorization.fingerprint(), payment.payer(), payment.price())
         };
         match with_timeout_ms(self.query_timeout(), moved, "in transaction").await {

@@ -8,7 +8,7 @@ use super::{HandlerResult, JobHandlers, ask_entity, load_failed, with_timeout_ms
 use crate::banking::application::{self, BankingApplication, Question};
 use crate::banking::profile::{BankingProfile, CustomerType};
 use crate::banking::{account, transfer};
-use crate::engine::untracked_transfers::gate::Shut;
+use crate::engine::untracked_transfers::gate::GateClosure;
 use crate::id::{BankAccountId, BankTransferId, CardId, JobId, PaymentId, Wallet};
 use crate::kernel::{AttemptFailure, OutboxJob, table};
 use crate::port::banking::{
@@ -19,15 +19,15 @@ use crate::reconciliation::{EntryStatus, ReconciliationSource};
 
 impl JobHandlers {
     /// Submits an application and asks after it until the bank has decided, which may take days.
-    pub(super) async fn review_application(&self, effect: &OutboxJob, wallet: Wallet) -> HandlerResult {
-        let read = self.families.applications.read(&wallet).await.map_err(load_failed)?;
+    pub(super) async fn submit_bank_application(&self, effect: &OutboxJob, wallet: Wallet) -> HandlerResult {
+        let read = self.registries.applications.read(&wallet).await.map_err(load_failed)?;
         let Some((application, _)) = read else {
             return Err(AttemptFailure::temporary("the application is not there"));
         };
         if application.status != application::Status::Submitted(effect.id) {
             return Ok(());
         }
-        let read = self.families.profiles.read(&wallet).await.map_err(load_failed)?;
+        let read = self.registries.profiles.read(&wallet).await.map_err(load_failed)?;
         let Some((profile, _)) = read else {
             return Err(AttemptFailure::temporary("the profile is not there"));
         };
@@ -36,10 +36,10 @@ impl JobHandlers {
             Ok(BankDecision::Pending { retry_after_ms }) => Err(AttemptFailure::defer(retry_after_ms)),
             Ok(BankDecision::Final(review)) => {
                 let command = application::Command::RecordReview {
-                    effect: effect.id,
+                    job: effect.id,
                     review,
                 };
-                ask_entity(&self.families.applications, wallet, command).await
+                ask_entity(&self.registries.applications, wallet, command).await
             }
             // The same submission again is no second one; a bank that is away has decided nothing.
             Err(error) => Err(AttemptFailure::from(error).retry_every_ms(self.settings.watch_every_ms)),
@@ -54,13 +54,13 @@ impl JobHandlers {
         application: &BankingApplication,
     ) -> Result<BankApplicationRequest, AttemptFailure> {
         let mut answers = vec![
-            ("type", profile.holder.name().to_owned()),
+            ("type", profile.customer_type.name().to_owned()),
             ("first_name", profile.first_name.clone()),
             ("last_name", profile.last_name.clone()),
             ("email", profile.email.clone()),
             ("country", profile.country.to_string()),
         ];
-        if let CustomerType::Business(name) = &profile.holder {
+        if let CustomerType::Business(name) = &profile.customer_type {
             answers.push(("business_name", name.clone()));
         }
         let given = |question: &Question| Some((question.name(), application.answer(*question)?.to_owned()));
@@ -69,7 +69,7 @@ impl JobHandlers {
         for paper in &application.documents {
             documents.push(SealedDocument {
                 id: paper.id,
-                shows: paper.shows.name(),
+                document_type: paper.document_type.name(),
                 media: paper.media.name(),
                 sha256: paper.sha256,
                 sealed_key: self.sealed_row(CardId(paper.id.0)).await?,
@@ -101,7 +101,7 @@ impl JobHandlers {
 
     /// Has an account opened, or asks after it.
     pub(super) async fn open_bank_account(&self, effect: &OutboxJob, id: BankAccountId) -> HandlerResult {
-        let read = self.families.bank_accounts.read(&id).await.map_err(load_failed)?;
+        let read = self.registries.bank_accounts.read(&id).await.map_err(load_failed)?;
         let Some((account, _)) = read else {
             return Err(AttemptFailure::temporary("the account is not there"));
         };
@@ -112,32 +112,32 @@ impl JobHandlers {
             key: effect.id,
             account: id,
             customer: account.customer,
-            ramp: account.ramp,
+            account_type: account.account_type,
         };
         match with_timeout_ms(self.bank_timeout(), self.ports.bank.open(&order), "open an account").await? {
             BankDecision::Pending { retry_after_ms } => Err(AttemptFailure::defer(retry_after_ms)),
             BankDecision::Final(opening) => {
                 let command = account::Command::RecordResult {
-                    effect: effect.id,
-                    opening,
+                    job: effect.id,
+                    result: opening,
                 };
-                ask_entity(&self.families.bank_accounts, id, command).await
+                ask_entity(&self.registries.bank_accounts, id, command).await
             }
         }
     }
 
     /// Has money moved, or asks after it.
-    pub(super) async fn move_bank_money(&self, effect: &OutboxJob, id: BankTransferId) -> HandlerResult {
-        let read = self.families.bank_transfers.read(&id).await.map_err(load_failed)?;
+    pub(super) async fn execute_bank_transfer(&self, effect: &OutboxJob, id: BankTransferId) -> HandlerResult {
+        let read = self.registries.bank_transfers.read(&id).await.map_err(load_failed)?;
         let Some((asked, _)) = read else {
             return Err(AttemptFailure::temporary("the transfer is not there"));
         };
         if asked.status != transfer::Status::Pending(effect.id) {
             return Ok(());
         }
-        if asked.way == transfer::TransferDirection::ToAccount
-            && let Err(held) = self.pass(&asked.owner, Shut::Unexplained, PaymentId::NONE).await
-            && !self.has_bank(effect.id).await?
+        if asked.direction == transfer::TransferDirection::ToAccount
+            && let Err(held) = self.acquire_outgoing_permit(&asked.owner, GateClosure::UntilTracked, PaymentId::NONE).await
+            && !self.is_known_to_bank(effect.id).await?
         {
             return Err(held);
         }
@@ -146,7 +146,7 @@ impl JobHandlers {
             transfer: id,
             account: asked.account,
             amount: asked.cents,
-            to_account: asked.way == transfer::TransferDirection::ToAccount,
+            to_account: asked.direction == transfer::TransferDirection::ToAccount,
         };
         let asked = with_timeout_ms(self.bank_timeout(), self.ports.bank.transfer(&order), "move money").await;
         let ruling = match asked {
@@ -160,22 +160,22 @@ impl JobHandlers {
             BankDecision::Pending { retry_after_ms } => Err(AttemptFailure::defer(retry_after_ms)),
             BankDecision::Final(moved) => {
                 let command = transfer::Command::RecordResult {
-                    effect: effect.id,
-                    moved,
+                    job: effect.id,
+                    result: moved,
                 };
-                ask_entity(&self.families.bank_transfers, id, command).await
+                ask_entity(&self.registries.bank_transfers, id, command).await
             }
         }
     }
 
     /// Whether the bank has the order already: then asking again only tells what came of it.
-    async fn has_bank(&self, key: JobId) -> Result<bool, AttemptFailure> {
+    async fn is_known_to_bank(&self, key: JobId) -> Result<bool, AttemptFailure> {
         let Some(list) = self.lists.providers.get(&ReconciliationSource::BankTransfers) else {
             return Ok(false);
         };
-        let entry = with_timeout_ms(self.bank_timeout(), list.entry(&EntryKey::of(key)), "entry").await;
+        let entry = with_timeout_ms(self.bank_timeout(), list.entry(&EntryKey::for_order(key)), "entry").await;
         let entry = entry.map_err(|error| AttemptFailure::from(error).retry_every_ms(self.settings.watch_every_ms))?;
-        Ok(entry.is_some_and(|entry| entry.standing != EntryStatus::NotSubmitted))
+        Ok(entry.is_some_and(|entry| entry.status != EntryStatus::NotSubmitted))
     }
 
     const fn bank_timeout(&self) -> Duration {

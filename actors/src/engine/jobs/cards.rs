@@ -6,7 +6,7 @@ use purser_storage::mutants::{self, Mutant};
 
 use super::{HandlerResult, JobHandlers, ask_entity, load_failed, with_timeout_ms};
 use crate::card::{self, Card};
-use crate::engine::refunds::refunded_of;
+use crate::engine::refunds::refunded_for_snapshot;
 use crate::id::{CardId, JobId};
 use crate::kernel::{AttemptFailure, OutboxJob};
 use crate::port::{CardActionRequest, CardSnapshot, ErrorKind, IssueCardRequest, IssueResult, PortError};
@@ -14,8 +14,8 @@ use crate::refund::Refunded;
 
 impl JobHandlers {
     /// Orders the card until the issuer says yes or no.
-    pub(super) async fn issue(&self, effect: &OutboxJob, id: CardId) -> HandlerResult {
-        let read = self.families.cards.read(&id).await.map_err(load_failed)?;
+    pub(super) async fn issue_card(&self, effect: &OutboxJob, id: CardId) -> HandlerResult {
+        let read = self.registries.cards.read(&id).await.map_err(load_failed)?;
         let Some((card, _)) = read else {
             return Err(AttemptFailure::temporary("the card is not there"));
         };
@@ -35,21 +35,21 @@ impl JobHandlers {
         let timeout = Duration::from_millis(self.settings.issuer_timeout_ms);
         let command = match with_timeout_ms(timeout, self.ports.issuer.issue(&order), "issue").await? {
             IssueResult::Ready(card) => card::Command::RecordIssuance {
-                effect: effect.id,
+                job: effect.id,
                 card,
             },
             IssueResult::Declined { reason } => card::Command::RecordDecline {
-                effect: effect.id,
+                job: effect.id,
                 reason,
             },
             IssueResult::Pending { retry_after_ms } => return Err(AttemptFailure::defer(retry_after_ms)),
         };
-        ask_entity(&self.families.cards, id, command).await
+        ask_entity(&self.registries.cards, id, command).await
     }
 
     /// Asks what became of the card's money. Whatever fails is tried again: the holder's budget is spent only once.
     pub(super) async fn refresh_card(&self, effect: &OutboxJob, id: CardId) -> HandlerResult {
-        let cards = &self.families.cards;
+        let cards = &self.registries.cards;
         let Some((card, _)) = cards.read(&id).await.map_err(load_failed)? else {
             return Err(AttemptFailure::temporary("the card is not there"));
         };
@@ -58,37 +58,37 @@ impl JobHandlers {
         };
         // A card whose question is stuck could not be asked after any more.
         let timeout = Duration::from_millis(self.settings.issuer_timeout_ms);
-        let standing = with_timeout_ms(timeout, self.ports.issuer.standing(&details.issuer_ref), "standing").await;
+        let standing = with_timeout_ms(timeout, self.ports.issuer.card_snapshot(&details.issuer_ref), "standing").await;
         let (standing, refunded) = self.with_refunded(&card, standing).await?;
         let told = card::Command::RecordRefresh {
-            effect: effect.id,
-            standing,
+            job: effect.id,
+            snapshot: standing,
             refunded,
         };
         ask_entity(cards, id, told).await
     }
 
     /// Brings the holder's wish to the issuer. Until it is answered there can be no other.
-    pub(super) async fn steer_prepaid(&self, effect: &OutboxJob, id: CardId) -> HandlerResult {
-        let cards = &self.families.cards;
+    pub(super) async fn change_prepaid_card_state(&self, effect: &OutboxJob, id: CardId) -> HandlerResult {
+        let cards = &self.registries.cards;
         let Some((card, _)) = cards.read(&id).await.map_err(load_failed)? else {
             return Err(AttemptFailure::temporary("the card is not there"));
         };
-        let Some((details, wish)) = card.details().zip(card.life.wish) else {
+        let Some((details, wish)) = card.details().zip(card.lifecycle.pending_action) else {
             return Ok(());
         };
         let order = CardActionRequest {
             key: effect.id,
             card: id,
             issuer_ref: details.issuer_ref.clone(),
-            wish,
+            action: wish,
         };
         let timeout = Duration::from_millis(self.settings.issuer_timeout_ms);
-        let standing = with_timeout_ms(timeout, self.ports.issuer.steer(&order), "steer card").await;
+        let standing = with_timeout_ms(timeout, self.ports.issuer.apply_action(&order), "steer card").await;
         let (standing, refunded) = self.with_refunded(&card, standing).await?;
-        let told = card::Command::Steered {
-            effect: effect.id,
-            standing,
+        let told = card::Command::RecordActionResult {
+            job: effect.id,
+            snapshot: standing,
             refunded,
         };
         ask_entity(cards, id, told).await
@@ -100,15 +100,15 @@ impl JobHandlers {
         card: &Card,
         said: Result<CardSnapshot, PortError>,
     ) -> Result<(CardSnapshot, Refunded), AttemptFailure> {
-        let standing = said.map_err(|error| self.not_given_up(&error))?;
-        let refunded = refunded_of(&self.families, card, &standing)
+        let standing = said.map_err(|error| self.retry_indefinitely(&error))?;
+        let refunded = refunded_for_snapshot(&self.registries, card, &standing)
             .await
             .map_err(load_failed)?;
         Ok((standing, refunded))
     }
 
     /// Again and again, as often as it takes.
-    fn not_given_up(&self, error: &PortError) -> AttemptFailure {
+    fn retry_indefinitely(&self, error: &PortError) -> AttemptFailure {
         let pause = match error.kind {
             ErrorKind::Permanent => self.settings.retry.max_backoff_ms,
             ErrorKind::Temporary | ErrorKind::Unknown => self.settings.watch_every_ms,

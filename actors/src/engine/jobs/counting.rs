@@ -3,22 +3,22 @@
 use super::{HandlerResult, JobHandlers, ask_entity, load_failed};
 use crate::account;
 use crate::id::{PaymentId, Wallet};
-use crate::kernel::job::{CapReservation, Counted, Job};
+use crate::kernel::job::{CapReservation, UnclaimedCapUsage, Job};
 use crate::kernel::{AttemptFailure, OutboxJob};
 
 impl JobHandlers {
-    pub(super) async fn count_lost(&self, effect: &OutboxJob) -> HandlerResult {
+    pub(super) async fn handle_count(&self, effect: &OutboxJob) -> HandlerResult {
         match &effect.job {
             Job::CountUnclaimed {
                 account,
                 payment,
                 lines,
-                shares,
+                reservations: shares,
             } => {
-                let counted = Counted {
+                let counted = UnclaimedCapUsage {
                     account: *account,
                     lines: lines.clone(),
-                    shares: shares.clone(),
+                    reservations: shares.clone(),
                 };
                 self.count_unclaimed(effect, *payment, counted).await
             }
@@ -27,42 +27,42 @@ impl JobHandlers {
         }
     }
 
-    async fn count_unclaimed(&self, effect: &OutboxJob, payment: PaymentId, counted: Counted) -> HandlerResult {
-        let known = self.families.payments.read(&payment).await.map_err(load_failed)?;
-        let counted_before = self.arrivals.counted_for(payment, &*self.store).await;
+    async fn count_unclaimed(&self, effect: &OutboxJob, payment: PaymentId, counted: UnclaimedCapUsage) -> HandlerResult {
+        let known = self.registries.payments.read(&payment).await.map_err(load_failed)?;
+        let counted_before = self.incoming.unclaimed_usage_of(payment, &*self.store).await;
         let counted_before = counted_before.map_err(|error| AttemptFailure::temporary(error.to_string()))?;
         let unclaimed = counted_before.is_none() && known.as_ref().is_none_or(|(known, _)| known.is_released());
-        self.arrivals.counts();
+        self.incoming.mark_counted();
         let account = counted.account;
         let command = account::Command::CountUnclaimed {
-            effect: effect.id,
+            job: effect.id,
             payment,
             revision: known.map_or(0, |(_, revision)| revision),
             counted: unclaimed.then_some(counted),
         };
-        ask_entity(&self.families.accounts, account, command).await
+        ask_entity(&self.registries.accounts, account, command).await
     }
 
     async fn count_claimed(&self, effect: &OutboxJob, account: Wallet, payment: PaymentId) -> HandlerResult {
-        let counted = self.arrivals.counted_for(payment, &*self.store).await;
+        let counted = self.incoming.unclaimed_usage_of(payment, &*self.store).await;
         let counted = counted.map_err(|error| AttemptFailure::temporary(error.to_string()))?;
-        let known = self.families.payments.read(&payment).await.map_err(load_failed)?;
+        let known = self.registries.payments.read(&payment).await.map_err(load_failed)?;
         let account = counted.as_ref().map_or(account, |counted| counted.account);
         let counted = counted.map(|counted| {
             // What is adopted is counted by itself.
             let bought = known.filter(|(known, _)| !known.is_released() && !known.claim.is_taken_over());
             let share = bought.map(|(known, _)| CapReservation {
-                day: counted.shares.first().map_or(0, |share| share.day),
-                budget: known.claim.purchase.line().cap_group(),
+                day: counted.reservations.first().map_or(0, |share| share.day),
+                cap_group: known.claim.purchase.line().cap_group(),
                 cents: known.claim.worth,
             });
             (counted, share)
         });
         let command = account::Command::CountClaimed {
-            effect: effect.id,
+            job: effect.id,
             payment,
             counted,
         };
-        ask_entity(&self.families.accounts, account, command).await
+        ask_entity(&self.registries.accounts, account, command).await
     }
 }

@@ -15,43 +15,43 @@ use crate::payment::Status;
 use crate::port::ErrorKind;
 
 /// It is not tried again by itself.
-fn for_a_person(message: String) -> AttemptFailure {
+fn needs_operator(message: String) -> AttemptFailure {
     AttemptFailure {
         kind: ErrorKind::Permanent,
         message,
-        pace: RetryMode::Backoff,
+        retry_mode: RetryMode::Backoff,
     }
 }
 
 impl JobHandlers {
     /// Credits a balance, once; what its chain has taken back is not given back a second time, but waits for a person.
-    pub(super) async fn credit(
+    pub(super) async fn credit_account(
         &self,
         effect: &OutboxJob,
         account: Wallet,
         amount: Usdc,
         cause: CreditCause,
     ) -> HandlerResult {
-        if let Some(paid) = taken_back(&self.families, cause).await.map_err(load_failed)? {
+        if let Some(paid) = reorged_payment(&self.registries, cause).await.map_err(load_failed)? {
             let message = format!("{paid}, which paid for it, was taken back by its chain");
-            return Err(for_a_person(message));
+            return Err(needs_operator(message));
         }
         let effect_id = effect.id;
-        let unfinal = rests_on_unfinal(&self.families, &self.departures, cause).await;
+        let unfinal = pending_payment_behind(&self.registries, &self.outgoing_guard, cause).await;
         let command = match unfinal.map_err(load_failed)? {
-            Some(payment) => account::Command::CreditUnfinal {
-                effect: effect_id,
+            Some(payment) => account::Command::CreditProvisionally {
+                job: effect_id,
                 amount,
                 cause,
                 payment,
             },
             None => account::Command::Credit {
-                effect: effect_id,
+                job: effect_id,
                 amount,
                 cause,
             },
         };
-        ask_entity(&self.families.accounts, account, command).await?;
+        ask_entity(&self.registries.accounts, account, command).await?;
         if mutants::is_enabled(Mutant::CreditThenDelete) {
             self.complete_job(effect).await?;
         }
@@ -60,28 +60,28 @@ impl JobHandlers {
 }
 
 /// The payment that a credit rests on, if it is not final.
-pub(in crate::engine) async fn rests_on_unfinal(
+pub(in crate::engine) async fn pending_payment_behind(
     all: &Registries,
     departures: &OutgoingTransferGuard,
     cause: CreditCause,
 ) -> Result<Option<PaymentId>, LoadError> {
-    if !departures.may_be_unfinal() {
+    if !departures.may_be_pending_finality() {
         return Ok(None);
     }
     let payment = match cause {
         CreditCause::Payment(id) => Some(id),
         CreditCause::Refund(id) => {
             let read = all.refunds.read(&id).await?;
-            read.map(|(refund, _)| refund.asked.payment)
+            read.map(|(refund, _)| refund.request.payment)
         }
         cause => source_payment(all, cause).await?,
     };
     let Some(payment) = payment else { return Ok(None) };
-    Ok(departures.is_unfinal(payment).await?.then_some(payment))
+    Ok(departures.is_pending_finality(payment).await?.then_some(payment))
 }
 
 /// The payment whose charge a credit gives back, if its chain has taken it back: then the credit is withheld.
-pub(in crate::engine) async fn taken_back(
+pub(in crate::engine) async fn reorged_payment(
     all: &Registries,
     cause: CreditCause,
 ) -> Result<Option<PaymentId>, LoadError> {

@@ -7,15 +7,15 @@ use crate::id::{PaymentId, Wallet};
 use crate::kernel::job::Job;
 use crate::kernel::{AttemptFailure, OutboxJob};
 use crate::payment::{self, Payment, Status};
-use crate::port::{ChainStanding, ChainStatus, Finality};
+use crate::port::{ChainTransactionStatus, ChainStatus, Finality};
 
 /// Why what was bought with a payment that is gone for good failed.
-pub(super) const GONE: &str = "payment_reversed";
+pub(super) const PAYMENT_REVERSED: &str = "payment_reversed";
 
 impl JobHandlers {
     /// Whether the payment was gone for good before it was final: what rests on it never leaves.
-    pub(super) async fn is_gone(&self, id: PaymentId) -> Result<bool, AttemptFailure> {
-        if !self.is_unfinal(id).await? {
+    pub(super) async fn is_reversed(&self, id: PaymentId) -> Result<bool, AttemptFailure> {
+        if !self.is_pending_finality(id).await? {
             return Ok(false);
         }
         Ok(matches!(self.payment(id).await?.status, Status::Reversed { .. }))
@@ -26,30 +26,30 @@ impl JobHandlers {
         let payment = self.payment(id).await?;
         let Some(transaction) = payment.transaction() else {
             // Found to be gone by somebody else meanwhile: this ends the effect.
-            return self.finalized(effect, id).await;
+            return self.record_final(effect, id).await;
         };
         let every_ms = self.settings.watch_every_ms;
         let settlement = &self.ports.settlement;
-        let standing = settlement.standing(&payment.claim.authorization, None, transaction);
+        let standing = settlement.transaction_status(&payment.claim.authorization, None, transaction);
         match self.with_timeout(standing, "standing").await {
-            Ok(ChainStanding::Final) => self.finalized(effect, id).await,
-            Ok(ChainStanding::Seen) => Err(AttemptFailure::defer(every_ms)),
-            Ok(ChainStanding::Gone) => self.look_for_it(effect, id, &payment).await,
+            Ok(ChainTransactionStatus::Final) => self.record_final(effect, id).await,
+            Ok(ChainTransactionStatus::Confirmed) => Err(AttemptFailure::defer(every_ms)),
+            Ok(ChainTransactionStatus::NotFound) => self.lookup_missing_transaction(effect, id, &payment).await,
             Err(error) => Err(AttemptFailure::from(error).retry_every_ms(every_ms)),
         }
     }
 
     /// Its transaction is gone: the payment may be there by another, or may land again as long as it is valid.
-    async fn look_for_it(&self, effect: &OutboxJob, id: PaymentId, payment: &Payment) -> HandlerResult {
+    async fn lookup_missing_transaction(&self, effect: &OutboxJob, id: PaymentId, payment: &Payment) -> HandlerResult {
         let every_ms = self.settings.watch_every_ms;
         let lookup = self.ports.settlement.lookup(&payment.claim.authorization, None);
         match self.with_timeout(lookup, "lookup").await {
-            Ok(ChainStatus::Landed { transaction, finality }) => {
-                if finality == Finality::Seen {
+            Ok(ChainStatus::Confirmed { transaction, finality }) => {
+                if finality == Finality::Confirmed {
                     return Err(AttemptFailure::defer(every_ms));
                 }
                 tracing::warn!(payment = %id, transaction, "a payment is final by another transaction than it was settled by");
-                return self.finalized(effect, id).await;
+                return self.record_final(effect, id).await;
             }
             Ok(ChainStatus::Pending) => return Err(AttemptFailure::defer(every_ms)),
             Ok(ChainStatus::Impossible) => {}
@@ -57,15 +57,15 @@ impl JobHandlers {
         }
         // Its credit is on the way, and is taken back once it is there. What was taken in otherwise is an operator's to judge.
         let waits = matches!(payment.status, Status::Settled { .. });
-        if waits || self.taken_in(id, payment.account()).await?.is_some() {
+        if waits || self.incoming_outcome(id, payment.account()).await?.is_some() {
             return Err(AttemptFailure::defer(every_ms));
         }
         self.reverse(effect, id, payment).await
     }
 
-    async fn finalized(&self, effect: &OutboxJob, id: PaymentId) -> HandlerResult {
-        let command = payment::Command::Finalized { effect: effect.id };
-        ask_entity(&self.families.payments, id, command).await
+    async fn record_final(&self, effect: &OutboxJob, id: PaymentId) -> HandlerResult {
+        let command = payment::Command::RecordFinal { job: effect.id };
+        ask_entity(&self.registries.payments, id, command).await
     }
 
     /// Ends the hold of a credit once it is known whether it stays.
@@ -73,17 +73,17 @@ impl JobHandlers {
         let Job::ReleaseCredit { payment, amount, .. } = effect.job else {
             return Ok(());
         };
-        let is_final = match self.is_unfinal(payment).await? {
+        let is_final = match self.is_pending_finality(payment).await? {
             false => true,
-            true if self.is_gone(payment).await? => false,
-            true => return Err(self.held()),
+            true if self.is_reversed(payment).await? => false,
+            true => return Err(self.defer_at_gate()),
         };
-        let command = account::Command::EndUnfinal {
-            effect: effect.id,
+        let command = account::Command::EndProvisionalHold {
+            job: effect.id,
             payment,
             amount,
             is_final,
         };
-        ask_entity(&self.families.accounts, account, command).await
+        ask_entity(&self.registries.accounts, account, command).await
     }
 }

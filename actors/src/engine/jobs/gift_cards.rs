@@ -10,7 +10,7 @@ use crate::port::{GiftCardOrderResult, GiftCardRequest};
 
 impl JobHandlers {
     pub(super) async fn order_gift_card(&self, effect: &OutboxJob, id: CardId) -> HandlerResult {
-        let gifts = &self.families.gift_cards;
+        let gifts = &self.registries.gift_cards;
         let Some((gift, _)) = gifts.read(&id).await.map_err(load_failed)? else {
             return Err(AttemptFailure::temporary("the gift card is not there"));
         };
@@ -25,8 +25,8 @@ impl JobHandlers {
         let timeout = Duration::from_millis(self.settings.issuer_timeout_ms);
         let effect = effect.id;
         let command = match with_timeout_ms(timeout, self.ports.gift_cards.order(&order), "order_gift_card").await? {
-            GiftCardOrderResult::Ready { sealed } => Command::RecordDelivery { effect, sealed },
-            GiftCardOrderResult::Declined { reason } => Command::RecordDecline { effect, reason },
+            GiftCardOrderResult::Ready { sealed } => Command::RecordDelivery { job: effect, sealed },
+            GiftCardOrderResult::Declined { reason } => Command::RecordDecline { job: effect, reason },
             GiftCardOrderResult::Pending { retry_after_ms } => return Err(AttemptFailure::defer(retry_after_ms)),
         };
         ask_entity(gifts, id, command).await

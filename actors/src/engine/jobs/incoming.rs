@@ -6,10 +6,10 @@ use purser_storage::mutants::{self, Mutant};
 
 use super::{HandlerResult, JobHandlers, ask_entity, load_failed, with_timeout_ms};
 use crate::account;
-use crate::engine::incoming::{Settles, settles_by};
-use crate::engine::untracked_transfers::top_ups::MayHavePaid;
+use crate::engine::incoming::{SettlementMatch, match_settlement};
+use crate::engine::untracked_transfers::top_ups::PossibleTopUpPayment;
 use crate::id::{DepositId, JobId, PaymentId, Wallet};
-use crate::incoming::{Command, Made, Status, Transfer, Verdict};
+use crate::incoming::{Command, AdoptableProduct, Status, Transfer, Verdict};
 use crate::kernel::job::Job;
 use crate::kernel::{AskError, AttemptFailure, OutboxJob};
 use crate::payment::{self, Payment};
@@ -21,22 +21,22 @@ use crate::product::{Currency, ProductLine};
 use crate::reconciliation::{EntryAmount, EntryStatus, ListedEntry, ReconciliationSource};
 
 /// Of what may have paid for an international card: nobody but an operator can know.
-const MADE_BY_HAND: &str = "an operator may have made an international card for it: look first";
+const POSSIBLE_MANUAL_CARD: &str = "an operator may have made an international card for it: look first";
 
 /// What a provider has under the name of a product.
-enum Shown {
+enum ProviderProduct {
     /// Nothing, or an order that came to nothing.
-    Nothing,
+    None,
     /// Something that we can keep as our own.
-    Made(Made),
+    Adoptable(AdoptableProduct),
     /// Something else, of one of these lines.
-    Else(ExternalText, Vec<ProductLine>),
+    Other(ExternalText, Vec<ProductLine>),
 }
 
 /// An operator has to decide, and nothing was bought.
-const UNKNOWN: Verdict = Verdict::Wait {
-    shows: None,
-    counts: None,
+const WAIT_FOR_OPERATOR: Verdict = Verdict::Wait {
+    provider_report: None,
+    cap_usage: None,
 };
 
 /// The lines whose payouts one list has.
@@ -48,8 +48,8 @@ const PAYOUTS: [ProductLine; 3] = [
 
 impl JobHandlers {
     /// Looks into a transfer. Whoever cannot be asked now is asked again: nothing is credited before everybody has answered.
-    pub(super) async fn place_incoming(&self, effect: &OutboxJob, id: DepositId) -> HandlerResult {
-        let read = self.families.incoming.read(&id).await.map_err(load_failed)?;
+    pub(super) async fn classify_incoming(&self, effect: &OutboxJob, id: DepositId) -> HandlerResult {
+        let read = self.registries.incoming.read(&id).await.map_err(load_failed)?;
         let Some((incoming, _)) = read else {
             return Err(AttemptFailure::temporary("the transfer is not there"));
         };
@@ -58,51 +58,51 @@ impl JobHandlers {
         }
         let transfer = &incoming.transfer;
         let known = self
-            .families
+            .registries
             .payments
             .read(&transfer.payment)
             .await
             .map_err(load_failed)?;
         let (payment, verdict) = match known {
-            Some((known, revision)) => match settles_by(&known, transfer) {
-                Settles::Yes => (revision, Verdict::Claimed),
-                Settles::NotYet => return Err(AttemptFailure::defer(self.settings.watch_every_ms)),
-                Settles::No => (revision, self.released(&known, transfer).await?),
+            Some((known, revision)) => match match_settlement(&known, transfer) {
+                SettlementMatch::Settled => (revision, Verdict::Claimed),
+                SettlementMatch::MaySettle => return Err(AttemptFailure::defer(self.settings.watch_every_ms)),
+                SettlementMatch::Unrelated => (revision, self.classify_released(&known, transfer).await?),
             },
-            None => (0, self.unclaimed(transfer, incoming.found_at).await?),
+            None => (0, self.classify_unclaimed(transfer, incoming.found_at).await?),
         };
-        self.arrivals.takes();
-        let command = Command::Place {
-            effect: effect.id,
+        self.incoming.mark_taken_in();
+        let command = Command::RecordVerdict {
+            job: effect.id,
             verdict: Box::new(verdict),
             payment,
         };
-        ask_entity(&self.families.incoming, id, command).await
+        ask_entity(&self.registries.incoming, id, command).await
     }
 
     /// What becomes of one whose payment was given up before it was sent: it may be presented again, and settles then. Where the
     /// lost history has done that, and the provider shows what was bought, it is admitted again here.
-    async fn released(&self, known: &Payment, transfer: &Transfer) -> Result<Verdict, AttemptFailure> {
+    async fn classify_released(&self, known: &Payment, transfer: &Transfer) -> Result<Verdict, AttemptFailure> {
         let line = known.claim.purchase.line();
-        let shown = match self.lost.is_some_and(|lost| lost.has(transfer.at)) {
-            true => self.shown(transfer.payment, line).await?,
-            false => Shown::Nothing,
+        let shown = match self.lost_history.is_some_and(|lost| lost.contains(transfer.at)) {
+            true => self.product_at_provider(transfer.payment, line).await?,
+            false => ProviderProduct::None,
         };
         let shows = match shown {
-            Shown::Nothing => return Ok(UNKNOWN),
-            Shown::Made(made) => format!("{}: {made:?}", line.name()).into(),
-            Shown::Else(shows, _) => shows,
+            ProviderProduct::None => return Ok(WAIT_FOR_OPERATOR),
+            ProviderProduct::Adoptable(made) => format!("{}: {made:?}", line.name()).into(),
+            ProviderProduct::Other(shows, _) => shows,
         };
         if known.is_released() {
             let again = account::Command::Readmit {
                 payment: transfer.payment,
                 purchase: known.claim.purchase.clone(),
                 worth: known.claim.worth,
-                cap: self.settings.caps.of(line),
+                cap: self.settings.caps.for_line(line),
                 session: known.claim.session,
-                counted: self.counted_for(transfer.payment).await?,
+                counted: self.unclaimed_lines_of(transfer.payment).await?,
             };
-            match self.families.accounts.ask(known.account(), again).await {
+            match self.registries.accounts.ask(known.account(), again).await {
                 // It settles, and then claims its transfer.
                 Ok(()) => return Err(AttemptFailure::defer(self.settings.watch_every_ms)),
                 // Frozen, or its caps are used up: an operator sees what there is.
@@ -111,49 +111,49 @@ impl JobHandlers {
             }
         }
         Ok(Verdict::Wait {
-            shows: Some(shows),
-            counts: Some((known.account(), vec![line])),
+            provider_report: Some(shows),
+            cap_usage: Some((known.account(), vec![line])),
         })
     }
 
-    async fn counted_for(&self, payment: PaymentId) -> Result<Option<Vec<ProductLine>>, AttemptFailure> {
-        let counted = self.arrivals.counted_for(payment, &*self.store).await;
+    async fn unclaimed_lines_of(&self, payment: PaymentId) -> Result<Option<Vec<ProductLine>>, AttemptFailure> {
+        let counted = self.incoming.unclaimed_usage_of(payment, &*self.store).await;
         let counted = counted.map_err(|error| AttemptFailure::temporary(error.to_string()))?;
         Ok(counted.map(|counted| counted.lines))
     }
 
     /// What becomes of a transfer whose payment nobody knows. Only what may be of the history that a restore has lost is anybody's
     /// without an operator's word.
-    async fn unclaimed(&self, transfer: &Transfer, found_at: Timestamp) -> Result<Verdict, AttemptFailure> {
+    async fn classify_unclaimed(&self, transfer: &Transfer, found_at: Timestamp) -> Result<Verdict, AttemptFailure> {
         // A plain transfer was no payment in the lost history either: it may be the treasury's own funding, and nobody's balance.
-        if !self.lost.is_some_and(|lost| lost.has(transfer.at)) || transfer.is_plain() {
-            return Ok(UNKNOWN);
+        if !self.lost_history.is_some_and(|lost| lost.contains(transfer.at)) || transfer.is_plain() {
+            return Ok(WAIT_FOR_OPERATOR);
         }
-        let account = self.account_map.of(&transfer.from);
+        let account = self.account_map.owner_of(&transfer.from);
         let wait = |shows: ExternalText, lines: Vec<ProductLine>| Verdict::Wait {
-            shows: Some(shows),
-            counts: Some((account, lines)),
+            provider_report: Some(shows),
+            cap_usage: Some((account, lines)),
         };
         for line in ProductLine::ALL
             .into_iter()
-            .filter(|line| is_listed(*line) && !mutants::is_enabled(Mutant::MadeIsCredited))
+            .filter(|line| is_listed(*line) && !mutants::is_enabled(Mutant::ProviderNotQueried))
         {
-            match self.shown(transfer.payment, line).await? {
-                Shown::Nothing => {}
-                Shown::Made(made) if fits(&made, transfer) => return Ok(Verdict::Adopt(account, made)),
-                Shown::Made(made) => {
+            match self.product_at_provider(transfer.payment, line).await? {
+                ProviderProduct::None => {}
+                ProviderProduct::Adoptable(made) if could_have_paid(&made, transfer) => return Ok(Verdict::Adopt(account, made)),
+                ProviderProduct::Adoptable(made) => {
                     let shows = format!("{}: {made:?}, which is more than was paid", line.name());
                     return Ok(wait(shows.into(), vec![line]));
                 }
-                Shown::Else(shows, lines) => return Ok(wait(shows, lines)),
+                ProviderProduct::Other(shows, lines) => return Ok(wait(shows, lines)),
             }
         }
-        let later = self.lost.is_some_and(|lost| transfer.at > lost.restored);
-        let paid = self.may_have_paid(transfer).await?;
-        let left = match self.left_for(&paid, later.then_some(found_at)) {
+        let later = self.lost_history.is_some_and(|lost| transfer.at > lost.restored);
+        let paid = self.possible_top_up(transfer).await?;
+        let left = match self.possible_outgoing(&paid, later.then_some(found_at)) {
             Ok(left) => left,
             Err(failure) => {
-                self.count_meanwhile(transfer, account).await?;
+                self.count_until_known(transfer, account).await?;
                 return Err(failure);
             }
         };
@@ -161,108 +161,108 @@ impl JobHandlers {
             let shows = format!("{} left the treasury, maybe for a top-up", left.transaction);
             (shows, ProductLine::CardBalance)
         });
-        let by_hand = self.settings.intl_prices.has(transfer.amount);
-        let by_hand = by_hand.then(|| (MADE_BY_HAND.to_owned(), ProductLine::IntlCard));
+        let by_hand = self.settings.intl_prices.contains_price(transfer.amount);
+        let by_hand = by_hand.then(|| (POSSIBLE_MANUAL_CARD.to_owned(), ProductLine::IntlCard));
         let (doubts, lines): (Vec<String>, Vec<ProductLine>) = left.into_iter().chain(by_hand).unzip();
         Ok(match lines.is_empty() {
             true => Verdict::Credit(account),
-            false => wait(ExternalText::by_us(&doubts.join("; ")), lines),
+            false => wait(ExternalText::internal(&doubts.join("; ")), lines),
         })
     }
 
     /// As long as what left is not known, it may have paid for a top-up, and for a card that is made by hand where that costs as much.
-    async fn count_meanwhile(&self, transfer: &Transfer, account: Wallet) -> HandlerResult {
-        if self.counted_for(transfer.payment).await?.is_some() {
+    async fn count_until_known(&self, transfer: &Transfer, account: Wallet) -> HandlerResult {
+        if self.unclaimed_lines_of(transfer.payment).await?.is_some() {
             return Ok(());
         }
-        let by_hand = self.settings.intl_prices.has(transfer.amount);
+        let by_hand = self.settings.intl_prices.contains_price(transfer.amount);
         let lines = by_hand.then_some(ProductLine::IntlCard).into_iter();
         let lines = lines.chain([ProductLine::CardBalance]).collect();
-        ask_entity(&self.families.incoming, transfer.id(), Command::Count(account, lines)).await
+        ask_entity(&self.registries.incoming, transfer.id(), Command::Count(account, lines)).await
     }
 
     /// Whether its chain shows a payment.
-    pub(in crate::engine) async fn shows(&self, authorization: &Authorization) -> Result<bool, PortError> {
+    pub(in crate::engine) async fn is_on_chain(&self, authorization: &Authorization) -> Result<bool, PortError> {
         let lookup = self.ports.settlement.lookup(authorization, None);
         let lookup = self.with_timeout(lookup, "lookup").await?;
-        Ok(matches!(lookup, ChainStatus::Landed { .. }))
+        Ok(matches!(lookup, ChainStatus::Confirmed { .. }))
     }
 
     /// Whether what a payment of the lost history bought, if anything, can have been of this line. `found_at` is when a transfer was
     /// found that landed after the restore.
-    pub(in crate::engine) async fn may_be_of(
+    pub(in crate::engine) async fn may_have_bought(
         &self,
         transfer: &Transfer,
         found_at: Option<Timestamp>,
         line: ProductLine,
     ) -> Result<bool, AttemptFailure> {
         for listed in ProductLine::ALL.into_iter().filter(|line| is_listed(*line)) {
-            if !matches!(self.shown(transfer.payment, listed).await?, Shown::Nothing) {
+            if !matches!(self.product_at_provider(transfer.payment, listed).await?, ProviderProduct::None) {
                 return Ok(line == listed || [line, listed].iter().all(|line| PAYOUTS.contains(line)));
             }
         }
         match line {
             ProductLine::IntlCard => return Ok(true),
             // An operator has to say first whether there is a card.
-            _ if self.settings.intl_prices.has(transfer.amount) => return Err(self.held()),
+            _ if self.settings.intl_prices.contains_price(transfer.amount) => return Err(self.defer_at_gate()),
             ProductLine::CardBalance => return Ok(true),
             _ => {}
         }
-        let paid = self.may_have_paid(transfer).await?;
-        Ok(self.left_for(&paid, found_at)?.is_none())
+        let paid = self.possible_top_up(transfer).await?;
+        Ok(self.possible_outgoing(&paid, found_at)?.is_none())
     }
 
-    async fn may_have_paid(&self, transfer: &Transfer) -> Result<MayHavePaid, AttemptFailure> {
-        let account = self.account_map.of(&transfer.from);
-        let paid = MayHavePaid::by(transfer, account, &*self.store).await;
+    async fn possible_top_up(&self, transfer: &Transfer) -> Result<PossibleTopUpPayment, AttemptFailure> {
+        let account = self.account_map.owner_of(&transfer.from);
+        let paid = PossibleTopUpPayment::from_transfer(transfer, account, &*self.store).await;
         paid.map_err(|error| AttemptFailure::temporary(error.to_string()))
     }
 
     /// What the provider of a product line has under the name that a payment's product has there.
-    async fn shown(&self, payment: PaymentId, line: ProductLine) -> Result<Shown, AttemptFailure> {
-        let key = JobId(payment.product());
+    async fn product_at_provider(&self, payment: PaymentId, line: ProductLine) -> Result<ProviderProduct, AttemptFailure> {
+        let key = JobId(payment.product_id());
         let source = match line {
             ProductLine::UsaCard => ReconciliationSource::Cards,
             ProductLine::GiftCard => ReconciliationSource::GiftCards,
             ProductLine::PushToCard | ProductLine::BankPayment | ProductLine::AppPayment => {
-                return self.paid_out(key).await;
+                return self.payout_at_provider(key).await;
             }
             // Operators make it, and no list shows what they made.
-            ProductLine::IntlCard => return Ok(Shown::Else(MADE_BY_HAND.into(), vec![line])),
+            ProductLine::IntlCard => return Ok(ProviderProduct::Other(POSSIBLE_MANUAL_CARD.into(), vec![line])),
             // What leaves for it is on its chain.
-            ProductLine::CardBalance => return Ok(Shown::Nothing),
+            ProductLine::CardBalance => return Ok(ProviderProduct::None),
         };
         let Some(list) = self.lists.providers.get(&source) else {
-            return Ok(Shown::Nothing);
+            return Ok(ProviderProduct::None);
         };
-        let entry = with_timeout_ms(self.provider_patience(), list.entry(&EntryKey::of(key)), "entry").await;
-        let Some(entry) = entry.map_err(|error| self.asked_again(error))? else {
-            return Ok(Shown::Nothing);
+        let entry = with_timeout_ms(self.provider_timeout(), list.entry(&EntryKey::for_order(key)), "entry").await;
+        let Some(entry) = entry.map_err(|error| self.retry_query(error))? else {
+            return Ok(ProviderProduct::None);
         };
-        Ok(match entry.standing {
-            EntryStatus::NotSubmitted | EntryStatus::Declined => Shown::Nothing,
+        Ok(match entry.status {
+            EntryStatus::NotSubmitted | EntryStatus::Declined => ProviderProduct::None,
             EntryStatus::Completed | EntryStatus::Pending => {
-                made(source, &entry).map_or_else(|| other(line, source, &entry), Shown::Made)
+                adoptable_product(source, &entry).map_or_else(|| other_product(line, source, &entry), ProviderProduct::Adoptable)
             }
-            EntryStatus::Held | EntryStatus::Returned => other(line, source, &entry),
+            EntryStatus::Held | EntryStatus::Returned => other_product(line, source, &entry),
         })
     }
 
     /// To whom a payout goes is on no list: it is shown to an operator.
-    async fn paid_out(&self, key: JobId) -> Result<Shown, AttemptFailure> {
-        let order = with_timeout_ms(self.provider_patience(), self.ports.rails.find(key), "ask after").await;
-        let Some(order) = order.map_err(|error| self.asked_again(error))? else {
-            return Ok(Shown::Nothing);
+    async fn payout_at_provider(&self, key: JobId) -> Result<ProviderProduct, AttemptFailure> {
+        let order = with_timeout_ms(self.provider_timeout(), self.ports.payout_rails.find(key), "ask after").await;
+        let Some(order) = order.map_err(|error| self.retry_query(error))? else {
+            return Ok(ProviderProduct::None);
         };
-        let stands = match order.state {
-            PayoutRailStatus::Failed { .. } | PayoutRailStatus::Cancelled { .. } => return Ok(Shown::Nothing),
+        let stands = match order.status {
+            PayoutRailStatus::Failed { .. } | PayoutRailStatus::Cancelled { .. } => return Ok(ProviderProduct::None),
             PayoutRailStatus::InProcess { .. } => "in process",
             PayoutRailStatus::Complete { .. } => "complete",
             PayoutRailStatus::Returned { .. } => "returned",
         };
         // Of which line it was, the rails do not say.
-        Ok(Shown::Else(
-            ExternalText::by_us(&format!("payouts: {key} {stands}")),
+        Ok(ProviderProduct::Other(
+            ExternalText::internal(&format!("payouts: {key} {stands}")),
             PAYOUTS.to_vec(),
         ))
     }
@@ -270,18 +270,18 @@ impl JobHandlers {
     /// What left for a top-up that this may have paid for, and is in no book: whose it was is an operator's to say first. What the
     /// lost history was paid it may have sent on, for as long as that can land; of what came later, found at this time, the chain
     /// need only be asked.
-    fn left_for(
+    fn possible_outgoing(
         &self,
-        paid: &MayHavePaid,
+        paid: &PossibleTopUpPayment,
         later: Option<Timestamp>,
     ) -> Result<Option<OutgoingTransfer>, AttemptFailure> {
         // Asked before the list is read: what is known by then is on it.
         let is_known = match later {
-            Some(found) => self.departures.is_known_by(found),
-            None => self.departures.is_all_known(),
+            Some(found) => self.outgoing_guard.is_known_by(found),
+            None => self.outgoing_guard.is_all_known(),
         };
-        let open = self.departures.unexplained();
-        match open.into_iter().find(|left| paid.may_be(left)) {
+        let open = self.outgoing_guard.untracked();
+        match open.into_iter().find(|left| paid.may_match(left)) {
             None if !is_known => Err(AttemptFailure::defer(self.settings.watch_every_ms)),
             left => Ok(left),
         }
@@ -289,19 +289,19 @@ impl JobHandlers {
 
     /// Whether the provider has an order for a payment that this history has not sent one for: a restored store may be older than
     /// the order.
-    pub(super) async fn is_made(&self, id: PaymentId, payment: &Payment) -> Result<bool, AttemptFailure> {
+    pub(super) async fn is_ordered_at_provider(&self, id: PaymentId, payment: &Payment) -> Result<bool, AttemptFailure> {
         let declined = matches!(payment.status, payment::Status::Declined(..));
-        if !declined || self.lost.is_none_or(|lost| payment.claim.at > lost.restored) {
+        if !declined || self.lost_history.is_none_or(|lost| payment.claim.at > lost.restored) {
             return Ok(false);
         }
         let line = payment.claim.purchase.line();
         if line == ProductLine::CardBalance {
             // What was sent on is on the chain, and on nobody's list.
-            let left = self.left_for(&MayHavePaid::of(payment), None)?;
+            let left = self.possible_outgoing(&PossibleTopUpPayment::from_payment(payment), None)?;
             return Ok(left.is_some());
         }
-        let shown = self.shown(id, line).await?;
-        Ok(!matches!(shown, Shown::Nothing))
+        let shown = self.product_at_provider(id, line).await?;
+        Ok(!matches!(shown, ProviderProduct::None))
     }
 
     pub(super) async fn send_back(&self, effect: &OutboxJob, account: Wallet) -> HandlerResult {
@@ -312,19 +312,19 @@ impl JobHandlers {
             return Err(AttemptFailure::temporary("nothing to send back"));
         };
         let command = account::Command::SendBack {
-            effect: effect.id,
+            job: effect.id,
             deposit,
             to,
             amount,
         };
-        ask_entity(&self.families.accounts, account, command).await
+        ask_entity(&self.registries.accounts, account, command).await
     }
 
-    const fn provider_patience(&self) -> Duration {
+    const fn provider_timeout(&self) -> Duration {
         Duration::from_millis(self.settings.issuer_timeout_ms)
     }
 
-    fn asked_again(&self, error: PortError) -> AttemptFailure {
+    fn retry_query(&self, error: PortError) -> AttemptFailure {
         AttemptFailure::from(error).retry_every_ms(self.settings.watch_every_ms)
     }
 }
@@ -339,13 +339,13 @@ const fn is_listed(line: ProductLine) -> bool {
 }
 
 /// What we can keep of an entry: what its list says is all that is known of it.
-fn made(source: ReconciliationSource, entry: &ProviderEntry) -> Option<Made> {
-    let EntryAmount::Cents(amount, currency) = entry.money else {
+fn adoptable_product(source: ReconciliationSource, entry: &ProviderEntry) -> Option<AdoptableProduct> {
+    let EntryAmount::Cents(amount, currency) = entry.amount else {
         return None;
     };
     match (source, &entry.terms) {
-        (ReconciliationSource::Cards, _) if currency == Currency::USD => Some(Made::Card { amount }),
-        (ReconciliationSource::GiftCards, Some(terms)) => Some(Made::GiftCard {
+        (ReconciliationSource::Cards, _) if currency == Currency::USD => Some(AdoptableProduct::Card { amount }),
+        (ReconciliationSource::GiftCards, Some(terms)) => Some(AdoptableProduct::GiftCard {
             amount,
             currency,
             product: entry.product.to_string(),
@@ -356,23 +356,23 @@ fn made(source: ReconciliationSource, entry: &ProviderEntry) -> Option<Made> {
     }
 }
 
-fn other(line: ProductLine, source: ReconciliationSource, entry: &ProviderEntry) -> Shown {
+fn other_product(line: ProductLine, source: ReconciliationSource, entry: &ProviderEntry) -> ProviderProduct {
     let listed = ListedEntry {
-        standing: entry.standing,
-        money: entry.money,
+        status: entry.status,
+        amount: entry.amount,
         at: entry.at,
     };
-    Shown::Else(
+    ProviderProduct::Other(
         format!("{}: {} {listed}", source.name(), entry.product).into(),
         vec![line],
     )
 }
 
 /// Whether it can have been bought with so much. A rate that nobody knows any more cannot be held against it.
-fn fits(made: &Made, transfer: &Transfer) -> bool {
+fn could_have_paid(made: &AdoptableProduct, transfer: &Transfer) -> bool {
     let paid = transfer.amount.whole_cents();
     match made {
-        Made::Card { amount } => *amount <= paid,
-        Made::GiftCard { amount, currency, .. } => *currency != Currency::USD || *amount <= paid,
+        AdoptableProduct::Card { amount } => *amount <= paid,
+        AdoptableProduct::GiftCard { amount, currency, .. } => *currency != Currency::USD || *amount <= paid,
     }
 }

@@ -12,11 +12,11 @@ use crate::port::{CheckStatus, ErrorKind, IdentityCheckRequest, IssuerAccountRes
 impl JobHandlers {
     /// Has the check begun, once, and asks after it until it is over. A callback may be quicker; then the effect is gone.
     pub(super) async fn check_identity(&self, effect: &OutboxJob, wallet: Wallet) -> HandlerResult {
-        let read = self.families.identities.read(&wallet).await.map_err(load_failed)?;
+        let read = self.registries.identities.read(&wallet).await.map_err(load_failed)?;
         let Some((identity, _)) = read else {
             return Err(AttemptFailure::temporary("the identity is not there"));
         };
-        let Status::InReview { check, begun } = identity.status else {
+        let Status::InReview { check, started: begun } = identity.status else {
             return Ok(());
         };
         if check != effect.id {
@@ -24,13 +24,13 @@ impl JobHandlers {
         }
         let reference = match begun {
             Some(begun) => begun.reference,
-            None => match self.begin_check(effect, wallet).await? {
+            None => match self.start_check(effect, wallet).await? {
                 Some(reference) => reference,
                 None => return Ok(()),
             },
         };
         let asked = with_timeout_ms(
-            self.patience(),
+            self.issuer_timeout(),
             self.ports.identity_check.status(&reference),
             "identity status",
         );
@@ -38,7 +38,7 @@ impl JobHandlers {
             Ok(CheckStatus::Pending { retry_after_ms }) => Err(AttemptFailure::defer(retry_after_ms)),
             Ok(CheckStatus::Decided(verdict)) => {
                 let command = identity_verification::Command::RecordVerdict { reference, verdict };
-                ask_entity(&self.families.identities, wallet, command).await
+                ask_entity(&self.registries.identities, wallet, command).await
             }
             // It only reads: whatever the error, nothing was decided by it, and a check may take days.
             Err(error) => Err(AttemptFailure::from(error).retry_every_ms(self.settings.watch_every_ms)),
@@ -46,10 +46,10 @@ impl JobHandlers {
     }
 
     /// The provider's name of the check, durable; `None` if there will be none.
-    async fn begin_check(&self, effect: &OutboxJob, wallet: Wallet) -> Result<Option<String>, AttemptFailure> {
+    async fn start_check(&self, effect: &OutboxJob, wallet: Wallet) -> Result<Option<String>, AttemptFailure> {
         let check = IdentityCheckRequest { key: effect.id, wallet };
         let started = with_timeout_ms(
-            self.patience(),
+            self.issuer_timeout(),
             self.ports.identity_check.start(&check),
             "identity start",
         );
@@ -58,7 +58,7 @@ impl JobHandlers {
                 let reference = Some(begun.reference.clone());
                 let effect = effect.id;
                 (
-                    identity_verification::Command::RecordStarted { effect, begun },
+                    identity_verification::Command::RecordStarted { job: effect, started: begun },
                     reference,
                 )
             }
@@ -66,37 +66,37 @@ impl JobHandlers {
                 let request = effect.request_id;
                 tracing::warn!(%wallet, %request, %error, "the identity check was refused");
                 let (effect, reason) = (effect.id, "check_refused".into());
-                (identity_verification::Command::RecordDecline { effect, reason }, None)
+                (identity_verification::Command::RecordDecline { job: effect, reason }, None)
             }
             // Never given up: nobody can begin another check meanwhile.
             Err(error) => return Err(AttemptFailure::from(error).retry_every_ms(self.settings.watch_every_ms)),
         };
-        ask_entity(&self.families.identities, wallet, command).await?;
+        ask_entity(&self.registries.identities, wallet, command).await?;
         Ok(reference)
     }
 
     pub(super) async fn open_issuer_account(&self, effect: &OutboxJob, wallet: Wallet) -> HandlerResult {
-        let read = self.families.links.read(&wallet).await.map_err(load_failed)?;
+        let read = self.registries.issuer_links.read(&wallet).await.map_err(load_failed)?;
         let Some((link, _)) = read else {
             return Err(AttemptFailure::temporary("the link is not there"));
         };
-        if link.opening() != Some(effect.id) {
+        if link.pending_job() != Some(effect.id) {
             return Ok(());
         }
-        let opening = with_timeout_ms(self.patience(), self.ports.card_accounts.open(&wallet), "open account");
+        let opening = with_timeout_ms(self.issuer_timeout(), self.ports.issuer_accounts.open(&wallet), "open account");
         let effect = effect.id;
         let command = match opening.await? {
             IssuerAccountResult::Open { deposit_address } => issuer_link::Command::RecordOpened {
-                effect,
+                job: effect,
                 deposit_address,
             },
-            IssuerAccountResult::Declined { reason } => issuer_link::Command::RecordDecline { effect, reason },
+            IssuerAccountResult::Declined { reason } => issuer_link::Command::RecordDecline { job: effect, reason },
             IssuerAccountResult::Pending { retry_after_ms } => return Err(AttemptFailure::defer(retry_after_ms)),
         };
-        ask_entity(&self.families.links, wallet, command).await
+        ask_entity(&self.registries.issuer_links, wallet, command).await
     }
 
-    const fn patience(&self) -> Duration {
+    const fn issuer_timeout(&self) -> Duration {
         Duration::from_millis(self.settings.issuer_timeout_ms)
     }
 }

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use purser_storage::mutants::{self, Mutant};
 
-use super::finality::GONE;
+use super::finality::PAYMENT_REVERSED;
 use super::{HandlerResult, JobHandlers, ask_entity, load_failed, with_timeout_ms};
 use crate::bank_destination;
-use crate::engine::untracked_transfers::gate::shut_for;
+use crate::engine::untracked_transfers::gate::closure_for;
 use crate::id::{BankDestinationId, CardId, JobId, LateReturnId, PayoutId};
 use crate::kernel::{AttemptFailure, EntityKind, OutboxJob, table};
 use crate::late_return;
@@ -17,9 +17,9 @@ use crate::port::ErrorKind;
 use crate::port::payouts::{PayoutDestination, PayoutRailStatus, PayoutRequest, PayoutStatusUpdate, RecallResult};
 
 /// A word that was older than what is known: the rail is asked again after this, in milliseconds.
-const STALE_MS: u64 = 1_000;
+const STALE_RETRY_MS: u64 = 1_000;
 /// A number that a payout still needs is looked at again after this, in milliseconds.
-const IN_USE_MS: u64 = 3_600_000;
+const IN_USE_RETRY_MS: u64 = 3_600_000;
 /// Payouts that are looked through at a time.
 const PAGE: usize = 200;
 
@@ -31,25 +31,25 @@ impl JobHandlers {
             return Ok(());
         }
         let line = payout.plan.target.line();
-        self.on_line(line, effect, self.send_under_way(effect, id, payout))
+        self.run_on_line(line, effect, self.send_pending(effect, id, payout))
             .await
     }
 
-    async fn send_under_way(&self, effect: &OutboxJob, id: PayoutId, payout: Payout) -> HandlerResult {
+    async fn send_pending(&self, effect: &OutboxJob, id: PayoutId, payout: Payout) -> HandlerResult {
         let report = match payout.plan.target {
             // No card is known here: a history that a restore has lost ordered it. It is asked after and never sent.
             PayoutTarget::Card(None) => self
-                .found(payout.key)
+                .find_at_rail(payout.key)
                 .await?
                 .ok_or_else(|| AttemptFailure::temporary("the rail told of an order and does not know it"))?,
-            _ => self.ordered(effect, id, &payout).await?,
+            _ => self.find_or_send(effect, id, &payout).await?,
         };
-        let again = match report.state {
+        let again = match report.status {
             PayoutRailStatus::InProcess { retry_after_ms } => Some(retry_after_ms),
-            _ if report.sequence <= payout.seen => Some(STALE_MS),
+            _ if report.sequence <= payout.last_sequence => Some(STALE_RETRY_MS),
             _ => None,
         };
-        ask_entity(&self.families.payouts, id, Command::RecordRailEvent(report)).await?;
+        ask_entity(&self.registries.payouts, id, Command::RecordRailEvent(report)).await?;
         match again {
             Some(ms) => Err(AttemptFailure::defer(ms)),
             None => Ok(()),
@@ -57,32 +57,32 @@ impl JobHandlers {
     }
 
     /// What the gate keeps is asked after and not ordered: an earlier try, or a history that was lost, may have.
-    async fn ordered(
+    async fn find_or_send(
         &self,
         effect: &OutboxJob,
         id: PayoutId,
         payout: &Payout,
     ) -> Result<PayoutStatusUpdate, AttemptFailure> {
-        if payout.seen > 0 {
-            return self.sent(effect, id, payout).await;
+        if payout.last_sequence > 0 {
+            return self.submit_order(effect, id, payout).await;
         }
         let rests_on = payout.charge.payment;
-        let held = match self.pass(&payout.owner, shut_for(rests_on), rests_on).await {
-            Ok(_) => return self.sent(effect, id, payout).await,
+        let held = match self.acquire_outgoing_permit(&payout.owner, closure_for(rests_on), rests_on).await {
+            Ok(_) => return self.submit_order(effect, id, payout).await,
             Err(held) => held,
         };
-        match self.found(payout.key).await? {
+        match self.find_at_rail(payout.key).await? {
             Some(report) => Ok(report),
             // It was never ordered, and never will be.
-            None if self.is_gone(rests_on).await? => Ok(PayoutStatusUpdate {
-                sequence: payout.seen.saturating_add(1),
-                state: PayoutRailStatus::Failed { reason: GONE.into() },
+            None if self.is_reversed(rests_on).await? => Ok(PayoutStatusUpdate {
+                sequence: payout.last_sequence.saturating_add(1),
+                status: PayoutRailStatus::Failed { reason: PAYMENT_REVERSED.into() },
             }),
             None => Err(held),
         }
     }
 
-    async fn sent(
+    async fn submit_order(
         &self,
         effect: &OutboxJob,
         id: PayoutId,
@@ -102,11 +102,11 @@ impl JobHandlers {
             to: self.payee(id, payout).await?,
         };
         let timeout = Duration::from_millis(self.settings.payouts.timeout_ms);
-        match with_timeout_ms(timeout, self.ports.rails.send(&order), "pay out").await {
+        match with_timeout_ms(timeout, self.ports.payout_rails.send(&order), "pay out").await {
             Err(error) if mutants::is_enabled(Mutant::PayoutTimeoutCredits) && error.kind == ErrorKind::Unknown => {
                 Ok(PayoutStatusUpdate {
-                    sequence: payout.seen.saturating_add(1),
-                    state: PayoutRailStatus::Failed {
+                    sequence: payout.last_sequence.saturating_add(1),
+                    status: PayoutRailStatus::Failed {
                         reason: error.message.into(),
                     },
                 })
@@ -116,9 +116,9 @@ impl JobHandlers {
     }
 
     /// What the rail knows of an order under this key.
-    async fn found(&self, key: JobId) -> Result<Option<PayoutStatusUpdate>, AttemptFailure> {
+    async fn find_at_rail(&self, key: JobId) -> Result<Option<PayoutStatusUpdate>, AttemptFailure> {
         let timeout = Duration::from_millis(self.settings.payouts.timeout_ms);
-        let found = with_timeout_ms(timeout, self.ports.rails.find(key), "ask after").await;
+        let found = with_timeout_ms(timeout, self.ports.payout_rails.find(key), "ask after").await;
         // Without an answer nothing is credited and nothing is given up.
         found.map_err(|error| match error.kind {
             ErrorKind::Permanent => error.into(),
@@ -161,7 +161,7 @@ impl JobHandlers {
         let mut done = false;
         if payout.is_recallable() {
             let timeout = Duration::from_millis(self.settings.payouts.timeout_ms);
-            done = match with_timeout_ms(timeout, self.ports.rails.recall(payout.key, id), "recall").await? {
+            done = match with_timeout_ms(timeout, self.ports.payout_rails.recall(payout.key, id), "recall").await? {
                 RecallResult::Recalled => true,
                 RecallResult::TooLate if payout.recalling => {
                     return Err(AttemptFailure {
@@ -170,32 +170,32 @@ impl JobHandlers {
                     });
                 }
                 // Claimed at the last moment: the rail is about to say so, and until then it is asked again.
-                RecallResult::TooLate => return Err(AttemptFailure::defer(STALE_MS)),
+                RecallResult::TooLate => return Err(AttemptFailure::defer(STALE_RETRY_MS)),
             };
         }
         let command = Command::RecordRecall {
-            effect: effect.id,
+            job: effect.id,
             done,
         };
-        ask_entity(&self.families.payouts, id, command).await
+        ask_entity(&self.registries.payouts, id, command).await
     }
 
     /// The form's time is over. Only what the rail says it was never asked for is credited.
     pub(super) async fn expire_payout(&self, effect: &OutboxJob, id: PayoutId) -> HandlerResult {
         let payout = self.payout(id).await?;
         if payout.status == Status::AwaitingDetails
-            && let Some(report) = self.found(payout.key).await?
+            && let Some(report) = self.find_at_rail(payout.key).await?
         {
-            ask_entity(&self.families.payouts, id, Command::RecordRailEvent(report)).await?;
+            ask_entity(&self.registries.payouts, id, Command::RecordRailEvent(report)).await?;
         }
         let effect = effect.id;
-        ask_entity(&self.families.payouts, id, Command::Expire { effect }).await
+        ask_entity(&self.registries.payouts, id, Command::Expire { job: effect }).await
     }
 
     /// The return window is over.
-    pub(super) async fn close_returns(&self, effect: &OutboxJob, id: PayoutId) -> HandlerResult {
+    pub(super) async fn close_return_window(&self, effect: &OutboxJob, id: PayoutId) -> HandlerResult {
         let effect = effect.id;
-        ask_entity(&self.families.payouts, id, Command::CloseReturnWindow { effect }).await
+        ask_entity(&self.registries.payouts, id, Command::CloseReturnWindow { job: effect }).await
     }
 
     pub(super) async fn save_recipient(&self, effect: &OutboxJob, id: PayoutId) -> HandlerResult {
@@ -204,47 +204,47 @@ impl JobHandlers {
             return Err(AttemptFailure::temporary("not a payment to an app"));
         };
         let command = payment_recipient::Command::RecordPayment {
-            effect: effect.id,
+            job: effect.id,
             owner: payout.owner,
             platform,
             payee,
             amount: payout.amount,
         };
-        ask_entity(&self.families.recipients, recipient, command).await
+        ask_entity(&self.registries.recipients, recipient, command).await
     }
 
     /// The owner of what came back late has it.
-    pub(super) async fn end_late_return(&self, effect: &OutboxJob, id: LateReturnId) -> HandlerResult {
-        let command = late_return::Command::RecordCredit { effect: effect.id };
-        ask_entity(&self.families.late_returns, id, command).await
+    pub(super) async fn confirm_late_return_credit(&self, effect: &OutboxJob, id: LateReturnId) -> HandlerResult {
+        let command = late_return::Command::RecordCredit { job: effect.id };
+        ask_entity(&self.registries.late_returns, id, command).await
     }
 
     /// Takes a payment whose money came back out of the totals. It may come back before the recipient is saved.
-    pub(super) async fn uncount_payment(&self, effect: &OutboxJob, id: PayoutId) -> HandlerResult {
+    pub(super) async fn reverse_recipient_totals(&self, effect: &OutboxJob, id: PayoutId) -> HandlerResult {
         let payout = self.payout(id).await?;
         let PayoutTarget::App(recipient, ..) = payout.plan.target else {
             return Err(AttemptFailure::temporary("not a payment to an app"));
         };
         if self
-            .families
+            .registries
             .recipients
             .read(&recipient)
             .await
             .map_err(load_failed)?
             .is_none()
         {
-            return Err(AttemptFailure::defer(STALE_MS));
+            return Err(AttemptFailure::defer(STALE_RETRY_MS));
         }
         let command = payment_recipient::Command::RecordReturn {
-            effect: effect.id,
+            job: effect.id,
             amount: payout.amount,
         };
-        ask_entity(&self.families.recipients, recipient, command).await
+        ask_entity(&self.registries.recipients, recipient, command).await
     }
 
     /// Destroys a removed destination's number, unless a payout to it is still under way.
-    pub(super) async fn forget_number(&self, effect: &OutboxJob, id: BankDestinationId) -> HandlerResult {
-        let read = self.families.destinations.read(&id).await.map_err(load_failed)?;
+    pub(super) async fn shred_account_number(&self, effect: &OutboxJob, id: BankDestinationId) -> HandlerResult {
+        let read = self.registries.destinations.read(&id).await.map_err(load_failed)?;
         let Some((kept, _)) = read else {
             return Err(AttemptFailure::temporary("the destination is not there"));
         };
@@ -258,7 +258,7 @@ impl JobHandlers {
                 };
                 let payout = self.payout(PayoutId(payout)).await?;
                 if payout.is_pending() && matches!(payout.plan.target, PayoutTarget::Bank(to, _) if to == id) {
-                    return Err(AttemptFailure::defer(IN_USE_MS));
+                    return Err(AttemptFailure::defer(IN_USE_RETRY_MS));
                 }
             }
             match rows.into_iter().last() {
@@ -266,12 +266,12 @@ impl JobHandlers {
                 None => break,
             }
         }
-        let command = bank_destination::Command::ShredNumber { effect: effect.id };
-        ask_entity(&self.families.destinations, id, command).await
+        let command = bank_destination::Command::ShredNumber { job: effect.id };
+        ask_entity(&self.registries.destinations, id, command).await
     }
 
     async fn payout(&self, id: PayoutId) -> Result<Payout, AttemptFailure> {
-        let read = self.families.payouts.read(&id).await.map_err(load_failed)?;
+        let read = self.registries.payouts.read(&id).await.map_err(load_failed)?;
         read.map(|(payout, _)| payout)
             .ok_or_else(|| AttemptFailure::temporary("the payout is not there"))
     }

@@ -13,8 +13,8 @@ use crate::reloadable_card::{self, INSUFFICIENT};
 
 impl JobHandlers {
     /// Has the card opened until the issuer says yes or no.
-    pub(super) async fn open_card(&self, effect: &OutboxJob, id: CardId) -> HandlerResult {
-        let cards = &self.families.reloadables;
+    pub(super) async fn open_reloadable_card(&self, effect: &OutboxJob, id: CardId) -> HandlerResult {
+        let cards = &self.registries.reloadable_cards;
         let Some((card, _)) = cards.read(&id).await.map_err(load_failed)? else {
             return Err(AttemptFailure::temporary("the card is not there"));
         };
@@ -34,15 +34,15 @@ impl JobHandlers {
             reusable: card.reusable,
         };
         let effect = effect.id;
-        let refused = |reason| reloadable_card::Command::RecordDecline { effect, reason };
-        let opening = with_timeout_ms(self.retry_after(), self.ports.program.open(&order), "open card").await;
+        let refused = |reason| reloadable_card::Command::RecordDecline { job: effect, reason };
+        let opening = with_timeout_ms(self.retry_after(), self.ports.reloadable_cards.open(&order), "open card").await;
         let command = match opening {
             Err(error) if mutants::is_enabled(Mutant::IssuerTimeoutDeclines) && error.kind == ErrorKind::Unknown => {
                 refused(error.message.into())
             }
             Err(error) => return Err(error.into()),
             Ok(opening) => match opening {
-                OpenCardResult::Open(card) => reloadable_card::Command::RecordOpened { effect, card },
+                OpenCardResult::Open(card) => reloadable_card::Command::RecordOpened { job: effect, card },
                 OpenCardResult::InsufficientBalance => refused(INSUFFICIENT.into()),
                 OpenCardResult::Declined { reason } => refused(reason),
                 OpenCardResult::Pending { retry_after_ms } => return Err(AttemptFailure::defer(retry_after_ms)),
@@ -53,7 +53,7 @@ impl JobHandlers {
 
     /// Brings the holder's wish to the issuer. Never given up: until it is answered there can be no other.
     pub(super) async fn change_card_state(&self, effect: &OutboxJob, id: CardId) -> HandlerResult {
-        let cards = &self.families.reloadables;
+        let cards = &self.registries.reloadable_cards;
         let Some((card, _)) = cards.read(&id).await.map_err(load_failed)? else {
             return Err(AttemptFailure::temporary("the card is not there"));
         };
@@ -64,11 +64,11 @@ impl JobHandlers {
             key: effect.id,
             card: id,
             issuer_ref: details.issuer_ref.clone(),
-            wish,
+            action: wish,
         };
         let standing = with_timeout_ms(
             self.retry_after(),
-            self.ports.program.apply_action(&order),
+            self.ports.reloadable_cards.apply_action(&order),
             "steer card",
         )
         .await;
@@ -77,14 +77,14 @@ impl JobHandlers {
         ask_entity(
             cards,
             id,
-            reloadable_card::Command::RecordActionResult { effect, standing },
+            reloadable_card::Command::RecordActionResult { job: effect, snapshot: standing },
         )
         .await
     }
 
     /// Has the amount set aside until the issuer says yes or no.
-    pub(super) async fn reserve_card_balance(&self, effect: &OutboxJob, id: WithdrawalId) -> HandlerResult {
-        let withdrawals = &self.families.card_withdrawals;
+    pub(super) async fn hold_card_balance(&self, effect: &OutboxJob, id: WithdrawalId) -> HandlerResult {
+        let withdrawals = &self.registries.card_withdrawals;
         let Some((asked, _)) = withdrawals.read(&id).await.map_err(load_failed)? else {
             return Err(AttemptFailure::temporary("the withdrawal is not there"));
         };
@@ -98,30 +98,30 @@ impl JobHandlers {
             amount: asked.amount,
         };
         let effect = effect.id;
-        let refused = |reason| card_withdrawal::Command::RecordDecline { effect, reason };
-        let command = match with_timeout_ms(self.retry_after(), self.ports.program.hold(&order), "reserve").await? {
-            HoldResult::Held => card_withdrawal::Command::RecordHold { effect },
+        let refused = |reason| card_withdrawal::Command::RecordDecline { job: effect, reason };
+        let command = match with_timeout_ms(self.retry_after(), self.ports.reloadable_cards.hold(&order), "reserve").await? {
+            HoldResult::Held => card_withdrawal::Command::RecordHold { job: effect },
             HoldResult::InsufficientBalance => refused(INSUFFICIENT.into()),
             HoldResult::Declined { reason } => refused(reason),
             HoldResult::Pending { retry_after_ms } => return Err(AttemptFailure::defer(retry_after_ms)),
             HoldResult::AlreadySettled { paid } => {
                 tracing::error!(withdrawal = %id, paid, "a withdrawal was decided in a history that was lost");
-                card_withdrawal::Command::RecordClosedAtIssuer { effect, paid }
+                card_withdrawal::Command::RecordClosedAtIssuer { job: effect, paid }
             }
         };
         ask_entity(withdrawals, id, command).await
     }
 
     /// Tells the issuer that what was set aside is paid, or the balance's again.
-    pub(super) async fn end_reservation(&self, effect: &OutboxJob, id: WithdrawalId) -> HandlerResult {
-        let withdrawals = &self.families.card_withdrawals;
+    pub(super) async fn settle_card_hold(&self, effect: &OutboxJob, id: WithdrawalId) -> HandlerResult {
+        let withdrawals = &self.registries.card_withdrawals;
         let Some((asked, _)) = withdrawals.read(&id).await.map_err(load_failed)? else {
             return Err(AttemptFailure::temporary("the withdrawal is not there"));
         };
-        let Some((key, paid)) = asked.reservation.zip(asked.is_paid()).filter(|_| !asked.settled) else {
+        let Some((key, paid)) = asked.hold_key.zip(asked.is_paid()).filter(|_| !asked.settled) else {
             return Ok(());
         };
-        let ended = self.ports.program.settle_hold(key, paid);
+        let ended = self.ports.reloadable_cards.settle_hold(key, paid);
         match with_timeout_ms(self.retry_after(), ended, "end reservation").await {
             Ok(()) => {}
             // The issuer says that it ended otherwise: a person has to look.
@@ -129,14 +129,14 @@ impl JobHandlers {
             Err(error) => return Err(self.with_fixed_retry(&error)),
         }
         let effect = effect.id;
-        ask_entity(withdrawals, id, card_withdrawal::Command::RecordHoldSettled { effect }).await
+        ask_entity(withdrawals, id, card_withdrawal::Command::RecordHoldSettled { job: effect }).await
     }
 
     /// Ends a lease whose time is over.
-    pub(super) async fn end_card_lease(&self, effect: &OutboxJob, id: WithdrawalId, lease: u64) -> HandlerResult {
+    pub(super) async fn expire_withdrawal_lease(&self, effect: &OutboxJob, id: WithdrawalId, lease: u64) -> HandlerResult {
         let effect = effect.id;
-        let command = card_withdrawal::Command::ExpireLease { effect, lease };
-        ask_entity(&self.families.card_withdrawals, id, command).await
+        let command = card_withdrawal::Command::ExpireLease { job: effect, lease };
+        ask_entity(&self.registries.card_withdrawals, id, command).await
     }
 
     /// Again and again, as often as it takes; what will never be is stuck by name.

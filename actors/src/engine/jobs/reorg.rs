@@ -5,7 +5,7 @@ use crate::account;
 use crate::discrepancy::{Command, Status};
 use crate::id::{DiscrepancyId, PaymentId, Wallet};
 use crate::kernel::{AttemptFailure, OutboxJob, audit_log};
-use crate::operator::{AuditedAction, OperatorAction, Role, house};
+use crate::operator::{AuditedAction, OperatorAction, Role, system};
 use crate::payment::{self, Payment};
 use crate::port::ChainStatus;
 use crate::product::PurchasedProduct;
@@ -14,11 +14,11 @@ impl JobHandlers {
     /// Reads the chain until it shows the payment again, or that it never can: only then the account is frozen and the
     /// loss booked, in this order, so that whoever is killed in between comes again.
     pub(super) async fn confirm_reorg(&self, effect: &OutboxJob, id: DiscrepancyId) -> HandlerResult {
-        let differences = &self.families.differences;
-        let over = Command::CloseReorg { effect: effect.id };
+        let differences = &self.registries.discrepancies;
+        let over = Command::CloseReorg { job: effect.id };
         let read = differences.read(&id).await.map_err(load_failed)?;
         let open = read.filter(|(difference, _)| difference.status == Status::Open);
-        let Some(payment_id) = open.and_then(|(difference, _)| difference.found.is_reorged_payment()) else {
+        let Some(payment_id) = open.and_then(|(difference, _)| difference.details.is_reorged_payment()) else {
             return ask_entity(differences, id, over).await;
         };
         let payment = self.payment(payment_id).await?;
@@ -29,15 +29,15 @@ impl JobHandlers {
         match self.with_timeout(lookup, "lookup").await {
             Ok(ChainStatus::Impossible) => {}
             // By another transaction it is paid all the same; by its own, the lists agree soon.
-            Ok(ChainStatus::Landed { transaction, .. }) if payment.transaction() != Some(&transaction) => {
+            Ok(ChainStatus::Confirmed { transaction, .. }) if payment.transaction() != Some(&transaction) => {
                 return ask_entity(differences, id, over).await;
             }
-            Ok(ChainStatus::Landed { .. } | ChainStatus::Pending) => {
+            Ok(ChainStatus::Confirmed { .. } | ChainStatus::Pending) => {
                 return Err(AttemptFailure::defer(self.settings.watch_every_ms));
             }
             Err(error) => return Err(AttemptFailure::from(error).retry_every_ms(self.settings.watch_every_ms)),
         }
-        if self.taken_in(payment_id, payment.account()).await?.is_some() {
+        if self.incoming_outcome(payment_id, payment.account()).await?.is_some() {
             // It is booked as an incoming transfer: an operator's to judge.
             return ask_entity(differences, id, over).await;
         }
@@ -46,24 +46,24 @@ impl JobHandlers {
 
     /// Ends a payment that never can land again. Its account is frozen where something has left for it.
     pub(super) async fn reverse(&self, effect: &OutboxJob, id: PaymentId, payment: &Payment) -> HandlerResult {
-        if self.has_left(id, payment).await? {
+        if self.has_outgoing(id, payment).await? {
             self.freeze_for_reversal(effect, payment.account(), id).await?;
         }
         tracing::error!(payment = %id, "a chain has taken a payment back for good: its loss is booked");
-        let command = payment::Command::RecordReorg { effect: effect.id };
-        ask_entity(&self.families.payments, id, command).await
+        let command = payment::Command::RecordReorg { job: effect.id };
+        ask_entity(&self.registries.payments, id, command).await
     }
 
     /// Whether anything has left for a payment, as far as the gate knows. What was made of it may be used, so that it counts as
     /// left until the whole charge was given back.
-    async fn has_left(&self, id: PaymentId, payment: &Payment) -> Result<bool, AttemptFailure> {
-        if !self.is_unfinal(id).await? {
+    async fn has_outgoing(&self, id: PaymentId, payment: &Payment) -> Result<bool, AttemptFailure> {
+        if !self.is_pending_finality(id).await? {
             return Ok(true);
         }
         let payment::Status::Fulfilled { product, .. } = &payment.status else {
             return Ok(false);
         };
-        let all = &self.families;
+        let all = &self.registries;
         let (credited, charged) = match product {
             PurchasedProduct::Card(id) => match all.cards.read(id).await.map_err(load_failed)? {
                 Some((card, _)) => (card.credited(), card.charge.charged),
@@ -86,7 +86,7 @@ impl JobHandlers {
     /// An operator unfreezes it, and finds it in the audit log. What one has said to the holder before stays.
     async fn freeze_for_reversal(&self, effect: &OutboxJob, wallet: Wallet, payment: PaymentId) -> HandlerResult {
         let act = OperatorAction {
-            operator: house::RECONCILIATION.to_owned(),
+            operator: system::RECONCILIATION.to_owned(),
             role: Role::Support,
             request_id: effect.request_id,
         };
@@ -94,7 +94,7 @@ impl JobHandlers {
         let link = audit_log::next_position(&*self.store).await;
         let link = link.map_err(|error| AttemptFailure::temporary(error.to_string()))?;
         // Behind the place in the log: whoever else freezes it for the same reason has taken that place, or is seen here.
-        let accounts = &self.families.accounts;
+        let accounts = &self.registries.accounts;
         let read = accounts.read(&wallet).await.map_err(load_failed)?;
         if read.is_some_and(|(account, _)| account.frozen.is_some()) {
             return Ok(());
@@ -104,7 +104,7 @@ impl JobHandlers {
             act: Some(AuditedAction {
                 act,
                 position: link,
-                beside: Box::default(),
+                extras: Box::default(),
             }),
         };
         ask_entity(accounts, wallet, freeze).await

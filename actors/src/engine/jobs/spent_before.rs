@@ -1,6 +1,6 @@
 //! What a managed wallet has spent in a history that a restore has lost: no spend says so, and it counts against the daily cap.
 
-use super::sent_as::{SentAs, leave_out};
+use super::sent_transfer_match::{SentTransferMatch, exclude_matched};
 use super::{JobHandlers, load_failed};
 use crate::account::day_of;
 use crate::agent_wallet::AgentWallet;
@@ -19,7 +19,7 @@ impl JobHandlers {
         at: Timestamp,
     ) -> Result<Usdc, AttemptFailure> {
         let of_that_day = |moment: Timestamp| day_of(moment) == day_of(at);
-        if self.lost.is_none_or(|lost| day_of(lost.until) < day_of(at)) {
+        if self.lost_history.is_none_or(|lost| day_of(lost.until) < day_of(at)) {
             return Ok(Usdc::ZERO);
         }
         let midnight = Timestamp(at.0 - at.0 % DAY_MS);
@@ -35,12 +35,12 @@ impl JobHandlers {
         sent.retain(|one| of_that_day(one.at));
         if !sent.is_empty() {
             let mut spends = Vec::new();
-            let may_be_sent = |spend: &WalletPayment| self.departures.may_be_sent(spend.created_at);
-            self.each_spend(&wallet.owner, |_, spend| {
-                spends.extend(SentAs::of_any(spend, may_be_sent(spend)))
+            let may_be_sent = |spend: &WalletPayment| self.outgoing_guard.may_have_been_sent(spend.created_at);
+            self.for_each_wallet_payment(&wallet.owner, |_, spend| {
+                spends.extend(SentTransferMatch::from_payment_or_order(spend, may_be_sent(spend)))
             })
             .await?;
-            leave_out(spends, &mut sent);
+            exclude_matched(spends, &mut sent);
         }
         Ok(sent.iter().fold(Usdc::ZERO, |sum, one| {
             sum.checked_add(one.amount).unwrap_or(Usdc::from_atomic(u64::MAX))
@@ -54,17 +54,17 @@ impl JobHandlers {
         id: WalletPaymentId,
         spend: &WalletPayment,
     ) -> Result<bool, AttemptFailure> {
-        if self.lost.is_none_or(|lost| spend.created_at > lost.until) {
+        if self.lost_history.is_none_or(|lost| spend.created_at > lost.until) {
             return Ok(false);
         }
         let read = self
-            .families
+            .registries
             .agent_wallets
             .read(&spend.owner)
             .await
             .map_err(load_failed)?;
         let Some((wallet, _)) = read else { return Ok(false) };
         let before = self.spent_before(&wallet, spend.created_at).await?;
-        Ok(before > Usdc::ZERO && wallet.is_beyond(id, before))
+        Ok(before > Usdc::ZERO && wallet.exceeds_daily_cap(id, before))
     }
 }

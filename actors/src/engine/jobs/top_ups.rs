@@ -3,12 +3,12 @@
 
 use purser_storage::mutants::{self, Mutant};
 
-use super::finality::GONE;
-use super::gate::Pass;
+use super::finality::PAYMENT_REVERSED;
+use super::gate::OutgoingPermit;
 use super::{HandlerResult, JobHandlers, ask_entity, load_failed, with_timeout_ms};
-use crate::engine::untracked_transfers::gate::Shut;
+use crate::engine::untracked_transfers::gate::GateClosure;
 use crate::id::{Network, TopUpId, Wallet};
-use crate::kernel::job::Leaves;
+use crate::kernel::job::OutgoingPurpose;
 use crate::kernel::{AttemptFailure, OutboxJob, table};
 use crate::port::{
     AttestationStatus, AttestedMessage, BridgeTransfer, CardDeposit, ChainStatus, Decline, ErrorKind, Finality,
@@ -22,18 +22,18 @@ use crate::withdrawal::SignedTransfer;
 /// Tries to sign a first leg before the charge is given back: nothing has left yet.
 const MAX_SIGN_ATTEMPTS: u32 = 8;
 /// Readings of the chain that a refused mint waits: each one signed anew is written down.
-const MINT_AGAIN_AFTER: u64 = 10;
+const MINT_RETRY_READS: u64 = 10;
 
 /// What came of signing a first leg.
-enum SignedFirst {
+enum FirstLegSigning {
     Ready(FirstLeg),
     /// Why the chain would refuse it.
     Declined(Decline),
 }
 
-impl SignedFirst {
+impl FirstLegSigning {
     /// One that is declined will not be looked up, so it counts as unknown: see [`Desk::may_leave`].
-    const fn mark(&self) -> Option<[u8; 32]> {
+    const fn fingerprint(&self) -> Option<[u8; 32]> {
         match self {
             Self::Ready(first) => first.fingerprint(),
             Self::Declined(_) => None,
@@ -43,20 +43,20 @@ impl SignedFirst {
 
 impl JobHandlers {
     async fn top_up(&self, id: TopUpId) -> Result<TopUp, AttemptFailure> {
-        let read = self.families.top_ups.read(&id).await.map_err(load_failed)?;
+        let read = self.registries.top_ups.read(&id).await.map_err(load_failed)?;
         read.map(|(top_up, _)| top_up)
             .ok_or_else(|| AttemptFailure::temporary("the top-up is not there"))
     }
 
-    async fn tell_top_up(&self, id: TopUpId, command: Command) -> HandlerResult {
-        ask_entity(&self.families.top_ups, id, command).await
+    async fn ask_top_up(&self, id: TopUpId, command: Command) -> HandlerResult {
+        ask_entity(&self.registries.top_ups, id, command).await
     }
 
     async fn fail_top_up(&self, effect: &OutboxJob, id: TopUpId, reason: &str) -> HandlerResult {
         let request = effect.request_id;
         tracing::warn!(top_up = %id, %request, reason, "a top-up cannot be delivered and is credited");
         let (effect, reason) = (effect.id, reason.into());
-        self.tell_top_up(id, Command::Fail { effect, reason }).await
+        self.ask_top_up(id, Command::Fail { job: effect, reason }).await
     }
 
     /// The burn, or the transfer on Base: sign, make durable, send, and send the same again until the chain shows it or
@@ -66,35 +66,35 @@ impl JobHandlers {
         let Status::Paid(first) = &top_up.status else {
             return Ok(());
         };
-        let leaves = Leaves::TopUp(id);
-        self.departures.promised(top_up.rail, top_up.delivered_amount(), leaves);
+        let leaves = OutgoingPurpose::TopUp(id);
+        self.outgoing_guard.reserve(top_up.rail, top_up.delivered_amount(), leaves);
         let first = match first {
             Some(first) => (**first).clone(),
             None => {
                 let rests_on = top_up.charge.payment;
-                if self.is_gone(rests_on).await? {
-                    self.may_leave(None)?;
-                    return self.fail_top_up(effect, id, GONE).await;
+                if self.is_reversed(rests_on).await? {
+                    self.outgoing_allowed(None)?;
+                    return self.fail_top_up(effect, id, PAYMENT_REVERSED).await;
                 }
-                let pass = self.pass(&top_up.owner, Shut::Never, rests_on).await?;
+                let pass = self.acquire_outgoing_permit(&top_up.owner, GateClosure::Open, rests_on).await?;
                 // A burn is another one each time it is signed, so it is not even signed.
                 if top_up.rail == Network::Solana {
-                    self.may_leave(None)?;
+                    self.outgoing_allowed(None)?;
                 }
                 if !self.is_linked(&top_up).await? {
-                    self.may_leave(None)?;
+                    self.outgoing_allowed(None)?;
                     return self.fail_top_up(effect, id, ISSUER_NOT_LINKED).await;
                 }
                 let signed = self.sign_first_leg(&pass, id, &top_up).await;
-                self.may_leave(signed.as_ref().ok().and_then(SignedFirst::mark))?;
+                self.outgoing_allowed(signed.as_ref().ok().and_then(FirstLegSigning::fingerprint))?;
                 match signed {
-                    Ok(SignedFirst::Declined(decline)) => {
+                    Ok(FirstLegSigning::Declined(decline)) => {
                         tracing::warn!(top_up = %id, reason = decline.reason.as_str(), "a first leg is declined unsent");
                         return self.fail_top_up(effect, id, DECLINED).await;
                     }
-                    Ok(SignedFirst::Ready(first)) => {
-                        let (top_ups, signed) = ((&self.families.top_ups, id), Command::RecordSigned(first.clone()));
-                        self.tell_signed(&top_up.owner, top_ups, signed).await?;
+                    Ok(FirstLegSigning::Ready(first)) => {
+                        let (top_ups, signed) = ((&self.registries.top_ups, id), Command::RecordSigned(first.clone()));
+                        self.persist_signed(&top_up.owner, top_ups, signed).await?;
                         first
                     }
                     Err(error) if error.kind == ErrorKind::Permanent || effect.attempts + 1 >= MAX_SIGN_ATTEMPTS => {
@@ -105,8 +105,8 @@ impl JobHandlers {
                 }
             }
         };
-        if self.is_barred(&top_up.owner).await? {
-            return self.find_first_leg(effect, id, (&first, false, top_up.lapsed)).await;
+        if self.is_owner_frozen(&top_up.owner).await? {
+            return self.find_first_leg(effect, id, (&first, false, top_up.expired_signatures)).await;
         }
         let refused = match self.with_timeout(self.submit_first_leg(&first), "submit").await {
             Ok(SubmitResult::Settled { transaction, finality }) => {
@@ -114,13 +114,13 @@ impl JobHandlers {
             }
             Ok(SubmitResult::Declined(_)) => false,
             Err(error) if mutants::is_enabled(Mutant::UnknownBurnResigned) && error.kind == ErrorKind::Unknown => {
-                let (effect, round) = (effect.id, top_up.lapsed);
-                self.tell_top_up(id, Command::RecordExpired { effect, round }).await?;
+                let (effect, round) = (effect.id, top_up.expired_signatures);
+                self.ask_top_up(id, Command::RecordExpired { job: effect, round }).await?;
                 return Err(AttemptFailure::defer(self.settings.watch_every_ms));
             }
             Err(error) => error.kind == ErrorKind::Permanent,
         };
-        self.find_first_leg(effect, id, (&first, refused, top_up.lapsed)).await
+        self.find_first_leg(effect, id, (&first, refused, top_up.expired_signatures)).await
     }
 
     /// Neither a refusal nor silence proves anything: the chain is read. What it says can never land is signed anew,
@@ -140,15 +140,15 @@ impl JobHandlers {
             }
         };
         match lookup {
-            Ok(ChainStatus::Landed { transaction, finality }) => {
+            Ok(ChainStatus::Confirmed { transaction, finality }) => {
                 self.first_leg_confirmed(effect, id, (transaction, finality)).await
             }
             // The lost history may have signed another, and that one landed.
-            Ok(ChainStatus::Impossible) if self.departures.must_wait(None) => self.may_leave(None),
+            Ok(ChainStatus::Impossible) if self.outgoing_guard.must_wait(None) => self.outgoing_allowed(None),
             Ok(ChainStatus::Impossible) if refused => self.fail_top_up(effect, id, DECLINED).await,
             Ok(ChainStatus::Impossible) => {
                 let effect = effect.id;
-                self.tell_top_up(id, Command::RecordExpired { effect, round }).await?;
+                self.ask_top_up(id, Command::RecordExpired { job: effect, round }).await?;
                 match self.top_up(id).await?.status {
                     Status::Paid(_) => Err(AttemptFailure::defer(every_ms)),
                     _ => Ok(()),
@@ -169,38 +169,38 @@ impl JobHandlers {
         id: TopUpId,
         (transaction, finality): (String, Finality),
     ) -> HandlerResult {
-        if finality == Finality::Seen {
-            self.departures.is_seen_to_leave(Leaves::TopUp(id));
+        if finality == Finality::Confirmed {
+            self.outgoing_guard.release_sent(OutgoingPurpose::TopUp(id));
             return Err(AttemptFailure::defer(self.settings.watch_every_ms));
         }
         let effect = effect.id;
-        self.tell_top_up(id, Command::RecordConfirmed { effect, transaction })
+        self.ask_top_up(id, Command::RecordConfirmed { job: effect, transaction })
             .await
     }
 
     /// Whether the account that the top-up was bought for is still the linked one.
     async fn is_linked(&self, top_up: &TopUp) -> Result<bool, AttemptFailure> {
-        let row = self.store.read(&table::linked(&top_up.owner)).await;
+        let row = self.store.read(&table::issuer_linked(&top_up.owner)).await;
         let row = row.map_err(|e| AttemptFailure::temporary(e.to_string()))?;
         Ok(row.is_some_and(|row| *row.value == top_up.address))
     }
 
-    async fn sign_first_leg(&self, _: &Pass, id: TopUpId, top_up: &TopUp) -> Result<SignedFirst, PortError> {
+    async fn sign_first_leg(&self, _: &OutgoingPermit, id: TopUpId, top_up: &TopUp) -> Result<FirstLegSigning, PortError> {
         match top_up.rail {
             Network::Solana => {
-                let crossing = top_up.crossing(id);
+                let crossing = top_up.bridge_transfer(id);
                 let signed = self
                     .with_timeout(self.ports.bridge.sign_burn(&crossing), "sign burn")
                     .await?;
                 // What was to arrive could not be minted from it.
-                if signed.burned < crossing.arrives {
+                if signed.burned < crossing.delivered_amount {
                     return Err(PortError {
                         kind: ErrorKind::Temporary,
                         operation: "sign burn",
                         message: "it burns less than is to arrive".into(),
                     });
                 }
-                Ok(SignedFirst::Ready(FirstLeg::Burn(signed)))
+                Ok(FirstLegSigning::Ready(FirstLeg::Burn(signed)))
             }
             Network::Base => {
                 let transfer = OutgoingTransferRequest {
@@ -211,11 +211,11 @@ impl JobHandlers {
                 let authorization = self.with_timeout(self.ports.settlement.sign(&transfer), "sign").await?;
                 let prepare = self.ports.settlement.prepare(&authorization);
                 Ok(match self.with_timeout(prepare, "prepare").await? {
-                    Preparation::Ready(prepared) => SignedFirst::Ready(FirstLeg::Transfer(SignedTransfer {
+                    Preparation::Ready(prepared) => FirstLegSigning::Ready(FirstLeg::Transfer(SignedTransfer {
                         authorization,
                         prepared,
                     })),
-                    Preparation::Declined(decline) => SignedFirst::Declined(decline),
+                    Preparation::Declined(decline) => FirstLegSigning::Declined(decline),
                 })
             }
         }
@@ -229,9 +229,9 @@ impl JobHandlers {
     }
 
     /// Attestation, then mint. It only goes forward: whatever a port answers, it is asked again at a steady pace.
-    pub(super) async fn cross_bridge(&self, effect: &OutboxJob, id: TopUpId) -> HandlerResult {
+    pub(super) async fn bridge_top_up(&self, effect: &OutboxJob, id: TopUpId) -> HandlerResult {
         let top_up = self.top_up(id).await?;
-        let crossing = top_up.crossing(id);
+        let crossing = top_up.bridge_transfer(id);
         let Status::Bridging(burned) = top_up.status else {
             return Ok(());
         };
@@ -240,8 +240,8 @@ impl JobHandlers {
         let attested = match attested {
             Some(attested) => attested,
             None => {
-                let attested = self.attested(&burn, &crossing).await?;
-                self.tell_top_up(id, Command::RecordAttestation(attested.clone()))
+                let attested = self.await_attestation(&burn, &crossing).await?;
+                self.ask_top_up(id, Command::RecordAttestation(attested.clone()))
                     .await?;
                 attested
             }
@@ -257,7 +257,7 @@ impl JobHandlers {
         if let Ok(MintResult::Minted { transaction }) = minting {
             let effect = effect.id;
             return self
-                .tell_top_up(id, Command::RecordMinted { effect, transaction })
+                .ask_top_up(id, Command::RecordMinted { job: effect, transaction })
                 .await;
         }
         // A used nonce, a refusal and silence are all the same question: what does Base show?
@@ -265,20 +265,20 @@ impl JobHandlers {
             .with_timeout(self.ports.bridge.find_mint(&attested), "find mint")
             .await;
         match (found.map_err(steady)?, minting) {
-            (ChainStatus::Landed { transaction, .. }, _) => {
+            (ChainStatus::Confirmed { transaction, .. }, _) => {
                 let effect = effect.id;
-                self.tell_top_up(id, Command::RecordMinted { effect, transaction })
+                self.ask_top_up(id, Command::RecordMinted { job: effect, transaction })
                     .await
             }
             (ChainStatus::Impossible, _) => self.fail_top_up(effect, id, MINT_IMPOSSIBLE).await,
             // As it was signed it was refused: another may be taken.
             (ChainStatus::Pending, Ok(MintResult::Declined(decline))) => {
-                let newest = self.attested(&burn, &crossing).await?;
+                let newest = self.await_attestation(&burn, &crossing).await?;
                 self.resign_mint(id, (&attested, newest), decline).await
             }
             (ChainStatus::Pending, Err(_)) if mutants::is_enabled(Mutant::MintFailedWithoutProof) => {
                 let (effect, transaction) = (effect.id, mint.transaction);
-                self.tell_top_up(id, Command::RecordMinted { effect, transaction })
+                self.ask_top_up(id, Command::RecordMinted { job: effect, transaction })
                     .await
             }
             (ChainStatus::Pending, _) => Err(AttemptFailure::defer(self.settings.watch_every_ms)),
@@ -295,26 +295,26 @@ impl JobHandlers {
     ) -> HandlerResult {
         tracing::warn!(top_up = %id, reason = decline.reason.as_str(), "a mint was refused and is signed anew");
         if newest != *known {
-            self.tell_top_up(id, Command::RecordAttestation(newest)).await?;
+            self.ask_top_up(id, Command::RecordAttestation(newest)).await?;
             return Err(AttemptFailure::defer(0));
         }
         let every_ms = self.settings.watch_every_ms;
         let signed = self.sign_mint(id, known).await;
         signed.map_err(|e| e.retry_every_ms(every_ms))?;
         Err(AttemptFailure::temporary(decline.reason.as_str())
-            .retry_every_ms(every_ms.saturating_mul(MINT_AGAIN_AFTER)))
+            .retry_every_ms(every_ms.saturating_mul(MINT_RETRY_READS)))
     }
 
     /// The attesters' word, for as long as it takes them. One on what is not this crossing is nothing to mint on: somebody
     /// must look.
-    async fn attested(&self, burn: &SignedBurn, crossing: &BridgeTransfer) -> Result<AttestedMessage, AttemptFailure> {
+    async fn await_attestation(&self, burn: &SignedBurn, crossing: &BridgeTransfer) -> Result<AttestedMessage, AttemptFailure> {
         let every_ms = self.settings.watch_every_ms;
         let steady = |error: PortError| AttemptFailure::from(error).retry_every_ms(every_ms);
         let told = self
             .with_timeout(self.ports.bridge.attestation(burn), "attestation")
             .await;
         match told.map_err(steady)? {
-            AttestationStatus::Complete(attested) => match attested.is_of(crossing, burn.burned) {
+            AttestationStatus::Complete(attested) => match attested.check_matches(crossing, burn.burned) {
                 Err(wrong) if !mutants::is_enabled(Mutant::ForeignAttestation) => Err(AttemptFailure {
                     kind: ErrorKind::Permanent,
                     ..AttemptFailure::temporary(wrong)
@@ -340,13 +340,13 @@ impl JobHandlers {
         let signed = self
             .with_timeout(self.ports.bridge.sign_mint(attested), "sign mint")
             .await?;
-        self.tell_top_up(id, Command::RecordMintSigned(signed.clone())).await?;
+        self.ask_top_up(id, Command::RecordMintSigned(signed.clone())).await?;
         Ok(signed)
     }
 
     /// Asks the issuer until it counts what was delivered. What it does not count in time waits for a person, by that
     /// name: nothing is given back, since the issuer holds the money.
-    pub(super) async fn await_card_credit(&self, effect: &OutboxJob, id: TopUpId) -> HandlerResult {
+    pub(super) async fn await_issuer_credit(&self, effect: &OutboxJob, id: TopUpId) -> HandlerResult {
         let top_up = self.top_up(id).await?;
         if top_up.status != Status::Delivered {
             return Ok(());
@@ -361,12 +361,12 @@ impl JobHandlers {
         let told = with_timeout_ms(patience, self.ports.card_balances.is_credited(&deposit), "credited").await;
         match told {
             Ok(true) => {
-                self.tell_top_up(id, Command::RecordIssuerCredit { effect: effect.id })
+                self.ask_top_up(id, Command::RecordIssuerCredit { job: effect.id })
                     .await
             }
             told => {
                 let waited_ms = self.clock.now().0.saturating_sub(effect.created_at.0);
-                if waited_ms >= self.settings.card_credit_patience_ms {
+                if waited_ms >= self.settings.card_credit_timeout_ms {
                     return Err(AttemptFailure {
                         kind: ErrorKind::Permanent,
                         ..AttemptFailure::temporary(

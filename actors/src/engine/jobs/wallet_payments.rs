@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use purser_storage::mutants::{self, Mutant};
 
-use super::gate::Pass;
-use super::sent_as::{SentAs, leave_out};
+use super::gate::OutgoingPermit;
+use super::sent_transfer_match::{SentTransferMatch, exclude_matched};
 use super::{HandlerResult, JobHandlers, ask_entity, load_failed, with_timeout_ms};
 use crate::agent_wallet::{self, AgentWallet};
-use crate::engine::untracked_transfers::gate::Shut;
+use crate::engine::untracked_transfers::gate::GateClosure;
 use crate::id::{PaymentId, Wallet, WalletPaymentId};
 use crate::kernel::{AttemptFailure, EntityKind, OutboxJob, table};
 use crate::payment;
@@ -22,7 +22,7 @@ use crate::wallet_payment::{
 };
 
 /// What came of signing a spend.
-enum SignedSpend {
+enum SigningResult {
     /// With it, of a call, the sealed payment.
     Ready(SignedWalletPayment, Vec<u8>),
     /// Why the chain would refuse it.
@@ -31,13 +31,13 @@ enum SignedSpend {
 
 impl JobHandlers {
     /// Sign, make durable, send the same until it is known what has become of it, and read the chain.
-    pub(super) async fn spend(&self, effect: &OutboxJob, id: WalletPaymentId) -> HandlerResult {
-        let read = self.families.spends.read(&id).await.map_err(load_failed)?;
+    pub(super) async fn send_wallet_payment(&self, effect: &OutboxJob, id: WalletPaymentId) -> HandlerResult {
+        let read = self.registries.wallet_payments.read(&id).await.map_err(load_failed)?;
         let Some((spend, _)) = read else {
             return Err(AttemptFailure::temporary("the spend is not there"));
         };
         match &spend.status {
-            Status::Pending => self.begin_spend(effect, id, &spend).await,
+            Status::Pending => self.start_payment(effect, id, &spend).await,
             // An earlier try may still be on its way.
             Status::Signed(signed) => self.send(effect, id, (&spend.owner, signed), false).await,
             Status::Sent(signed, _) => self.follow(effect, id, signed, None).await,
@@ -46,28 +46,28 @@ impl JobHandlers {
         }
     }
 
-    async fn begin_spend(&self, effect: &OutboxJob, id: WalletPaymentId, spend: &WalletPayment) -> HandlerResult {
+    async fn start_payment(&self, effect: &OutboxJob, id: WalletPaymentId, spend: &WalletPayment) -> HandlerResult {
         let fail = |reason: &str| wallet_payment::Command::Fail {
-            effect: effect.id,
+            job: effect.id,
             reason: reason.into(),
         };
-        let pass = self.pass(&spend.owner, Shut::Unquiet, PaymentId::NONE).await?;
-        if let Some(transaction) = self.sent_before(id, spend).await? {
+        let pass = self.acquire_outgoing_permit(&spend.owner, GateClosure::UntilRestoreWindowOver, PaymentId::NONE).await?;
+        if let Some(transaction) = self.find_earlier_send(id, spend).await? {
             let (effect, request) = (effect.id, effect.request_id);
             tracing::warn!(spend = %id, %request, transaction, "a spend was sent by a history that was lost");
-            let recognised = wallet_payment::Command::Recognised { effect, transaction };
-            return ask_entity(&self.families.spends, id, recognised).await;
+            let recognised = wallet_payment::Command::RecordRecognised { job: effect, transaction };
+            return ask_entity(&self.registries.wallet_payments, id, recognised).await;
         }
         if self.is_beyond_cap(id, spend).await? {
-            return ask_entity(&self.families.spends, id, fail("daily_cap")).await;
+            return ask_entity(&self.registries.wallet_payments, id, fail("daily_cap")).await;
         }
-        match self.sign_spend(&pass, id, spend).await {
-            Ok(SignedSpend::Declined(decline)) => {
+        match self.sign_payment(&pass, id, spend).await {
+            Ok(SigningResult::Declined(decline)) => {
                 let reason = &decline.reason;
                 tracing::warn!(spend = %id, reason = reason.as_str(), "a spend is declined unsent");
-                ask_entity(&self.families.spends, id, fail(reason)).await
+                ask_entity(&self.registries.wallet_payments, id, fail(reason)).await
             }
-            Ok(SignedSpend::Ready(signed, payment)) => {
+            Ok(SigningResult::Ready(signed, payment)) => {
                 let command = wallet_payment::Command::RecordSigned {
                     signed: Box::new(signed.clone()),
                     payment,
@@ -76,13 +76,13 @@ impl JobHandlers {
                 if mutants::is_enabled(Mutant::WalletPaymentSentBeforeDurable) {
                     let _early = self.send(effect, id, (owner, &signed), false).await;
                 }
-                self.tell_signed(owner, (&self.families.spends, id), command).await?;
-                let own_first = spend.order.way.is_own();
+                self.persist_signed(owner, (&self.registries.wallet_payments, id), command).await?;
+                let own_first = spend.order.method.is_own();
                 self.send(effect, id, (owner, &signed), own_first).await
             }
             Err(error) if self.is_exhausted(effect, &error) => {
                 tracing::warn!(spend = %id, %error, "a spend could not be signed");
-                ask_entity(&self.families.spends, id, fail("not_signed")).await
+                ask_entity(&self.registries.wallet_payments, id, fail("not_signed")).await
             }
             Err(error) => Err(error.into()),
         }
@@ -90,10 +90,10 @@ impl JobHandlers {
 
     /// The transaction that a history which was lost sent this spend by, if it did. On Base the same spend is taken once,
     /// however often it is signed, and what was sent is this spend by its nonce; on Solana it is known by what it moved.
-    async fn sent_before(&self, id: WalletPaymentId, spend: &WalletPayment) -> Result<Option<String>, AttemptFailure> {
-        let since = self.departures.may_be_sent_since(spend.created_at).await;
+    async fn find_earlier_send(&self, id: WalletPaymentId, spend: &WalletPayment) -> Result<Option<String>, AttemptFailure> {
+        let since = self.outgoing_guard.may_have_been_sent_since(spend.created_at).await;
         let since = since.map_err(|e| AttemptFailure::temporary(e.to_string()))?;
-        let Some(since) = since.filter(|_| !mutants::is_enabled(Mutant::SpendSignedAnew)) else {
+        let Some(since) = since.filter(|_| !mutants::is_enabled(Mutant::WalletPaymentResigned)) else {
             return Ok(None);
         };
         let every_ms = self.settings.watch_every_ms;
@@ -104,29 +104,29 @@ impl JobHandlers {
             .map_err(|error| AttemptFailure::from(error).retry_every_ms(every_ms))?;
         sent.retain(|one| (one.to, one.amount) == (spend.order.to, spend.order.amount));
         if !sent.is_empty() {
-            self.without_others(id, spend, &mut sent).await?;
+            self.exclude_other_payments(id, spend, &mut sent).await?;
         }
         Ok(sent.first().map(OutgoingTransfer::key))
     }
 
     /// Leaves out what other spends of the wallet were sent by, one transfer for each: a transaction may have moved more than one.
-    async fn without_others(
+    async fn exclude_other_payments(
         &self,
         id: WalletPaymentId,
         spend: &WalletPayment,
         sent: &mut Vec<OutgoingTransfer>,
     ) -> HandlerResult {
         let mut others = Vec::new();
-        self.each_spend(&spend.owner, |other, explained| {
-            others.extend((other != id).then(|| SentAs::of(explained)).flatten());
+        self.for_each_wallet_payment(&spend.owner, |other, explained| {
+            others.extend((other != id).then(|| SentTransferMatch::from_payment(explained)).flatten());
         })
         .await?;
-        leave_out(others, sent);
+        exclude_matched(others, sent);
         Ok(())
     }
 
     /// Shows every spend of an account's wallet.
-    pub(super) async fn each_spend(
+    pub(super) async fn for_each_wallet_payment(
         &self,
         owner: &Wallet,
         mut show: impl FnMut(WalletPaymentId, &WalletPayment) + Send,
@@ -138,7 +138,7 @@ impl JobHandlers {
             let rows = rows.map_err(|e| AttemptFailure::temporary(e.to_string()))?;
             for id in rows.iter().filter_map(|(key, _)| table::created_and_id(key)) {
                 let id = WalletPaymentId(id.1);
-                if let Some((spend, _)) = self.families.spends.read(&id).await.map_err(load_failed)? {
+                if let Some((spend, _)) = self.registries.wallet_payments.read(&id).await.map_err(load_failed)? {
                     show(id, &spend);
                 }
             }
@@ -149,7 +149,7 @@ impl JobHandlers {
         }
     }
 
-    async fn sign_spend(&self, _: &Pass, id: WalletPaymentId, spend: &WalletPayment) -> Result<SignedSpend, PortError> {
+    async fn sign_payment(&self, _: &OutgoingPermit, id: WalletPaymentId, spend: &WalletPayment) -> Result<SigningResult, PortError> {
         let key = table::vault(AgentWallet::keys(&spend.owner));
         let unreadable = |message: String| PortError {
             kind: ErrorKind::Temporary,
@@ -164,8 +164,8 @@ impl JobHandlers {
             owner: spend.owner,
             sealed: &sealed,
         };
-        let (custody, settlement) = (&self.ports.custody, &self.ports.settlement);
-        match &spend.order.way {
+        let (custody, settlement) = (&self.ports.wallet_signer, &self.ports.settlement);
+        match &spend.order.method {
             PaymentMethod::Transfer => {
                 let transfer = OutgoingTransferRequest {
                     key: id.0,
@@ -179,21 +179,21 @@ impl JobHandlers {
                 Ok(match preparation {
                     Preparation::Ready(prepared) => {
                         let sending = SendTarget::Chain(prepared);
-                        SignedSpend::Ready(SignedWalletPayment { authorization, sending }, Vec::new())
+                        SigningResult::Ready(SignedWalletPayment { authorization, target: sending }, Vec::new())
                     }
-                    Preparation::Declined(decline) => SignedSpend::Declined(decline),
+                    Preparation::Declined(decline) => SigningResult::Declined(decline),
                 })
             }
             PaymentMethod::PaidCall { .. } => {
                 let call = self.store_http_record(id, HttpRecordPart::Request).await?;
                 let call = SealedHttpPart {
-                    spend: id,
+                    payment: id,
                     sealed: &call,
                 };
                 let (authorization, payment) = self.with_timeout(custody.sign_call(keys, call), "sign").await?;
                 let sending = SendTarget::Server;
-                Ok(SignedSpend::Ready(
-                    SignedWalletPayment { authorization, sending },
+                Ok(SigningResult::Ready(
+                    SignedWalletPayment { authorization, target: sending },
                     payment,
                 ))
             }
@@ -202,7 +202,7 @@ impl JobHandlers {
 
     /// One part of what was said for a spend.
     async fn store_http_record(&self, id: WalletPaymentId, part: HttpRecordPart) -> Result<Vec<u8>, PortError> {
-        let said = super::super::spoken(&*self.store, id, part).await;
+        let said = super::super::read_http_record(&*self.store, id, part).await;
         said.map_err(|e| PortError {
             kind: ErrorKind::Temporary,
             operation: "read",
@@ -218,10 +218,10 @@ impl JobHandlers {
         (owner, signed): (&Wallet, &SignedWalletPayment),
         own_first: bool,
     ) -> HandlerResult {
-        if self.is_barred(owner).await? {
+        if self.is_owner_frozen(owner).await? {
             return self.follow(effect, id, signed, None).await;
         }
-        match &signed.sending {
+        match &signed.target {
             SendTarget::Chain(prepared) => {
                 let submitted = self.ports.settlement.submit(&signed.authorization, prepared);
                 match self.with_timeout(submitted, "submit").await {
@@ -237,11 +237,11 @@ impl JobHandlers {
                     self.store_http_record(id, HttpRecordPart::PaymentHeader).await?,
                 );
                 let call = SealedHttpPart {
-                    spend: id,
+                    payment: id,
                     sealed: &call,
                 };
                 let patience = Duration::from_millis(self.settings.paid_call_timeout_ms);
-                let asked = self.ports.calls.call(call, &payment);
+                let asked = self.ports.paid_http.call(call, &payment);
                 let (answer, body) = match with_timeout_ms(patience, asked, "paid call").await {
                     Ok(answer) => answer,
                     Err(error)
@@ -250,15 +250,15 @@ impl JobHandlers {
                     {
                         let (effect, reason) = (effect.id, error.message.into());
                         return ask_entity(
-                            &self.families.spends,
+                            &self.registries.wallet_payments,
                             id,
-                            wallet_payment::Command::Fail { effect, reason },
+                            wallet_payment::Command::Fail { job: effect, reason },
                         )
                         .await;
                     }
                     Err(error) if self.is_exhausted(effect, &error) => {
                         tracing::warn!(spend = %id, %error, "a paid call has no answer");
-                        (ServerResponse::none(), Vec::new())
+                        (ServerResponse::no_response(), Vec::new())
                     }
                     Err(error) => return Err(error.into()),
                 };
@@ -266,15 +266,15 @@ impl JobHandlers {
                     Some(CallFailure::Unsettled) if self.is_confirmed(signed).await => answer.error_after_payment(),
                     _ => answer,
                 };
-                if own_first && self.is_turned_away(&answer, signed).await? {
+                if own_first && self.is_rejected_by_own_service(&answer, signed).await? {
                     let effect = effect.id;
-                    let command = wallet_payment::Command::Declined { effect, answer, body };
-                    return ask_entity(&self.families.spends, id, command).await;
+                    let command = wallet_payment::Command::RecordDeclined { job: effect, response: answer, body };
+                    return ask_entity(&self.registries.wallet_payments, id, command).await;
                 }
                 ask_entity(
-                    &self.families.spends,
+                    &self.registries.wallet_payments,
                     id,
-                    wallet_payment::Command::RecordResponse { answer, body },
+                    wallet_payment::Command::RecordResponse { response: answer, body },
                 )
                 .await?;
                 self.follow(effect, id, signed, None).await
@@ -284,7 +284,7 @@ impl JobHandlers {
 
     /// Whether our own service has refused the payment and claimed nothing, or released it unsent. It was shown to nobody else, so
     /// it is never sent.
-    async fn is_turned_away(
+    async fn is_rejected_by_own_service(
         &self,
         answer: &ServerResponse,
         signed: &SignedWalletPayment,
@@ -293,8 +293,8 @@ impl JobHandlers {
         if matches!(answer.http_status, 0 | 500) || answer.failure.is_none() {
             return Ok(false);
         }
-        let payment = payment::id_of(&signed.authorization, &self.secret);
-        let claimed = self.families.payments.read(&payment).await.map_err(load_failed)?;
+        let payment = payment::id_for_authorization(&signed.authorization, &self.secret);
+        let claimed = self.registries.payments.read(&payment).await.map_err(load_failed)?;
         Ok(claimed.is_none_or(|(payment, _)| payment.is_released()))
     }
 
@@ -302,7 +302,7 @@ impl JobHandlers {
         let lookup = self.ports.settlement.lookup(&signed.authorization, signed.prepared());
         matches!(
             self.with_timeout(lookup, "lookup").await,
-            Ok(ChainStatus::Landed { .. })
+            Ok(ChainStatus::Confirmed { .. })
         )
     }
 
@@ -317,13 +317,13 @@ impl JobHandlers {
         let every_ms = self.settings.watch_every_ms;
         let lookup = self.ports.settlement.lookup(&signed.authorization, signed.prepared());
         match self.with_timeout(lookup, "lookup").await {
-            Ok(ChainStatus::Landed { transaction, .. }) => self.record_result(effect, id, transaction).await,
+            Ok(ChainStatus::Confirmed { transaction, .. }) => self.record_result(effect, id, transaction).await,
             Ok(ChainStatus::Impossible) => {
                 let command = wallet_payment::Command::Fail {
-                    effect: effect.id,
+                    job: effect.id,
                     reason: declined.unwrap_or_else(|| "expired".into()),
                 };
-                ask_entity(&self.families.spends, id, command).await
+                ask_entity(&self.registries.wallet_payments, id, command).await
             }
             Ok(ChainStatus::Pending) => Err(AttemptFailure::defer(every_ms)),
             Err(error) => Err(AttemptFailure::from(error).retry_every_ms(every_ms)),
@@ -332,27 +332,27 @@ impl JobHandlers {
 
     async fn record_result(&self, effect: &OutboxJob, id: WalletPaymentId, transaction: String) -> HandlerResult {
         let command = wallet_payment::Command::RecordConfirmed {
-            effect: effect.id,
+            job: effect.id,
             transaction,
         };
-        ask_entity(&self.families.spends, id, command).await
+        ask_entity(&self.registries.wallet_payments, id, command).await
     }
 
     /// Deletes what was said for a spend, once nobody asks for it any more.
     pub(super) async fn delete_http_record(&self, effect: &OutboxJob, id: WalletPaymentId) -> HandlerResult {
         // All parts of the largest call and answer that settings allow are fewer pieces.
-        const MOST: usize = 4_000;
-        let rows = self.store.scan(&table::http_records_of(id), None, MOST).await;
+        const MAX_ROWS: usize = 4_000;
+        let rows = self.store.scan(&table::http_records_of(id), None, MAX_ROWS).await;
         let rows = rows.map_err(|e| AttemptFailure::temporary(e.to_string()))?;
         let command = wallet_payment::Command::PurgeHttpRecord {
-            effect: effect.id,
+            job: effect.id,
             rows: rows.into_iter().map(|(key, _)| key).collect(),
         };
-        ask_entity(&self.families.spends, id, command).await
+        ask_entity(&self.registries.wallet_payments, id, command).await
     }
 
     /// Tells the wallet that a spend has left, or that its reservation is free.
-    pub(super) async fn end_spend(
+    pub(super) async fn settle_wallet_hold(
         &self,
         effect: &OutboxJob,
         wallet: Wallet,
@@ -360,17 +360,17 @@ impl JobHandlers {
         paid: bool,
     ) -> HandlerResult {
         let command = agent_wallet::Command::SettleHold {
-            effect: effect.id,
-            spend,
+            job: effect.id,
+            payment: spend,
             paid,
         };
-        ask_entity(&self.families.agent_wallets, wallet, command).await
+        ask_entity(&self.registries.agent_wallets, wallet, command).await
     }
 }
 
 impl ServerResponse {
     /// Nobody has answered, and nobody is asked any more.
-    fn none() -> Self {
+    fn no_response() -> Self {
         Self {
             http_status: 0,
             content_type: None,

@@ -25,11 +25,11 @@ pub use limiter::{OUTCOMES, WebhookStats};
 /// How long what belongs to a frozen account waits before somebody looks again.
 const FROZEN_RETRY_MS: u64 = 10 * 60_000;
 /// The longest that a receiver may ask for.
-const RETRY_AFTER_MAX_MS: u64 = 24 * 3_600_000;
+const MAX_RETRY_AFTER_MS: u64 = 24 * 3_600_000;
 /// Events of an account read at once.
 const PAGE: usize = 500;
 /// What a frozen account's endpoints are told of all the same.
-const FROZEN: &str = "account.frozen";
+const FROZEN_EVENT: &str = "account.frozen";
 
 /// How a try ended: an answer, or why there is none.
 type PostOutcome = Result<WebhookResponse, &'static str>;
@@ -44,15 +44,15 @@ impl JobHandlers {
                 delivery,
                 endpoint,
                 round,
-            } => self.post_webhook(effect, delivery, endpoint, round).await,
+            } => self.deliver_webhook(effect, delivery, endpoint, round).await,
             Job::RedeliverWebhooks { endpoint, since, upto } => {
-                self.resend_webhooks(effect, endpoint, since, upto).await
+                self.redeliver_webhooks(effect, endpoint, since, upto).await
             }
             _ => Err(AttemptFailure::temporary("no work with webhooks")),
         }
     }
 
-    async fn post_webhook(
+    async fn deliver_webhook(
         &self,
         effect: &OutboxJob,
         id: WebhookDeliveryId,
@@ -60,19 +60,19 @@ impl JobHandlers {
         round: u32,
     ) -> HandlerResult {
         let jitter = (effect.id.0 ^ u128::from(self.clock.now().0)) as u64;
-        if let Some(is_well) = self.posting.rooms.well.get(&to).map(|known| *known)
+        if let Some(is_well) = self.webhooks.limiter.answered_last.get(&to).map(|known| *known)
             && !is_well
         {
             // Before anything is read: of those that are dead there may be many.
-            let place = self.posting.rooms.try_acquire_degraded(to, jitter)?;
+            let place = self.webhooks.limiter.try_acquire_degraded(to, jitter)?;
             return self.post_with_permit(effect, (id, to, round), place).await;
         }
-        let endpoint = self.families.webhooks.read(&to).await.map_err(load_failed)?;
+        let endpoint = self.registries.webhooks.read(&to).await.map_err(load_failed)?;
         let well = endpoint.filter(|(endpoint, _)| endpoint.health == EndpointHealth::Healthy);
-        self.posting.rooms.well.insert(to, well.is_some());
+        self.webhooks.limiter.answered_last.insert(to, well.is_some());
         let place = match well {
-            Some((endpoint, _)) => self.posting.rooms.acquire_healthy(endpoint.owner).await?,
-            None => self.posting.rooms.try_acquire_degraded(to, jitter)?,
+            Some((endpoint, _)) => self.webhooks.limiter.acquire_healthy(endpoint.owner).await?,
+            None => self.webhooks.limiter.try_acquire_degraded(to, jitter)?,
         };
         self.post_with_permit(effect, (id, to, round), place).await
     }
@@ -83,19 +83,19 @@ impl JobHandlers {
         (id, to, round): (WebhookDeliveryId, WebhookId, u32),
         place: DeliveryPermit,
     ) -> HandlerResult {
-        let deliveries = &self.families.webhook_deliveries;
+        let deliveries = &self.registries.webhook_deliveries;
         let read = deliveries.read(&id).await.map_err(load_failed)?;
         let (delivery, _) = read.ok_or_else(|| AttemptFailure::temporary("the delivery is not there"))?;
         let effect_id = effect.id;
         let drop_for = |why| Command::Drop {
-            effect: effect_id,
+            job: effect_id,
             round,
-            why,
+            reason: why,
         };
         if delivery.redelivery_count != round || !matches!(delivery.status, Status::Pending { .. }) {
             return ask_entity(deliveries, id, drop_for(DroppedReason::Expired)).await;
         }
-        let endpoint = self.families.webhooks.read(&to).await.map_err(load_failed)?;
+        let endpoint = self.registries.webhooks.read(&to).await.map_err(load_failed)?;
         let endpoint = match endpoint {
             Some((endpoint, _)) if endpoint.status == webhook::Status::Active => endpoint,
             Some((endpoint, _)) if matches!(endpoint.status, webhook::Status::Disabled(_)) => {
@@ -103,10 +103,10 @@ impl JobHandlers {
             }
             _ => return ask_entity(deliveries, id, drop_for(DroppedReason::Deleted)).await,
         };
-        if delivery.letter.kind != FROZEN && self.is_frozen(&delivery).await? {
+        if delivery.message.kind != FROZEN_EVENT && self.is_frozen(&delivery).await? {
             let at = self.clock.now().plus_ms(FROZEN_RETRY_MS);
             let effect = effect.id;
-            return ask_entity(deliveries, id, Command::Defer { effect, round, at }).await;
+            return ask_entity(deliveries, id, Command::Defer { job: effect, round, at }).await;
         }
         let Some(body) = self.envelope(&delivery).await? else {
             return ask_entity(deliveries, id, drop_for(DroppedReason::Expired)).await;
@@ -118,7 +118,7 @@ impl JobHandlers {
 
     async fn is_frozen(&self, delivery: &WebhookDelivery) -> Result<bool, AttemptFailure> {
         let account = self
-            .families
+            .registries
             .accounts
             .read(&delivery.owner)
             .await
@@ -128,7 +128,7 @@ impl JobHandlers {
 
     /// What is posted, as the stream tells it; `None` once it is no longer kept.
     async fn envelope(&self, delivery: &WebhookDelivery) -> Result<Option<String>, AttemptFailure> {
-        let (seq, owner) = (delivery.letter.seq, delivery.owner.key());
+        let (seq, owner) = (delivery.message.seq, delivery.owner.key());
         let place = Span::After(seq.saturating_sub(1));
         let found = match self.store.events_of(&owner, place, 1).await {
             Err(StoreError::Expired { .. }) => return Ok(None),
@@ -141,7 +141,7 @@ impl JobHandlers {
         // A restored store may have something else in its place.
         let told = record
             .announcement
-            .filter(|told| told.event_id() == Some(delivery.letter.event));
+            .filter(|told| told.event_id() == Some(delivery.message.event));
         Ok(told.map(|told| told.with_seq(seq)))
     }
 
@@ -163,7 +163,7 @@ impl JobHandlers {
         let posting = WebhookPostRequest {
             url: &endpoint.url,
             secrets,
-            event: delivery.letter.event,
+            event: delivery.message.event,
             at,
             body,
         };
@@ -172,9 +172,9 @@ impl JobHandlers {
         let posted = match place {
             DeliveryPermit::Degraded(_turn) => posted.await,
             DeliveryPermit::Healthy(quick) => {
-                match tokio::time::timeout(Duration::from_millis(settings.hangs_after_ms), posted.as_mut()).await {
+                match tokio::time::timeout(Duration::from_millis(settings.degraded_after_ms), posted.as_mut()).await {
                     Ok(posted) => posted,
-                    Err(_) => match self.posting.rooms.slow.clone().try_acquire_owned() {
+                    Err(_) => match self.webhooks.limiter.degraded.clone().try_acquire_owned() {
                         Ok(_slow) => {
                             drop(quick);
                             posted.await
@@ -200,28 +200,28 @@ impl JobHandlers {
         (endpoint, delivery): (&WebhookEndpoint, &WebhookDelivery),
         (end, at): (PostOutcome, Timestamp),
     ) -> HandlerResult {
-        let (now, to) = (self.clock.now(), delivery.letter.endpoint);
-        self.posting.rooms.record(&end);
+        let (now, to) = (self.clock.now(), delivery.message.endpoint);
+        self.webhooks.limiter.record(&end);
         let status = end.as_ref().ok().map(|posted| posted.status);
         let is_well = status.is_some_and(|status| (200..300).contains(&status));
-        self.posting.rooms.well.insert(to, is_well);
-        if is_well && delivery.tries == 0 {
-            self.posting
-                .rooms
+        self.webhooks.limiter.answered_last.insert(to, is_well);
+        if is_well && delivery.attempt_count == 0 {
+            self.webhooks
+                .limiter
                 .first_ms
-                .record(now.0.saturating_sub(delivery.letter.happened_at.0));
+                .record(now.0.saturating_sub(delivery.message.happened_at.0));
         }
         let news = match is_well {
             true => (endpoint.health != EndpointHealth::Healthy).then_some(webhook::Command::RecordSuccess),
             false => self.failure(endpoint, status == Some(410), now),
         };
         if let Some(news) = news {
-            ask_entity(&self.families.webhooks, to, news).await?;
+            ask_entity(&self.registries.webhooks, to, news).await?;
         }
         let verdict = match &end {
             _ if is_well => AttemptResult::Delivered,
             _ if status == Some(410) => AttemptResult::GiveUp,
-            end => self.next(
+            end => self.next_attempt(
                 delivery,
                 end.as_ref().ok().and_then(|posted| posted.retry_after_ms),
                 now,
@@ -239,42 +239,42 @@ impl JobHandlers {
             excerpt,
         };
         let command = Command::RecordAttempt {
-            effect: effect.id,
+            job: effect.id,
             round,
             attempt,
             verdict,
         };
-        ask_entity(&self.families.webhook_deliveries, id, command).await
+        ask_entity(&self.registries.webhook_deliveries, id, command).await
     }
 
     /// What an endpoint is told of a failed try, if it is news to it.
     fn failure(&self, endpoint: &WebhookEndpoint, gone: bool, now: Timestamp) -> Option<webhook::Command> {
-        let patience = self.settings.webhooks.patience;
+        let patience = self.settings.webhooks.failure_thresholds;
         let is_news = match endpoint.health {
             _ if gone => true,
             EndpointHealth::Unknown | EndpointHealth::Healthy => true,
-            EndpointHealth::Failing { since, told } => {
+            EndpointHealth::Failing { since, warned: told } => {
                 let lasts_ms = now.0.saturating_sub(since.0);
                 lasts_ms >= patience.disable_ms || (!told && lasts_ms >= patience.warn_ms)
             }
         };
-        is_news.then_some(webhook::Command::RecordFailure { gone, patience })
+        is_news.then_some(webhook::Command::RecordFailure { gone, thresholds: patience })
     }
 
     /// The pause before the next try, with a tenth of it for jitter, or longer if the receiver asks for it.
-    fn next(&self, delivery: &WebhookDelivery, retry_after_ms: Option<u64>, now: Timestamp) -> AttemptResult {
+    fn next_attempt(&self, delivery: &WebhookDelivery, retry_after_ms: Option<u64>, now: Timestamp) -> AttemptResult {
         let tried = usize::try_from(delivery.failed).unwrap_or(usize::MAX);
         let Some(pause) = self.settings.webhooks.pauses_ms.get(tried.saturating_add(1)) else {
             return AttemptResult::GiveUp;
         };
-        let jitter = (self.posting.entropy.random() % u128::from(pause / 10 + 1)) as u64;
-        let asked = retry_after_ms.unwrap_or(0).min(RETRY_AFTER_MAX_MS);
+        let jitter = (self.webhooks.entropy.random() % u128::from(pause / 10 + 1)) as u64;
+        let asked = retry_after_ms.unwrap_or(0).min(MAX_RETRY_AFTER_MS);
         AttemptResult::Retry(now.plus_ms((pause + jitter).max(asked)))
     }
 
     /// Every event since a moment that an endpoint wants and has not received is delivered again.
-    async fn resend_webhooks(&self, effect: &OutboxJob, id: WebhookId, since: Timestamp, upto: u64) -> HandlerResult {
-        let endpoint = self.families.webhooks.read(&id).await.map_err(load_failed)?;
+    async fn redeliver_webhooks(&self, effect: &OutboxJob, id: WebhookId, since: Timestamp, upto: u64) -> HandlerResult {
+        let endpoint = self.registries.webhooks.read(&id).await.map_err(load_failed)?;
         let active = endpoint.map(|(endpoint, _)| endpoint);
         if let Some(endpoint) = active.filter(|endpoint| endpoint.status == webhook::Status::Active) {
             let (owner, mut after) = (endpoint.owner.key(), 0);
@@ -296,13 +296,13 @@ impl JobHandlers {
                         continue;
                     }
                     if let Some(letter) = message_for(event, &record, id, &endpoint) {
-                        let delivery = WebhookDeliveryId::of(id, letter.event);
+                        let delivery = WebhookDeliveryId::for_event(id, letter.event);
                         let owner = endpoint.owner;
-                        self.ask_delivery(delivery, Command::Create { owner, letter }).await?;
+                        self.ask_delivery(delivery, Command::Create { owner, message: letter }).await?;
                         self.ask_delivery(
                             delivery,
                             Command::Redeliver {
-                                whatever: false,
+                                force: false,
                                 by: None,
                             },
                         )
@@ -317,15 +317,15 @@ impl JobHandlers {
         }
         let effect = effect.id;
         ask_entity(
-            &self.families.webhooks,
+            &self.registries.webhooks,
             id,
-            webhook::Command::RecordRedelivered { effect },
+            webhook::Command::RecordRedelivered { job: effect },
         )
         .await
     }
 
     async fn ask_delivery(&self, id: WebhookDeliveryId, command: Command) -> HandlerResult {
-        match self.families.webhook_deliveries.ask(id, command).await {
+        match self.registries.webhook_deliveries.ask(id, command).await {
             Ok(()) => Ok(()),
             Err(AskError::Rejected(rejection)) => Err(AttemptFailure::temporary(format!("{id}: {rejection:?}"))),
             Err(refusal) => Err(AttemptFailure::temporary(format!("{id}: {refusal:?}"))),

@@ -1,11 +1,11 @@
 //! A withdrawal's way to the chain.
 
-use super::gate::Pass;
+use super::gate::OutgoingPermit;
 use super::{HandlerResult, JobHandlers, ask_entity, load_failed};
 use crate::account;
-use crate::engine::untracked_transfers::gate::Shut;
+use crate::engine::untracked_transfers::gate::GateClosure;
 use crate::id::{PaymentId, Wallet, WithdrawalId};
-use crate::kernel::job::{Job, Leaves};
+use crate::kernel::job::{Job, OutgoingPurpose};
 use crate::kernel::{AttemptFailure, OutboxJob};
 use crate::port::{
     Authorization, ChainStatus, Finality, OutgoingTransferRequest, PortError, Preparation, SubmitResult,
@@ -14,25 +14,25 @@ use crate::withdrawal::{self, SignedTransfer, Withdrawal};
 
 impl JobHandlers {
     /// Sign, make durable, send, and send the same again until the chain shows it or proves that it never will.
-    pub(super) async fn withdraw(&self, effect: &OutboxJob, id: WithdrawalId) -> HandlerResult {
-        let read = self.families.withdrawals.read(&id).await.map_err(load_failed)?;
+    pub(super) async fn send_withdrawal(&self, effect: &OutboxJob, id: WithdrawalId) -> HandlerResult {
+        let read = self.registries.withdrawals.read(&id).await.map_err(load_failed)?;
         let Some((asked, _)) = read else {
             return Err(AttemptFailure::temporary("the withdrawal is not there"));
         };
-        let leaves = Leaves::Withdrawal(id);
-        self.departures.promised(asked.to.network(), asked.amount, leaves);
+        let leaves = OutgoingPurpose::Withdrawal(id);
+        self.outgoing_guard.reserve(asked.to.network(), asked.amount, leaves);
         let fail = |reason: &str| withdrawal::Command::Fail {
-            effect: effect.id,
+            job: effect.id,
             reason: reason.into(),
         };
         let outgoing = match &asked.status {
             withdrawal::Status::Sent(outgoing) => (**outgoing).clone(),
             withdrawal::Status::Pending => {
-                let pass = self.pass(&asked.owner, Shut::Never, PaymentId::NONE).await?;
+                let pass = self.acquire_outgoing_permit(&asked.owner, GateClosure::Open, PaymentId::NONE).await?;
                 let signed = self.sign(&pass, id, &asked).await;
                 // What the books do not explain: a transfer on Base is known by what it would be sent as. One that is declined
                 // will not be looked up: it is given back only when everything that left is explained.
-                self.may_leave(match &signed {
+                self.outgoing_allowed(match &signed {
                     Ok((authorization, Preparation::Ready(_))) => Some(authorization.fingerprint()),
                     Ok((_, Preparation::Declined(_))) | Err(_) => None,
                 })?;
@@ -43,18 +43,18 @@ impl JobHandlers {
                             prepared,
                         };
                         let signed = withdrawal::Command::RecordSigned(outgoing.clone());
-                        let withdrawals = (&self.families.withdrawals, id);
-                        self.tell_signed(&asked.owner, withdrawals, signed).await?;
+                        let withdrawals = (&self.registries.withdrawals, id);
+                        self.persist_signed(&asked.owner, withdrawals, signed).await?;
                         outgoing
                     }
                     Ok((_, Preparation::Declined(decline))) => {
                         let reason = &decline.reason;
                         tracing::warn!(withdrawal = %id, reason = reason.as_str(), "a withdrawal is declined unsent");
-                        return ask_entity(&self.families.withdrawals, id, fail(reason)).await;
+                        return ask_entity(&self.registries.withdrawals, id, fail(reason)).await;
                     }
                     Err(error) if self.is_exhausted(effect, &error) => {
                         tracing::warn!(withdrawal = %id, %error, "a withdrawal could not be signed and is given back");
-                        return ask_entity(&self.families.withdrawals, id, fail("not_sent")).await;
+                        return ask_entity(&self.registries.withdrawals, id, fail("not_sent")).await;
                     }
                     Err(error) => return Err(error.into()),
                 }
@@ -73,14 +73,14 @@ impl JobHandlers {
         (owner, outgoing): (&Wallet, &SignedTransfer),
     ) -> HandlerResult {
         let fail = |reason: &str| withdrawal::Command::Fail {
-            effect: effect.id,
+            job: effect.id,
             reason: reason.into(),
         };
         let submitted = self
             .ports
             .settlement
             .submit(&outgoing.authorization, &outgoing.prepared);
-        let declined = match self.is_barred(owner).await? {
+        let declined = match self.is_owner_frozen(owner).await? {
             true => None,
             false => match self.with_timeout(submitted, "submit").await {
                 Ok(SubmitResult::Settled { transaction, finality }) => {
@@ -95,12 +95,12 @@ impl JobHandlers {
         let settlement = &self.ports.settlement;
         let lookup = settlement.lookup(&outgoing.authorization, Some(&outgoing.prepared));
         match self.with_timeout(lookup, "lookup").await {
-            Ok(ChainStatus::Landed { transaction, finality }) => {
+            Ok(ChainStatus::Confirmed { transaction, finality }) => {
                 self.confirm_withdrawal(effect, id, (transaction, finality)).await
             }
             Ok(ChainStatus::Impossible) => {
                 let reason = declined.map_or_else(|| "expired".into(), |decline| decline.reason);
-                ask_entity(&self.families.withdrawals, id, fail(&reason)).await
+                ask_entity(&self.registries.withdrawals, id, fail(&reason)).await
             }
             Ok(ChainStatus::Pending) => Err(AttemptFailure::defer(every_ms)),
             Err(error) => Err(AttemptFailure::from(error).retry_every_ms(every_ms)),
@@ -108,7 +108,7 @@ impl JobHandlers {
     }
 
     /// Tells the account that what was held for a withdrawal has left, or is free again.
-    pub(super) async fn end_hold(&self, effect: &OutboxJob, account: Wallet) -> HandlerResult {
+    pub(super) async fn settle_hold(&self, effect: &OutboxJob, account: Wallet) -> HandlerResult {
         let Job::SettleHold {
             withdrawal,
             amount,
@@ -119,12 +119,12 @@ impl JobHandlers {
             return Ok(());
         };
         let command = account::Command::SettleHold {
-            effect: effect.id,
+            job: effect.id,
             withdrawal,
             amount,
             paid,
         };
-        ask_entity(&self.families.accounts, account, command).await
+        ask_entity(&self.registries.accounts, account, command).await
     }
 
     /// On its chain. Until it is final it stays sent: what a reorganisation drops is sent again, the same as before.
@@ -134,20 +134,20 @@ impl JobHandlers {
         id: WithdrawalId,
         (transaction, finality): (String, Finality),
     ) -> HandlerResult {
-        if finality == Finality::Seen {
-            self.departures.is_seen_to_leave(Leaves::Withdrawal(id));
+        if finality == Finality::Confirmed {
+            self.outgoing_guard.release_sent(OutgoingPurpose::Withdrawal(id));
             return Err(AttemptFailure::defer(self.settings.watch_every_ms));
         }
         let command = withdrawal::Command::RecordConfirmed {
-            effect: effect.id,
+            job: effect.id,
             transaction,
         };
-        ask_entity(&self.families.withdrawals, id, command).await
+        ask_entity(&self.registries.withdrawals, id, command).await
     }
 
     async fn sign(
         &self,
-        _: &Pass,
+        _: &OutgoingPermit,
         id: WithdrawalId,
         asked: &Withdrawal,
     ) -> Result<(Authorization, Preparation), PortError> {

@@ -9,15 +9,15 @@ use crate::port::{ListCursor, Timestamp};
 use crate::reconciliation::ReconciliationSource;
 
 /// Where a walk's place is written down.
-pub(super) const ROW: &str = "reconciliation";
+pub(super) const META_KEY: &str = "reconciliation";
 
 /// How far a walk has come. A walk goes through everybody's list and then through our books.
 #[derive(Clone, Debug, Default, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct ReconciliationCursor {
     /// Which list or table.
-    stage: u8,
+    phase: u8,
     /// How far in it: a list's cursor, or a row's key.
-    pub(super) place: Option<Vec<u8>>,
+    pub(super) position: Option<Vec<u8>>,
     /// Compared so far.
     pub compared: u64,
     /// Whether a list could not be read to its end.
@@ -42,7 +42,7 @@ impl ReconciliationCursor {
     /// # Errors
     /// When storage fails.
     pub async fn read(store: &dyn Store) -> Result<Self, StoreError> {
-        let row = store.read(&table::meta(ROW)).await?;
+        let row = store.read(&table::meta(META_KEY)).await?;
         Ok(row.map_or_else(Self::default, |row| {
             codec::decode(&row.value).unwrap_or_else(|error| {
                 tracing::warn!(%error, "reconciliation begins anew");
@@ -62,11 +62,11 @@ impl ReconciliationCursor {
 
     /// Whether there is nothing more to read.
     pub fn is_complete(&self) -> bool {
-        matches!(self.stage(), ReconciliationPhase::Complete)
+        matches!(self.phase(), ReconciliationPhase::Complete)
     }
 
-    pub(super) fn stage(&self) -> ReconciliationPhase {
-        let stage = usize::from(self.stage);
+    pub(super) fn phase(&self) -> ReconciliationPhase {
+        let stage = usize::from(self.phase);
         let outside = ReconciliationSource::ALL
             .get(stage)
             .map(|source| ReconciliationPhase::Source(*source));
@@ -78,13 +78,13 @@ impl ReconciliationCursor {
 
     pub(super) fn advance(&mut self, place: Option<Vec<u8>>) {
         if place.is_none() {
-            self.stage = self.stage.saturating_add(1);
+            self.phase = self.phase.saturating_add(1);
         }
-        self.place = place;
+        self.position = place;
     }
 
     pub(super) fn cursor(&self) -> Option<ListCursor> {
-        let place = self.place.clone()?;
+        let place = self.position.clone()?;
         String::from_utf8(place).ok().and_then(ListCursor::new)
     }
 }

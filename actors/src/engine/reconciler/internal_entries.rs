@@ -9,11 +9,11 @@ use std::fmt::Display;
 use purser_storage::codec::{self, DecodeError, Stored};
 use purser_storage::{Store, StoreError};
 
-pub(in crate::engine) use self::lost_orders::ordered;
+pub(in crate::engine) use self::lost_orders::from_order;
 
-use self::customers::{from_bank_transfer, from_card_opening, from_hold, of_balance, of_incoming};
-use self::lost_orders::{of_booked, of_returned};
-pub(super) use self::transfers::{deposited, left_for, outgoing_transfer, paid_by, sent};
+use self::customers::{from_bank_transfer, from_card_opening, from_hold, from_card_balance, from_bank_deposit};
+use self::lost_orders::{from_attributed_order, from_order_return};
+pub(super) use self::transfers::{deposit_entry, outgoing_index, outgoing_transfer, paying_movement, sent_transfer};
 use crate::banking::transfer::BankTransfer;
 use crate::card::{self, Card};
 use crate::discrepancy::DiscrepancyDetails;
@@ -25,7 +25,7 @@ use crate::id::{
 };
 use crate::incoming::Incoming;
 use crate::kernel::{EntityKind, table};
-use crate::lost_order::BookedOrder;
+use crate::lost_order::AttributedOrder;
 use crate::money::Cents;
 use crate::payment::Payment;
 use crate::payout::{self, Payout};
@@ -40,11 +40,11 @@ use crate::withdrawal::Withdrawal;
 #[derive(Clone, Debug)]
 pub(in crate::engine) struct InternalEntry {
     pub(super) source: ReconciliationSource,
-    pub(super) flow: EntryKind,
+    pub(super) entry_kind: EntryKind,
     /// Its name on the other list; of a transfer on a chain, as far as we know it.
     pub(super) key: String,
     /// What a chain shows of a transfer besides its name.
-    pub(super) mark: Option<[u8; 32]>,
+    pub(super) fingerprint: Option<[u8; 32]>,
     /// Whose authorization that is, if not our treasury's.
     pub(super) payer: Option<Wallet>,
     /// Our id of it.
@@ -69,23 +69,23 @@ pub(super) const TABLES: [&[u8]; 12] = [
 ];
 
 /// What a row of one of these tables should be on other lists.
-pub(super) fn of_row(key: &[u8], value: &[u8]) -> Result<Vec<InternalEntry>, DecodeError> {
+pub(super) fn from_row(key: &[u8], value: &[u8]) -> Result<Vec<InternalEntry>, DecodeError> {
     let number = key.last_chunk().map_or(0, |id| u128::from_be_bytes(*id));
     let kind = key.get(1).copied().unwrap_or_default();
     let one = match key.first().copied() {
         Some(table::ATTRIBUTED_TRANSFER) => {
             let row = AttributedTransfer::read(value)?;
-            let network = row.departure.to.network();
+            let network = row.transfer.to.network();
             Some(transfer_entry(network, recorded::from_attribution(&row)))
         }
         Some(table::LOST_ORDER) => {
-            let row: BookedOrder = codec::decode(value)?;
-            let (paid, back) = (of_booked(row.order.source, &row), of_returned(&row));
+            let row: AttributedOrder = codec::decode(value)?;
+            let (paid, back) = (from_attributed_order(row.order.source, &row), from_order_return(&row));
             return Ok(paid.into_iter().chain(back).collect());
         }
-        Some(table::ENTITY) if kind == EntityKind::Incoming as u8 => of_incoming_transfer(&codec::decode(value)?),
+        Some(table::ENTITY) if kind == EntityKind::Incoming as u8 => from_incoming_transfer(&codec::decode(value)?),
         Some(table::ENTITY) if kind == EntityKind::Payment as u8 => {
-            of_payment(PaymentId(number), &codec::decode(value)?)
+            from_payment(PaymentId(number), &codec::decode(value)?)
         }
         Some(table::ENTITY) if kind == EntityKind::Withdrawal as u8 => {
             let row: Withdrawal = codec::decode(value)?;
@@ -101,20 +101,20 @@ pub(super) fn of_row(key: &[u8], value: &[u8]) -> Result<Vec<InternalEntry>, Dec
         }
         Some(table::ENTITY) if kind == EntityKind::Card as u8 => {
             let card: Card = codec::decode(value)?;
-            let made = Some(of_card(number, &card));
-            return Ok(made.into_iter().chain(of_remainder(number, &card)).collect());
+            let made = Some(from_card(number, &card));
+            return Ok(made.into_iter().chain(from_remainder(number, &card)).collect());
         }
-        Some(table::ENTITY) if kind == EntityKind::GiftCard as u8 => Some(of_gift_card(number, &codec::decode(value)?)),
-        Some(table::ENTITY) if kind == EntityKind::Payout as u8 => Some(of_payout(number, &codec::decode(value)?)),
+        Some(table::ENTITY) if kind == EntityKind::GiftCard as u8 => Some(from_gift_card(number, &codec::decode(value)?)),
+        Some(table::ENTITY) if kind == EntityKind::Payout as u8 => Some(from_payout(number, &codec::decode(value)?)),
         Some(table::ENTITY) if kind == EntityKind::BankTransfer as u8 => {
             let row: BankTransfer = codec::decode(value)?;
-            let (moved, came) = (from_bank_transfer(number, &row), of_incoming(number, &row));
+            let (moved, came) = (from_bank_transfer(number, &row), from_bank_deposit(number, &row));
             return Ok(moved.into_iter().chain(came).collect());
         }
         Some(table::ENTITY) if kind == EntityKind::ReloadableCard as u8 => {
             let row: ReloadableCard = codec::decode(value)?;
             let opened = Some(from_card_opening(number, &row));
-            return Ok(opened.into_iter().chain(of_balance(number, &row)).collect());
+            return Ok(opened.into_iter().chain(from_card_balance(number, &row)).collect());
         }
         Some(table::ENTITY) if kind == EntityKind::CardWithdrawal as u8 => {
             Some(from_hold(number, &codec::decode(value)?))
@@ -125,47 +125,47 @@ pub(super) fn of_row(key: &[u8], value: &[u8]) -> Result<Vec<InternalEntry>, Dec
 }
 
 /// A payment that the chain has shown.
-fn of_payment(id: PaymentId, payment: &Payment) -> Option<InternalEntry> {
+fn from_payment(id: PaymentId, payment: &Payment) -> Option<InternalEntry> {
     let transaction = payment.transaction()?;
     Some(InternalEntry {
-        source: ReconciliationSource::of(payment.payer().network()),
-        flow: EntryKind::Deposit,
+        source: ReconciliationSource::for_network(payment.payer().network()),
+        entry_kind: EntryKind::Deposit,
         key: transaction.to_owned(),
-        mark: Some(payment.claim.authorization.fingerprint()),
+        fingerprint: Some(payment.claim.authorization.fingerprint()),
         payer: Some(payment.payer()),
         subject: id.to_string(),
         listed: ListedEntry {
-            standing: EntryStatus::Completed,
-            money: EntryAmount::Usdc(payment.price()),
+            status: EntryStatus::Completed,
+            amount: EntryAmount::Usdc(payment.price()),
             at: payment.updated_at,
         },
     })
 }
 
 /// A transfer that was taken in under its own name. Of one that nobody has decided about nothing is in the books.
-fn of_incoming_transfer(incoming: &Incoming) -> Option<InternalEntry> {
+fn from_incoming_transfer(incoming: &Incoming) -> Option<InternalEntry> {
     let transfer = &incoming.transfer;
-    incoming.is_booked().then(|| InternalEntry {
-        source: ReconciliationSource::of(transfer.network),
-        flow: EntryKind::Deposit,
+    incoming.is_posted().then(|| InternalEntry {
+        source: ReconciliationSource::for_network(transfer.network),
+        entry_kind: EntryKind::Deposit,
         key: transfer.key(),
-        mark: None,
+        fingerprint: None,
         payer: None,
         subject: transfer.id().to_string(),
         listed: ListedEntry {
-            standing: EntryStatus::Completed,
-            money: EntryAmount::Usdc(transfer.amount),
+            status: EntryStatus::Completed,
+            amount: EntryAmount::Usdc(transfer.amount),
             at: Timestamp(0),
         },
     })
 }
 
-fn transfer_entry(network: Network, recorded::Row { name, left, mark, .. }: recorded::Row) -> InternalEntry {
+fn transfer_entry(network: Network, recorded::TransferRow { name, transfer: left, fingerprint: mark, .. }: recorded::TransferRow) -> InternalEntry {
     InternalEntry {
-        source: ReconciliationSource::of(network),
-        flow: EntryKind::OutgoingTransfer,
+        source: ReconciliationSource::for_network(network),
+        entry_kind: EntryKind::OutgoingTransfer,
         key: name,
-        mark,
+        fingerprint: mark,
         payer: None,
         subject: left.subject,
         listed: left.listed,
@@ -175,9 +175,9 @@ fn transfer_entry(network: Network, recorded::Row { name, left, mark, .. }: reco
 fn bridge_entry((transaction, left): (String, recorded::RecordedTransfer)) -> InternalEntry {
     InternalEntry {
         source: ReconciliationSource::Bridge,
-        flow: EntryKind::BridgeTransfer,
+        entry_kind: EntryKind::BridgeTransfer,
         key: transaction,
-        mark: None,
+        fingerprint: None,
         payer: None,
         subject: left.subject,
         listed: left.listed,
@@ -185,7 +185,7 @@ fn bridge_entry((transaction, left): (String, recorded::RecordedTransfer)) -> In
 }
 
 /// An order's key is the number of what was ordered, so that either is found by the other.
-fn order(
+fn order_entry(
     (source, key, subject): (ReconciliationSource, u128, impl Display),
     (standing, amount, currency): (EntryStatus, Cents, Currency),
     at: Timestamp,
@@ -193,16 +193,16 @@ fn order(
     let money = EntryAmount::Cents(amount, currency);
     InternalEntry {
         source,
-        flow: source.flow(),
+        entry_kind: source.entry_kind(),
         key: JobId(key).to_string(),
-        mark: None,
+        fingerprint: None,
         payer: None,
         subject: subject.to_string(),
-        listed: ListedEntry { standing, money, at },
+        listed: ListedEntry { status: standing, amount: money, at },
     }
 }
 
-fn of_card(number: u128, card: &Card) -> InternalEntry {
+fn from_card(number: u128, card: &Card) -> InternalEntry {
     let standing = match card.status {
         card::Status::Pending => EntryStatus::Pending,
         card::Status::Ready(_) | card::Status::Paused(_) | card::Status::Closed(_) | card::Status::Expired(_) => {
@@ -211,14 +211,14 @@ fn of_card(number: u128, card: &Card) -> InternalEntry {
         card::Status::Failed { .. } => EntryStatus::Declined,
     };
     let named = (ReconciliationSource::Cards, number, CardId(number));
-    order(named, (standing, card.amount, Currency::USD), card.updated_at)
+    order_entry(named, (standing, card.amount, Currency::USD), card.updated_at)
 }
 
 /// What was given back of a card that has ended, all so far.
-fn of_remainder(number: u128, card: &Card) -> Option<InternalEntry> {
-    let released = card.life.released;
+fn from_remainder(number: u128, card: &Card) -> Option<InternalEntry> {
+    let released = card.lifecycle.released;
     let named = (ReconciliationSource::PrepaidRemainders, number, CardId(number));
-    let given = order(
+    let given = order_entry(
         named,
         (EntryStatus::Completed, released, Currency::USD),
         card.updated_at,
@@ -226,7 +226,7 @@ fn of_remainder(number: u128, card: &Card) -> Option<InternalEntry> {
     (released > Cents::ZERO).then_some(given)
 }
 
-fn of_gift_card(number: u128, gift: &GiftCard) -> InternalEntry {
+fn from_gift_card(number: u128, gift: &GiftCard) -> InternalEntry {
     let standing = match gift.status {
         gift_card::Status::Processing => EntryStatus::Pending,
         gift_card::Status::Completed => EntryStatus::Completed,
@@ -234,21 +234,21 @@ fn of_gift_card(number: u128, gift: &GiftCard) -> InternalEntry {
     };
     let named = (ReconciliationSource::GiftCards, number, CardId(number));
     let ordered = &gift.order;
-    order(named, (standing, ordered.amount, ordered.currency), gift.updated_at)
+    order_entry(named, (standing, ordered.amount, ordered.currency), gift.updated_at)
 }
 
-fn of_payout(number: u128, payout: &Payout) -> InternalEntry {
+fn from_payout(number: u128, payout: &Payout) -> InternalEntry {
     use payout::Status;
     let standing = match &payout.status {
         Status::AwaitingDetails | Status::Expired => EntryStatus::NotSubmitted,
         Status::Queued | Status::InProcess => EntryStatus::Pending,
-        Status::Complete { .. } if payout.came_back_late => EntryStatus::Returned,
+        Status::Complete { .. } if payout.returned_late => EntryStatus::Returned,
         Status::Complete { .. } => EntryStatus::Completed,
         Status::Failed { .. } | Status::Cancelled { .. } => EntryStatus::Declined,
         Status::Returned { .. } => EntryStatus::Returned,
     };
     let named = (ReconciliationSource::Payouts, payout.key.0, PayoutId(number));
-    order(named, (standing, payout.amount, payout.currency), payout.updated_at)
+    order_entry(named, (standing, payout.amount, payout.currency), payout.updated_at)
 }
 
 async fn read<T: Stored>(store: &dyn Store, key: &[u8]) -> Result<Option<T>, StoreError> {
@@ -258,7 +258,7 @@ async fn read<T: Stored>(store: &dyn Store, key: &[u8]) -> Result<Option<T>, Sto
 
 /// What our books have of something on a provider's list: an order by its key, money that came in by the provider's name of
 /// it, or as what the move says that it is the return of. What crosses the bridge is in [`Known`].
-pub(super) async fn listed(
+pub(super) async fn for_listed(
     store: &dyn Store,
     source: ReconciliationSource,
     (name, returns): (&EntryKey, Option<BankTransferId>),
@@ -267,7 +267,7 @@ pub(super) async fn listed(
         return from_incoming(store, name.as_str(), returns).await;
     }
     match name.order() {
-        Some(key) => ordered(store, source, key.0).await,
+        Some(key) => from_order(store, source, key.0).await,
         None => Ok(None),
     }
 }
@@ -277,21 +277,21 @@ async fn from_incoming(
     reference: &str,
     returns: Option<BankTransferId>,
 ) -> Result<Option<InternalEntry>, StoreError> {
-    let id = returns.unwrap_or_else(|| BankTransferId::of(reference));
+    let id = returns.unwrap_or_else(|| BankTransferId::for_reference(reference));
     let transfer: Option<BankTransfer> =
         read(store, &table::entity(EntityKind::BankTransfer, &id.0.to_be_bytes())).await?;
     let came = match transfer {
-        Some(transfer) => of_incoming(id.0, &transfer),
+        Some(transfer) => from_bank_deposit(id.0, &transfer),
         None => {
-            let booked: Option<BookedOrder> = read(store, &table::lost_order(JobId(id.0))).await?;
-            booked.as_ref().and_then(of_returned)
+            let booked: Option<AttributedOrder> = read(store, &table::lost_order(JobId(id.0))).await?;
+            booked.as_ref().and_then(from_order_return)
         }
     };
     Ok(came.filter(|came| came.key == reference))
 }
 
 /// What was ordered of a provider under this key.
-async fn ordered_here(
+async fn own_order(
     store: &dyn Store,
     source: ReconciliationSource,
     number: u128,
@@ -300,14 +300,14 @@ async fn ordered_here(
     Ok(match source {
         ReconciliationSource::Cards => read(store, &entity(EntityKind::Card))
             .await?
-            .map(|card| of_card(number, &card)),
+            .map(|card| from_card(number, &card)),
         ReconciliationSource::GiftCards => {
             let gift = read(store, &entity(EntityKind::GiftCard)).await?;
-            gift.map(|gift| of_gift_card(number, &gift))
+            gift.map(|gift| from_gift_card(number, &gift))
         }
         ReconciliationSource::Payouts => {
             let payout = read(store, &entity(EntityKind::Payout)).await?;
-            payout.map(|payout| of_payout(number, &payout))
+            payout.map(|payout| from_payout(number, &payout))
         }
         ReconciliationSource::BankTransfers => {
             let transfer = read(store, &entity(EntityKind::BankTransfer)).await?;
@@ -322,11 +322,11 @@ async fn ordered_here(
         },
         ReconciliationSource::CardBalances => {
             let card = read(store, &entity(EntityKind::ReloadableCard)).await?;
-            card.and_then(|card| of_balance(number, &card))
+            card.and_then(|card| from_card_balance(number, &card))
         }
         ReconciliationSource::PrepaidRemainders => {
             let card = read(store, &entity(EntityKind::Card)).await?;
-            card.and_then(|card| of_remainder(number, &card))
+            card.and_then(|card| from_remainder(number, &card))
         }
         ReconciliationSource::Base
         | ReconciliationSource::Solana
@@ -337,7 +337,7 @@ async fn ordered_here(
 
 /// What a crossing of the bridge is for.
 pub(super) fn bridge_transfer(transaction: &str, known: &RecordedTransfers) -> Option<InternalEntry> {
-    let crossed = known.crossing(transaction)?;
+    let crossed = known.bridge_transfer(transaction)?;
     Some(bridge_entry((transaction.to_owned(), crossed.clone())))
 }
 
@@ -354,20 +354,20 @@ pub(super) async fn entity_behind(
             .and_then(|id| u128::from_str_radix(id, 16).ok())
     };
     if let Some(key) = number(PayoutId::PREFIX).or_else(|| number(CardId::PREFIX)) {
-        return ordered(store, found.source, key).await;
+        return from_order(store, found.source, key).await;
     }
     if let (ReconciliationSource::BankDeposits, Some(id)) = (found.source, number(BankTransferId::PREFIX)) {
         return from_incoming(store, &found.key, Some(BankTransferId(id))).await;
     }
     if let (None, Some(name)) = (found.source.network(), EntryKey::new(found.key.clone())) {
-        return listed(store, found.source, (&name, None)).await;
+        return for_listed(store, found.source, (&name, None)).await;
     }
     let ours = if let Some(id) = number(PaymentId::PREFIX) {
         let payment = read(store, &table::entity(EntityKind::Payment, &id.to_be_bytes())).await?;
-        payment.and_then(|payment| of_payment(PaymentId(id), &payment))
+        payment.and_then(|payment| from_payment(PaymentId(id), &payment))
     } else if let Some(id) = number(DepositId::PREFIX) {
         let incoming = read(store, &table::entity(EntityKind::Incoming, &id.to_be_bytes())).await?;
-        incoming.as_ref().and_then(of_incoming_transfer)
+        incoming.as_ref().and_then(from_incoming_transfer)
     } else {
         None
     };

@@ -49,7 +49,7 @@ pub struct SupervisorInfo {
     /// The runtime's word on how it is.
     pub status: String,
     /// What it is for.
-    pub watches: Supervises,
+    pub supervises: Supervises,
     /// Actors linked to it now.
     pub children: usize,
 }
@@ -75,15 +75,15 @@ pub struct EntitySupervisorInfo {
     /// Its name.
     pub kind: &'static str,
     /// How its actors stand.
-    pub places: ActorCounts,
+    pub actors: ActorCounts,
 }
 
 impl EntitySupervisorInfo {
-    pub(in crate::engine) fn of<E: Entity>(family: &EntityRegistry<E>) -> Self {
+    pub(in crate::engine) fn from_registry<E: Entity>(family: &EntityRegistry<E>) -> Self {
         Self {
             supervisor: family.supervisor(),
             kind: E::KIND.name(),
-            places: family.actor_counts(),
+            actors: family.actor_counts(),
         }
     }
 }
@@ -92,7 +92,7 @@ impl EntitySupervisorInfo {
 #[derive(Clone, Debug)]
 pub struct ScheduledJobs {
     /// In the order of [`Work::NAMES`].
-    pub by_work: [u64; Job::NAMES.len()],
+    pub by_job_type: [u64; Job::NAMES.len()],
     /// Whether there are more than were counted.
     pub more: bool,
     /// When the next is due.
@@ -104,21 +104,21 @@ impl Engine {
     pub fn supervision_tree(&self) -> SupervisionTree {
         let inner = &self.0;
         let mut known: HashMap<ActorId, Supervises> = HashMap::new();
-        for standing in inner.families.supervisor_states() {
+        for standing in inner.registries.supervisor_states() {
             known.insert(standing.supervisor, Supervises::Entities(standing.kind));
         }
-        for (kind, supervisor) in inner.deliveries.supervisors() {
+        for (kind, supervisor) in inner.outbox.supervisors() {
             known.insert(supervisor, Supervises::Outbox(kind.name()));
         }
         known.extend(
             inner
-                .watching
+                .reconciliation_stats
                 .supervisor()
                 .map(|overseer| (overseer, Supervises::Reconciliation)),
         );
         known.extend(
             inner
-                .arrivals
+                .incoming
                 .supervisor()
                 .map(|id| (id, Supervises::IncomingTransfers)),
         );
@@ -127,7 +127,7 @@ impl Engine {
         let supervisors = children.iter().map(|child| SupervisorInfo {
             actor: child.get_id().to_string(),
             status: status(child),
-            watches: known.get(&child.get_id()).copied().unwrap_or(Supervises::Other),
+            supervises: known.get(&child.get_id()).copied().unwrap_or(Supervises::Other),
             children: child.get_children().len(),
         });
         SupervisionTree {
@@ -140,7 +140,7 @@ impl Engine {
 
     /// How the actors of each kind stand, in the order of [`super::Figures::kinds`].
     pub fn entity_supervisors(&self) -> Vec<EntitySupervisorInfo> {
-        self.0.families.supervisor_states()
+        self.0.registries.supervisor_states()
     }
 
     /// Timers that are not due yet, the earliest so many of them.
@@ -159,7 +159,7 @@ impl Engine {
             by_work[effect.job.index()] += 1;
         }
         Ok(ScheduledJobs {
-            by_work,
+            by_job_type: by_work,
             more: rows.len() > limit,
             first_due: rows
                 .first()

@@ -8,14 +8,14 @@ use purser_storage::{CommitError, Condition};
 
 use super::candidate_withdrawal;
 use super::recorded::RecordedTransfers;
-use super::top_ups::{burn_of, may_be_burn};
+use super::top_ups::{burn_from_transfer, candidate_burn};
 use crate::account;
-use crate::approval::Gift;
-use crate::engine::giving::Leave;
+use crate::approval::ApprovableAction;
+use crate::engine::approvals::Authority;
 use crate::engine::jobs::with_timeout_ms;
 use crate::engine::operator_actions::{AuditEntry, OperatorLock};
-use crate::engine::operators::put;
-use crate::engine::{Engine, NotRuled};
+use crate::engine::operators::put_row;
+use crate::engine::{Engine, IncomingDecisionError};
 use crate::id::{ApprovalId, DepositId, JobId, Network, TopUpId, Wallet, WithdrawalId};
 use crate::kernel::job::Job;
 use crate::kernel::{AskError, table};
@@ -47,11 +47,11 @@ pub enum Attribution {
 
 /// For what a booking has to wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Early {
+pub enum AttributionWait {
     /// A burn that the top-up has signed itself may still land.
-    Burn,
+    OwnBurn,
     /// The bridge's attesters have not said yet whom it reached.
-    Attesters,
+    Attestation,
     /// The bank has not decided yet.
     Bank,
     /// A payment of the lost history may still turn out to have paid for it.
@@ -73,19 +73,19 @@ pub enum AttributionError {
     /// The withdrawal or top-up does not wait for such a transfer, or the incoming transfer cannot have paid for it.
     Mismatch,
     /// Ask again later.
-    MayStillSettle(Early),
+    MayStillSettle(AttributionWait),
     /// How much its payer was charged has to be said.
     AmountMissing,
     /// Its payer was charged an amount between these two.
-    AmountDiffers(Usdc, Usdc),
+    AmountOutOfRange(Usdc, Usdc),
     /// How much it was is known.
-    AmountNotAsked,
+    AmountNotAllowed,
     /// A transfer that waits for a decision had paid for it.
     PaidBy(DepositId),
     /// The provider has not carried the order out: there is nothing to book.
-    NotCarriedOut,
+    NotExecuted,
     /// It is too much for one operator, and waits for another.
-    Waits(ApprovalId),
+    ApprovalPending(ApprovalId),
     /// Ask again later.
     Unavailable,
 }
@@ -102,53 +102,53 @@ impl Engine {
         (booking, amount): (Attribution, Option<Usdc>),
         (act, evidence): (&OperatorAction, String),
     ) -> Result<Attribution, AttributionError> {
-        self.book_by(name, (booking, amount), (Leave::Own(act), evidence)).await
+        self.attribute_by(name, (booking, amount), (Authority::Requester(act), evidence)).await
     }
 
     /// The same, by somebody's leave.
-    pub(in crate::engine) async fn book_by(
+    pub(in crate::engine) async fn attribute_by(
         &self,
         name: &str,
         (booking, amount): (Attribution, Option<Usdc>),
-        (leave, evidence): (Leave<'_>, String),
+        (leave, evidence): (Authority<'_>, String),
     ) -> Result<Attribution, AttributionError> {
         // Two at once could both find it open.
         let one = self.lock_operator().await;
         match name.parse::<JobId>() {
             Ok(key) => {
                 let booked = (booking, amount);
-                self.book_order(&one, key, booked, (leave, evidence)).await?;
+                self.attribute_order(&one, key, booked, (leave, evidence)).await?;
             }
-            Err(_) => self.book_departure(&one, name, booking, (leave, evidence)).await?,
+            Err(_) => self.attribute_untracked(&one, name, booking, (leave, evidence)).await?,
         }
         self.match_outgoing_transfers().await;
         Ok(booking)
     }
 
-    async fn book_departure(
+    async fn attribute_untracked(
         &self,
         one: &OperatorLock<'_>,
         transaction: &str,
         booking: Attribution,
-        (leave, evidence): (Leave<'_>, String),
+        (leave, evidence): (Authority<'_>, String),
     ) -> Result<(), AttributionError> {
         let act = leave.act();
-        let (departure, named) = self.waiting_departure(transaction).await?;
+        let (departure, named) = self.find_untracked(transaction).await?;
         match booking {
             Attribution::Account(wallet) => {
                 let command = |act| account::Command::AttributeTransfer {
-                    departure: departure.clone(),
+                    transfer: departure.clone(),
                     act,
                     evidence: evidence.clone(),
                 };
                 match self
-                    .ask_as_operator(one, (&self.0.families.accounts, wallet), act, command)
+                    .ask_as_operator(one, (&self.0.registries.accounts, wallet), act, command)
                     .await
                 {
                     Err(AskError::Rejected(account::Rejection::Insufficient { available })) => {
                         return Err(AttributionError::Insufficient { available });
                     }
-                    told => told.map_err(refused)?,
+                    told => told.map_err(map_ask_error)?,
                 }
             }
             Attribution::Withdrawal(id) => {
@@ -156,66 +156,66 @@ impl Engine {
                 if !read.is_some_and(|withdrawal| candidate_withdrawal(&withdrawal, &departure)) {
                     return Err(AttributionError::Mismatch);
                 }
-                let effect = self.moving(&Job::SendWithdrawal(id)).await?;
+                let effect = self.sending_job(&Job::SendWithdrawal(id)).await?;
                 let command = |act| withdrawal::Command::AttributeTransfer {
-                    effect,
+                    job: effect,
                     transaction: departure.key(),
                     act,
                     evidence: evidence.clone(),
                 };
                 let told = self
-                    .ask_as_operator(one, (&self.0.families.withdrawals, id), act, command)
+                    .ask_as_operator(one, (&self.0.registries.withdrawals, id), act, command)
                     .await;
-                told.map_err(refused)?;
+                told.map_err(map_ask_error)?;
             }
             Attribution::TopUp(id) => {
                 let read = self.top_up(&id).await.map_err(|_| AttributionError::Unavailable)?;
-                let waits = read.filter(|top_up| may_be_burn(top_up, &departure));
+                let waits = read.filter(|top_up| candidate_burn(top_up, &departure));
                 let waits = waits.ok_or(AttributionError::Mismatch)?;
-                let burn = burn_of(&departure);
+                let burn = burn_from_transfer(&departure);
                 let attested = self.attested_burn(&burn).await?;
-                if attested.is_of(&waits.crossing(id), departure.amount).is_err() {
+                if attested.check_matches(&waits.bridge_transfer(id), departure.amount).is_err() {
                     return Err(AttributionError::Mismatch);
                 }
                 let dead = self.expired_burn(&waits).await?;
-                let effect = self.moving(&Job::SendTopUp(id)).await?;
+                let effect = self.sending_job(&Job::SendTopUp(id)).await?;
                 let command = |act| top_up::Command::AttributeBurn {
-                    effect,
+                    job: effect,
                     burn: burn.clone(),
                     index: departure.index,
-                    dead: dead.clone(),
+                    expired_burn: dead.clone(),
                     act,
                     evidence: evidence.clone(),
                 };
                 let told = self
-                    .ask_as_operator(one, (&self.0.families.top_ups, id), act, command)
+                    .ask_as_operator(one, (&self.0.registries.top_ups, id), act, command)
                     .await;
-                told.map_err(refused)?;
+                told.map_err(map_ask_error)?;
             }
-            Attribution::Incoming(id) => self.forward(one, id, &departure, (act, evidence)).await?,
+            Attribution::Incoming(id) => self.attribute_to_incoming(one, id, &departure, (act, evidence)).await?,
             Attribution::Outlay(_) | Attribution::Loss => {
                 let of = (&departure, named, booking);
-                self.spend_on(one, of, (leave, evidence)).await?;
+                self.attribute_outlay(one, of, (leave, evidence)).await?;
             }
         }
-        self.0.departures.open.lock().retain(|open| *open != departure);
+        self.0.outgoing_guard.untracked.lock().retain(|open| *open != departure);
         Ok(())
     }
 
     /// What this names and no row explains, and the name by which it is found again: the transaction's, if that moved money once. All
     /// that left before a restore is known; of everything else the chains are asked.
-    async fn waiting_departure(&self, text: &str) -> Result<(OutgoingTransfer, String), AttributionError> {
+    async fn find_untracked(&self, text: &str) -> Result<(OutgoingTransfer, String), AttributionError> {
         let name = TransferName::parse(text).ok_or(AttributionError::NotFound)?;
         let in_it = |one: &OutgoingTransfer| one.transaction == name.transaction;
-        let open = self.0.departures.unexplained().into_iter().filter(in_it);
+        let open = self.0.outgoing_guard.untracked().into_iter().filter(in_it);
         let mut waiting: BTreeMap<u32, OutgoingTransfer> = open.map(|one| (one.index, one)).collect();
         // Before the rows are read: what has landed by then and is ours was durable as signed.
-        let all = self.left_in(&name.transaction).await?;
+        let all = self.outgoing_in_transaction(&name.transaction).await?;
         let several = all.len().max(waiting.len()) > 1;
         let known = RecordedTransfers::read(&*self.0.store)
             .await
             .map_err(|_| AttributionError::Unavailable)?;
-        waiting.extend(known.unexplained(all).into_iter().map(|one| (one.index, one)));
+        waiting.extend(known.untracked(all).into_iter().map(|one| (one.index, one)));
         if several && name.index.is_none() {
             return match waiting.is_empty() {
                 true => Err(AttributionError::NotFound),
@@ -235,7 +235,7 @@ impl Engine {
     }
 
     /// All that left our treasury in a transaction, as the chains' lists have it.
-    async fn left_in(&self, transaction: &str) -> Result<Vec<OutgoingTransfer>, AttributionError> {
+    async fn outgoing_in_transaction(&self, transaction: &str) -> Result<Vec<OutgoingTransfer>, AttributionError> {
         let Some(treasury) = &self.0.lists.treasury else {
             return Ok(Vec::new());
         };
@@ -249,7 +249,7 @@ impl Engine {
                     tracing::warn!(transaction, network = network.name(), %error, "a chain's list could not be read");
                     AttributionError::Unavailable
                 })?;
-            left.extend(listed.iter().filter_map(OutgoingTransfer::of));
+            left.extend(listed.iter().filter_map(OutgoingTransfer::from_movement));
         }
         Ok(left)
     }
@@ -268,9 +268,9 @@ impl Engine {
         let patience = Duration::from_millis(self.0.settings.settle_timeout_ms);
         match with_timeout_ms(patience, self.0.ports.bridge.find_burn(burn), "find burn").await {
             Ok(ChainStatus::Impossible) => Ok(Some(burn.transaction.clone())),
-            Ok(ChainStatus::Pending) => Err(AttributionError::MayStillSettle(Early::Burn)),
+            Ok(ChainStatus::Pending) => Err(AttributionError::MayStillSettle(AttributionWait::OwnBurn)),
             // Its own is on the chain: this is another's.
-            Ok(ChainStatus::Landed { .. }) => Err(AttributionError::Mismatch),
+            Ok(ChainStatus::Confirmed { .. }) => Err(AttributionError::Mismatch),
             Err(error) => {
                 tracing::warn!(burn = burn.transaction, %error, "it cannot be said whether a burn may still land");
                 Err(AttributionError::Unavailable)
@@ -284,14 +284,14 @@ impl Engine {
         let bridge = &self.0.ports.bridge;
         let told = match with_timeout_ms(patience, bridge.attestation(burn), "attestation").await {
             Ok(AttestationStatus::Complete(attested)) => return Ok(attested),
-            Ok(AttestationStatus::Pending { .. }) => return Err(AttributionError::MayStillSettle(Early::Attesters)),
+            Ok(AttestationStatus::Pending { .. }) => return Err(AttributionError::MayStillSettle(AttributionWait::Attestation)),
             Ok(AttestationStatus::Expired { nonce }) => {
                 with_timeout_ms(patience, bridge.reattest(&nonce), "attest again").await
             }
             Err(error) => Err(error),
         };
         match told {
-            Ok(()) => Err(AttributionError::MayStillSettle(Early::Attesters)),
+            Ok(()) => Err(AttributionError::MayStillSettle(AttributionWait::Attestation)),
             Err(error) => {
                 tracing::warn!(burn = burn.transaction, %error, "it cannot be said whom a burn reached");
                 Err(AttributionError::Unavailable)
@@ -300,9 +300,9 @@ impl Engine {
     }
 
     /// The effect that is to send it.
-    async fn moving(&self, work: &Job) -> Result<JobId, AttributionError> {
+    async fn sending_job(&self, work: &Job) -> Result<JobId, AttributionError> {
         let open = self
-            .open_effects(usize::MAX)
+            .open_jobs(usize::MAX)
             .await
             .map_err(|_| AttributionError::Unavailable)?;
         let moving = open.into_iter().find(|effect| effect.job == *work);
@@ -310,45 +310,45 @@ impl Engine {
     }
 
     /// Books it against what came in and paid for it.
-    async fn forward(
+    async fn attribute_to_incoming(
         &self,
         one: &OperatorLock<'_>,
         id: DepositId,
         departure: &OutgoingTransfer,
         (act, evidence): (&OperatorAction, String),
     ) -> Result<(), AttributionError> {
-        let (incoming, payment) = self.undecided(id).await.map_err(undecidable)?;
-        let paid = self.may_have_paid(&incoming).await;
+        let (incoming, payment) = self.load_undecided(id).await.map_err(map_decision_error)?;
+        let paid = self.possible_top_up(&incoming).await;
         let paid = paid.map_err(|_| AttributionError::Unavailable)?;
         let paid = paid
-            .filter(|paid| paid.may_be(departure))
+            .filter(|paid| paid.may_match(departure))
             .ok_or(AttributionError::Mismatch)?;
         if departure.to.network() == Network::Solana {
-            let attested = self.attested_burn(&burn_of(departure)).await?;
+            let attested = self.attested_burn(&burn_from_transfer(departure)).await?;
             if !paid.may_reach(&attested) {
                 return Err(AttributionError::Mismatch);
             }
         }
         let command = |act| incoming::Command::Forward {
-            paid_for: Box::new(incoming::PaidFor::Departure(departure.clone())),
+            paid_for: Box::new(incoming::PaidFor::OutgoingTransfer(departure.clone())),
             payment,
             act: Box::new(act),
             evidence: evidence.clone(),
         };
         // From now on a settlement looks whether its transfer was taken in.
-        self.0.arrivals.takes();
+        self.0.incoming.mark_taken_in();
         let told = self
-            .ask_as_operator(one, (&self.0.families.incoming, id), act, command)
+            .ask_as_operator(one, (&self.0.registries.incoming, id), act, command)
             .await;
-        told.map_err(refused)
+        told.map_err(map_ask_error)
     }
 
     /// Books it as what was paid for with it, or as what it cost us.
-    async fn spend_on(
+    async fn attribute_outlay(
         &self,
         one: &OperatorLock<'_>,
         (departure, named, booking): (&OutgoingTransfer, String, Attribution),
-        (leave, evidence): (Leave<'_>, String),
+        (leave, evidence): (Authority<'_>, String),
     ) -> Result<(), AttributionError> {
         let outlay = match booking {
             Attribution::Outlay(outlay) => Some(outlay),
@@ -357,21 +357,21 @@ impl Engine {
         let gift = || {
             let (transaction, evidence) = (named, evidence.clone());
             match outlay {
-                Some(outlay) => Gift::BookOutlay {
+                Some(outlay) => ApprovableAction::AttributeOutlay {
                     transaction,
                     outlay,
                     evidence,
                 },
-                None => Gift::BookLoss { transaction, evidence },
+                None => ApprovableAction::AttributeLoss { transaction, evidence },
             }
         };
-        let beside = self.may_give(one, leave, departure.amount, gift).await?;
+        let beside = self.authorize_action(one, leave, departure.amount, gift).await?;
         let (id, now) = (departure.id(), self.0.clock.now());
         let treasury = LedgerAccount::Treasury(departure.to.network());
-        let goes_to = outlay.map_or(LedgerAccount::OperatingCosts, Outlay::place);
+        let goes_to = outlay.map_or(LedgerAccount::OperatingCosts, Outlay::account);
         let booked = LedgerTransaction::new(now, id).post(goes_to, treasury, departure.amount);
         let row = AttributedTransfer {
-            departure: departure.clone(),
+            transfer: departure.clone(),
             account: None,
             outlay,
         };
@@ -382,14 +382,14 @@ impl Engine {
         };
         let words = AuditEntry {
             act: leave.act(),
-            what: "departure.book",
+            action: "departure.book",
             subject,
-            words: Some(evidence.clone()),
-            beside,
+            note: Some(evidence.clone()),
+            extras: beside,
         };
         let new = vec![Condition::Absent(key.clone())];
         let ledger = table::ledger(now, self.0.entropy.random());
-        let writes = vec![put(key, &row), put(ledger, &booked)];
+        let writes = vec![put_row(key, &row), put_row(ledger, &booked)];
         match self.commit_with_audit(one, &words, new, writes).await {
             Ok(()) => Ok(()),
             Err(CommitError::Condition(_)) => Err(AttributionError::NotFound),
@@ -398,7 +398,7 @@ impl Engine {
     }
 }
 
-pub(super) fn refused<R>(refusal: AskError<R>) -> AttributionError {
+pub(super) fn map_ask_error<R>(refusal: AskError<R>) -> AttributionError {
     match refusal {
         AskError::Rejected(_) | AskError::NotFound => AttributionError::Mismatch,
         AskError::Conflict => AttributionError::NotFound,
@@ -407,10 +407,10 @@ pub(super) fn refused<R>(refusal: AskError<R>) -> AttributionError {
 }
 
 /// Why nothing is booked against an incoming transfer that an operator could not decide about either.
-pub(super) fn undecidable(why: NotRuled) -> AttributionError {
+pub(super) fn map_decision_error(why: IncomingDecisionError) -> AttributionError {
     match why {
-        NotRuled::Unavailable | NotRuled::Waits(_) => AttributionError::Unavailable,
-        NotRuled::Unknown | NotRuled::NoAccount | NotRuled::Delivered | NotRuled::State(_) => {
+        IncomingDecisionError::Unavailable | IncomingDecisionError::ApprovalPending(_) => AttributionError::Unavailable,
+        IncomingDecisionError::NotFound | IncomingDecisionError::AccountNotFound | IncomingDecisionError::AlreadyDelivered | IncomingDecisionError::InvalidState(_) => {
             AttributionError::Mismatch
         }
     }

@@ -13,7 +13,7 @@ use crate::engine::Engine;
 use crate::engine::operators::corrupt;
 use crate::engine::registries::Registries;
 use crate::id::{PaymentId, Wallet};
-use crate::kernel::job::{Job, Leaves};
+use crate::kernel::job::{Job, OutgoingPurpose};
 use crate::kernel::registry::LoadError;
 use crate::kernel::{OutboxJob, table};
 use crate::port::Finality;
@@ -21,115 +21,115 @@ use crate::{top_up, wallet_payment, withdrawal};
 
 /// Why money that would leave waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Held {
+pub enum GateHold {
     /// The account that it is taken from is frozen. It goes on when the account is thawed.
-    Frozen,
+    AccountFrozen,
     /// The store was restored, and the history that was lost may have sent it. It goes on when that can no longer be, or is
     /// explained.
     Restored,
     /// The payment that it rests on is not final: a reorganisation of its chain may still remove it. It goes on when that can no
     /// longer be, and ends if the payment is gone for good.
-    Unfinal,
+    PaymentNotFinal,
 }
 
-impl Held {
+impl GateHold {
     /// All.
-    pub const ALL: [Self; 3] = [Self::Frozen, Self::Restored, Self::Unfinal];
+    pub const ALL: [Self; 3] = [Self::AccountFrozen, Self::Restored, Self::PaymentNotFinal];
 
     /// In answers, lists and metrics.
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Frozen => "held_frozen",
+            Self::AccountFrozen => "held_frozen",
             Self::Restored => "held_restored",
-            Self::Unfinal => "held_unfinal",
+            Self::PaymentNotFinal => "held_unfinal",
         }
     }
 }
 
 /// For how long a restore keeps something from leaving.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::engine) enum Shut {
+pub(in crate::engine) enum GateClosure {
     /// Until everything that has left the treasury is in the books: till then balances do not know what has left already.
-    Unexplained,
+    UntilTracked,
     /// Until nothing that the lost history signed can land any more: then the chain says whether it did.
-    Unquiet,
+    UntilRestoreWindowOver,
     /// Not at all. Ordered again it is the same order, sent again the same transfer.
-    Never,
+    Open,
 }
 
 /// Something for which money still may leave.
 #[derive(Clone, Copy, Debug)]
-struct Waiting {
+struct PendingOutgoing {
     owner: Wallet,
-    shut: Shut,
-    rests_on: PaymentId,
+    closure: GateClosure,
+    underlying_payment: PaymentId,
 }
 
-impl Waiting {
+impl PendingOutgoing {
     /// For what a balance or a managed wallet pays: no credit that is not final is available in one.
-    const fn of(owner: Wallet, shut: Shut) -> Self {
-        let rests_on = PaymentId::NONE;
-        Self { owner, shut, rests_on }
+    const fn from_balance(owner: Wallet, closure: GateClosure) -> Self {
+        let underlying_payment = PaymentId::NONE;
+        Self { owner, closure, underlying_payment }
     }
 }
 
 /// What still may leave for it, if anything may.
-async fn waiting(families: &Registries, leaves: Leaves) -> Result<Option<Waiting>, LoadError> {
+async fn pending_outgoing(families: &Registries, leaves: OutgoingPurpose) -> Result<Option<PendingOutgoing>, LoadError> {
     Ok(match leaves {
-        Leaves::Withdrawal(id) => families.withdrawals.read(&id).await?.and_then(|(asked, _)| {
+        OutgoingPurpose::Withdrawal(id) => families.withdrawals.read(&id).await?.and_then(|(asked, _)| {
             let shut = match asked.status {
-                withdrawal::Status::Pending => Shut::Unexplained,
-                withdrawal::Status::Sent(_) => Shut::Never,
+                withdrawal::Status::Pending => GateClosure::UntilTracked,
+                withdrawal::Status::Sent(_) => GateClosure::Open,
                 withdrawal::Status::Complete { .. }
                 | withdrawal::Status::CompleteSigned { .. }
                 | withdrawal::Status::Failed { .. } => return None,
             };
-            Some(Waiting::of(asked.owner, shut))
+            Some(PendingOutgoing::from_balance(asked.owner, shut))
         }),
-        Leaves::TopUp(id) => families.top_ups.read(&id).await?.and_then(|(top_up, _)| {
+        OutgoingPurpose::TopUp(id) => families.top_ups.read(&id).await?.and_then(|(top_up, _)| {
             let shut = match top_up.status {
-                top_up::Status::Paid(None) => Shut::Unexplained,
-                top_up::Status::Paid(Some(_)) => Shut::Never,
+                top_up::Status::Paid(None) => GateClosure::UntilTracked,
+                top_up::Status::Paid(Some(_)) => GateClosure::Open,
                 top_up::Status::Bridging(_)
                 | top_up::Status::Delivered
                 | top_up::Status::Credited
                 | top_up::Status::Failed { .. } => return None,
             };
             let (owner, rests_on) = (top_up.owner, top_up.charge.payment);
-            Some(Waiting { owner, shut, rests_on })
+            Some(PendingOutgoing { owner, closure: shut, underlying_payment: rests_on })
         }),
-        Leaves::Spend(id) => families.spends.read(&id).await?.and_then(|(spend, _)| {
+        OutgoingPurpose::WalletPayment(id) => families.wallet_payments.read(&id).await?.and_then(|(spend, _)| {
             let shut = match spend.status {
-                wallet_payment::Status::Pending => Shut::Unquiet,
-                wallet_payment::Status::Signed(_) => Shut::Never,
+                wallet_payment::Status::Pending => GateClosure::UntilRestoreWindowOver,
+                wallet_payment::Status::Signed(_) => GateClosure::Open,
                 // The chain is read, and nobody is asked any more.
                 wallet_payment::Status::Sent(..)
                 | wallet_payment::Status::Settled { .. }
                 | wallet_payment::Status::Failed { .. }
                 | wallet_payment::Status::Unsettled { .. } => return None,
             };
-            Some(Waiting::of(spend.owner, shut))
+            Some(PendingOutgoing::from_balance(spend.owner, shut))
         }),
-        Leaves::Payout(id) => families.payouts.read(&id).await?.and_then(|(payout, _)| {
+        OutgoingPurpose::Payout(id) => families.payouts.read(&id).await?.and_then(|(payout, _)| {
             let (owner, rests_on) = (payout.owner, payout.charge.payment);
-            let shut = shut_for(rests_on);
+            let shut = closure_for(rests_on);
             // What the rail has told of is ordered.
-            (payout.is_pending() && payout.seen == 0).then_some(Waiting { owner, shut, rests_on })
+            (payout.is_pending() && payout.last_sequence == 0).then_some(PendingOutgoing { owner, closure: shut, underlying_payment: rests_on })
         }),
-        Leaves::BankTransfer(id) => families.bank_transfers.read(&id).await?.and_then(|(moved, _)| {
-            let leaves = moved.way == transfer::TransferDirection::ToAccount
+        OutgoingPurpose::BankTransfer(id) => families.bank_transfers.read(&id).await?.and_then(|(moved, _)| {
+            let leaves = moved.direction == transfer::TransferDirection::ToAccount
                 && matches!(moved.status, transfer::Status::Pending(_));
-            let (owner, shut) = (moved.owner, Shut::Unexplained);
-            leaves.then_some(Waiting::of(owner, shut))
+            let (owner, shut) = (moved.owner, GateClosure::UntilTracked);
+            leaves.then_some(PendingOutgoing::from_balance(owner, shut))
         }),
     })
 }
 
 /// What a payment paid for is ordered whatever else has left. A balance may be one that the lost history has paid out.
-pub(in crate::engine) fn shut_for(payment: PaymentId) -> Shut {
+pub(in crate::engine) fn closure_for(payment: PaymentId) -> GateClosure {
     match payment == PaymentId::NONE {
-        true => Shut::Unexplained,
-        false => Shut::Never,
+        true => GateClosure::UntilTracked,
+        false => GateClosure::Open,
     }
 }
 
@@ -137,43 +137,43 @@ impl OutgoingTransferGuard {
     /// Whether the account is frozen. Its row is the account's own batch: once a freeze is told, it is there.
     pub(in crate::engine) async fn is_frozen(&self, owner: &Wallet) -> Result<bool, StoreError> {
         let frozen = self.store.read(&table::frozen(owner)).await?.is_some();
-        Ok(frozen && !mutants::is_enabled(Mutant::FreezeLetsOut))
+        Ok(frozen && !mutants::is_enabled(Mutant::FrozenAccountSigns))
     }
 
     /// A payment is about to be told that it has settled.
-    pub(in crate::engine) fn settles(&self, finality: Finality) {
-        if finality == Finality::Seen {
-            self.any_unfinal.store(true, Ordering::Release);
+    pub(in crate::engine) fn note_finality(&self, finality: Finality) {
+        if finality == Finality::Confirmed {
+            self.any_pending_finality.store(true, Ordering::Release);
         }
     }
 
     /// Finds whether there are payments that are not final, before anything is asked of the gate.
-    pub(in crate::engine) async fn find_unfinal(&self) -> Result<(), StoreError> {
-        let rows = self.store.scan(&table::unfinal(PaymentId::NONE)[..2], None, 1).await?;
-        self.any_unfinal.fetch_or(!rows.is_empty(), Ordering::AcqRel);
+    pub(in crate::engine) async fn load_pending_finality(&self) -> Result<(), StoreError> {
+        let rows = self.store.scan(&table::pending_finality(PaymentId::NONE)[..2], None, 1).await?;
+        self.any_pending_finality.fetch_or(!rows.is_empty(), Ordering::AcqRel);
         Ok(())
     }
 
     /// Whether there may be payments that are not final: if not, nothing is read.
-    pub(in crate::engine) fn may_be_unfinal(&self) -> bool {
-        self.any_unfinal.load(Ordering::Acquire)
+    pub(in crate::engine) fn may_be_pending_finality(&self) -> bool {
+        self.any_pending_finality.load(Ordering::Acquire)
     }
 
     /// Whether what rests on this payment stays: it is not final, or was gone before it was. What is final once stays so.
-    pub(in crate::engine) async fn is_unfinal(&self, payment: PaymentId) -> Result<bool, StoreError> {
-        if payment == PaymentId::NONE || !self.may_be_unfinal() {
+    pub(in crate::engine) async fn is_pending_finality(&self, payment: PaymentId) -> Result<bool, StoreError> {
+        if payment == PaymentId::NONE || !self.may_be_pending_finality() {
             return Ok(false);
         }
-        Ok(self.store.read(&table::unfinal(payment)).await?.is_some())
+        Ok(self.store.read(&table::pending_finality(payment)).await?.is_some())
     }
 
     /// Whether a restore keeps it.
-    pub(in crate::engine) fn is_shut(&self, shut: Shut) -> bool {
+    pub(in crate::engine) fn is_closed(&self, shut: GateClosure) -> bool {
         match shut {
             _ if mutants::is_enabled(Mutant::SignsOutsideGate) => false,
-            Shut::Unexplained => self.must_wait(None),
-            Shut::Unquiet => !self.is_quiet(),
-            Shut::Never => false,
+            GateClosure::UntilTracked => self.must_wait(None),
+            GateClosure::UntilRestoreWindowOver => !self.is_restore_window_over(),
+            GateClosure::Open => false,
         }
     }
 }
@@ -183,31 +183,31 @@ impl Engine {
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn held(&self, work: &Job) -> Result<Option<Held>, StoreError> {
+    pub async fn gate_hold(&self, work: &Job) -> Result<Option<GateHold>, StoreError> {
         if let Job::ReleaseCredit { payment, .. } = work {
-            let unfinal = self.0.departures.is_unfinal(*payment).await?;
-            return Ok(unfinal.then_some(Held::Unfinal));
+            let unfinal = self.0.outgoing_guard.is_pending_finality(*payment).await?;
+            return Ok(unfinal.then_some(GateHold::PaymentNotFinal));
         }
-        let Some(leaves) = work.leaves() else { return Ok(None) };
-        let waits = waiting(&self.0.families, leaves).await.map_err(corrupt)?;
-        let Some(Waiting { owner, shut, rests_on }) = waits else {
+        let Some(leaves) = work.outgoing_purpose() else { return Ok(None) };
+        let waits = pending_outgoing(&self.0.registries, leaves).await.map_err(corrupt)?;
+        let Some(PendingOutgoing { owner, closure: shut, underlying_payment: rests_on }) = waits else {
             return Ok(None);
         };
-        if self.0.departures.is_frozen(&owner).await? {
-            return Ok(Some(Held::Frozen));
+        if self.0.outgoing_guard.is_frozen(&owner).await? {
+            return Ok(Some(GateHold::AccountFrozen));
         }
-        if self.0.departures.is_unfinal(rests_on).await? {
-            return Ok(Some(Held::Unfinal));
+        if self.0.outgoing_guard.is_pending_finality(rests_on).await? {
+            return Ok(Some(GateHold::PaymentNotFinal));
         }
-        Ok(self.0.departures.is_shut(shut).then_some(Held::Restored))
+        Ok(self.0.outgoing_guard.is_closed(shut).then_some(GateHold::Restored))
     }
 
     /// Whether a payment has settled and is not final: what it bought is made, and nothing that opens it is told.
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn is_unfinal(&self, payment: PaymentId) -> Result<bool, StoreError> {
-        self.0.departures.is_unfinal(payment).await
+    pub async fn is_pending_finality(&self, payment: PaymentId) -> Result<bool, StoreError> {
+        self.0.outgoing_guard.is_pending_finality(payment).await
     }
 
     /// Whether this account's money is kept from leaving because it is frozen.
@@ -215,17 +215,17 @@ impl Engine {
     /// # Errors
     /// When storage fails.
     pub async fn is_frozen(&self, owner: &Wallet) -> Result<bool, StoreError> {
-        self.0.departures.is_frozen(owner).await
+        self.0.outgoing_guard.is_frozen(owner).await
     }
 
     /// Everything that waits at the gate and why, the oldest first. Reads every open effect.
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn held_back(&self) -> Result<Vec<(OutboxJob, Held)>, StoreError> {
+    pub async fn gated_jobs(&self) -> Result<Vec<(OutboxJob, GateHold)>, StoreError> {
         let mut all = Vec::new();
-        for effect in self.open_effects(usize::MAX).await? {
-            if let Some(held) = self.held(&effect.job).await? {
+        for effect in self.open_jobs(usize::MAX).await? {
+            if let Some(held) = self.gate_hold(&effect.job).await? {
                 all.push((effect, held));
             }
         }

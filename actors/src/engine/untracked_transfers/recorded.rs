@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use purser_storage::{Store, StoreError};
 
-use super::rows::{each, each_row};
+use super::rows::{for_each, for_each_row};
 use crate::id::{OutgoingTransferId, TopUpId, Wallet, WithdrawalId};
 use crate::kernel::{EntityKind, table};
 use crate::money::Usdc;
@@ -22,25 +22,25 @@ pub(in crate::engine) struct RecordedTransfer {
 
 /// A transfer out by our rows.
 #[derive(Clone, Debug)]
-pub(in crate::engine) struct Row {
+pub(in crate::engine) struct TransferRow {
     /// The name that it has in our rows; empty while only its mark is known.
     pub(in crate::engine) name: String,
-    pub(in crate::engine) left: RecordedTransfer,
+    pub(in crate::engine) transfer: RecordedTransfer,
     /// Its place in the transaction, if our rows know that.
     index: Option<u32>,
-    pub(in crate::engine) mark: Option<[u8; 32]>,
+    pub(in crate::engine) fingerprint: Option<[u8; 32]>,
     /// Who receives it, where our rows say so as the chain does.
     to: Option<Wallet>,
     amount: Usdc,
 }
 
-impl Row {
-    fn new(name: &str, left: RecordedTransfer, (to, amount): (Option<Wallet>, Usdc)) -> Self {
+impl TransferRow {
+    fn new(name: &str, transfer: RecordedTransfer, (to, amount): (Option<Wallet>, Usdc)) -> Self {
         Self {
             name: name.to_owned(),
-            left,
+            transfer,
             index: TransferName::parse(name).and_then(|name| name.index),
-            mark: None,
+            fingerprint: None,
             to,
             amount,
         }
@@ -55,39 +55,39 @@ impl Row {
 /// All of them, by transaction and by what else a chain shows of them.
 #[derive(Default)]
 pub(in crate::engine) struct RecordedTransfers {
-    transactions: HashMap<String, Vec<Row>>,
-    marks: HashMap<[u8; 32], Row>,
+    by_transaction: HashMap<String, Vec<TransferRow>>,
+    by_fingerprint: HashMap<[u8; 32], TransferRow>,
     /// What was given to the bridge, by its burn.
-    crossings: HashMap<String, RecordedTransfer>,
+    bridge_transfers: HashMap<String, RecordedTransfer>,
 }
 
-fn left(subject: impl ToString, standing: EntryStatus, amount: Usdc, at: Timestamp) -> RecordedTransfer {
+fn recorded_transfer(subject: impl ToString, standing: EntryStatus, amount: Usdc, at: Timestamp) -> RecordedTransfer {
     RecordedTransfer {
         subject: subject.to_string(),
         listed: ListedEntry {
-            standing,
-            money: EntryAmount::Usdc(amount),
+            status: standing,
+            amount: EntryAmount::Usdc(amount),
             at,
         },
     }
 }
 
 /// What left for a withdrawal.
-pub(in crate::engine) fn from_withdrawal(id: WithdrawalId, withdrawal: &Withdrawal) -> Option<Row> {
+pub(in crate::engine) fn from_withdrawal(id: WithdrawalId, withdrawal: &Withdrawal) -> Option<TransferRow> {
     let transaction = withdrawal.transaction()?;
-    let left = left(id, EntryStatus::Completed, withdrawal.amount, withdrawal.updated_at);
-    let row = Row::new(transaction, left, (Some(withdrawal.to), withdrawal.amount));
-    let mark = withdrawal.mark();
-    Some(Row { mark, ..row })
+    let left = recorded_transfer(id, EntryStatus::Completed, withdrawal.amount, withdrawal.updated_at);
+    let row = TransferRow::new(transaction, left, (Some(withdrawal.to), withdrawal.amount));
+    let mark = withdrawal.fingerprint();
+    Some(TransferRow { fingerprint: mark, ..row })
 }
 
 /// What left for a top-up: its burn, or the transfer on Base. The mint is not ours.
-pub(in crate::engine) fn from_top_up(id: TopUpId, top_up: &TopUp) -> Option<Row> {
-    let leg = top_up.departed()?;
-    let left = left(id, EntryStatus::Completed, top_up.spent, leg.at);
+pub(in crate::engine) fn from_top_up(id: TopUpId, top_up: &TopUp) -> Option<TransferRow> {
+    let leg = top_up.outgoing_leg()?;
+    let left = recorded_transfer(id, EntryStatus::Completed, top_up.outgoing_amount, leg.at);
     let to = (leg.leg != LegKind::Burn).then_some(Wallet::Evm(top_up.address));
-    let (row, mark) = (Row::new(&leg.transaction, left, (to, top_up.spent)), leg.leg.mark());
-    Some(Row { mark, ..row })
+    let (row, mark) = (TransferRow::new(&leg.transaction, left, (to, top_up.outgoing_amount)), leg.leg.fingerprint());
+    Some(TransferRow { fingerprint: mark, ..row })
 }
 
 /// What crosses the bridge for a top-up, by its burn: it is there from the burn on, and gone when it is minted.
@@ -106,54 +106,54 @@ pub(in crate::engine) fn from_bridge(id: TopUpId, top_up: &TopUp) -> Option<(Str
     };
     Some((
         transaction,
-        left(id, standing, top_up.delivered_amount(), top_up.updated_at),
+        recorded_transfer(id, standing, top_up.delivered_amount(), top_up.updated_at),
     ))
 }
 
 /// What an operator has booked.
-pub(in crate::engine) fn from_attribution(booked: &AttributedTransfer) -> Row {
-    let departure = &booked.departure;
-    let left = left(departure.id(), EntryStatus::Completed, departure.amount, departure.at);
-    let row = Row::new(&departure.key(), left, (Some(departure.to), departure.amount));
+pub(in crate::engine) fn from_attribution(booked: &AttributedTransfer) -> TransferRow {
+    let departure = &booked.transfer;
+    let left = recorded_transfer(departure.id(), EntryStatus::Completed, departure.amount, departure.at);
+    let row = TransferRow::new(&departure.key(), left, (Some(departure.to), departure.amount));
     let index = Some(departure.index);
-    Row { index, ..row }
+    TransferRow { index, ..row }
 }
 
 impl RecordedTransfers {
     pub(in crate::engine) async fn read(store: &dyn Store) -> Result<Self, StoreError> {
         let mut known = Self::default();
         let prefix = [table::ENTITY, EntityKind::Withdrawal as u8];
-        each(store, &prefix, |id, withdrawal: Withdrawal| {
+        for_each(store, &prefix, |id, withdrawal: Withdrawal| {
             let id = WithdrawalId(id);
             known.add(from_withdrawal(id, &withdrawal));
             if let withdrawal::Status::Sent(out) = &withdrawal.status {
-                let sent = left(id, EntryStatus::Pending, withdrawal.amount, withdrawal.updated_at);
-                let row = Row::new("", sent, (Some(withdrawal.to), withdrawal.amount));
+                let sent = recorded_transfer(id, EntryStatus::Pending, withdrawal.amount, withdrawal.updated_at);
+                let row = TransferRow::new("", sent, (Some(withdrawal.to), withdrawal.amount));
                 known.add_signed(out.authorization.fingerprint(), row);
             }
         })
         .await?;
-        each(store, &[table::ENTITY, EntityKind::TopUp as u8], |id, top_up: TopUp| {
+        for_each(store, &[table::ENTITY, EntityKind::TopUp as u8], |id, top_up: TopUp| {
             let id = TopUpId(id);
             known.add(from_top_up(id, &top_up));
-            known.crossings.extend(from_bridge(id, &top_up));
+            known.bridge_transfers.extend(from_bridge(id, &top_up));
             if let top_up::Status::Paid(Some(first)) = &top_up.status {
-                let sent = |amount| left(id, EntryStatus::Pending, amount, top_up.updated_at);
+                let sent = |amount| recorded_transfer(id, EntryStatus::Pending, amount, top_up.updated_at);
                 match &**first {
                     FirstLeg::Burn(burn) => {
-                        let burned = Row::new(&burn.transaction, sent(burn.burned), (None, burn.burned));
+                        let burned = TransferRow::new(&burn.transaction, sent(burn.burned), (None, burn.burned));
                         known.add(Some(burned));
                     }
                     FirstLeg::Transfer(out) => {
                         let amount = out.authorization.value();
-                        let row = Row::new("", sent(amount), (Some(Wallet::Evm(top_up.address)), amount));
+                        let row = TransferRow::new("", sent(amount), (Some(Wallet::Evm(top_up.address)), amount));
                         known.add_signed(out.authorization.fingerprint(), row);
                     }
                 }
             }
         })
         .await?;
-        each_row(store, &[table::ATTRIBUTED_TRANSFER], |_, bytes| {
+        for_each_row(store, &[table::ATTRIBUTED_TRANSFER], |_, bytes| {
             known.add(Some(from_attribution(&AttributedTransfer::read(bytes)?)));
             Ok(())
         })
@@ -161,41 +161,41 @@ impl RecordedTransfers {
         Ok(known)
     }
 
-    fn add(&mut self, row: Option<Row>) {
+    fn add(&mut self, row: Option<TransferRow>) {
         let Some(row) = row else { return };
         let transaction = TransferName::transaction_of(&row.name).to_owned();
         // A reorganisation may have brought it back in another transaction.
-        self.marks.extend(row.mark.map(|mark| (mark, row.clone())));
-        self.transactions.entry(transaction).or_default().push(row);
+        self.by_fingerprint.extend(row.fingerprint.map(|mark| (mark, row.clone())));
+        self.by_transaction.entry(transaction).or_default().push(row);
     }
 
-    fn add_signed(&mut self, mark: [u8; 32], row: Row) {
+    fn add_signed(&mut self, mark: [u8; 32], row: TransferRow) {
         let mark = Some(mark);
-        self.marks.extend(mark.map(|known| (known, Row { mark, ..row })));
+        self.by_fingerprint.extend(mark.map(|known| (known, TransferRow { fingerprint: mark, ..row })));
     }
 
     /// What each of these is for: all that left in one transaction. A row explains one transfer: the one of its name, else one that
     /// was signed as it, else one of its amount and receiver; and whatever the transaction moved, if it moved money once.
-    pub(in crate::engine) fn explain(&self, transfers: &[OutgoingTransfer]) -> Vec<Option<&Row>> {
-        type Fits = fn(&Row, &OutgoingTransfer, bool) -> bool;
+    pub(in crate::engine) fn match_rows(&self, transfers: &[OutgoingTransfer]) -> Vec<Option<&TransferRow>> {
+        type Fits = fn(&TransferRow, &OutgoingTransfer, bool) -> bool;
         const BY: [Fits; 4] = [
             |row, one, _| row.names(one, Some(one.index)),
-            |row, one, _| row.mark == Some(one.mark) && row.amount == one.amount,
+            |row, one, _| row.fingerprint == Some(one.fingerprint) && row.amount == one.amount,
             |row, one, _| row.names(one, None) && row.amount == one.amount && row.to.is_none_or(|to| to == one.to),
-            |row, one, sole| sole && (row.mark == Some(one.mark) || row.names(one, None)),
+            |row, one, sole| sole && (row.fingerprint == Some(one.fingerprint) || row.names(one, None)),
         ];
         let mut found = vec![None; transfers.len()];
         let Some(first) = transfers.first() else { return found };
-        let mut rows: Vec<&Row> = self
-            .transactions
+        let mut rows: Vec<&TransferRow> = self
+            .by_transaction
             .get(&first.transaction)
             .into_iter()
             .flatten()
             .collect();
-        let marks: BTreeSet<[u8; 32]> = transfers.iter().map(|one| one.mark).collect();
-        let signed = marks.iter().filter_map(|mark| self.marks.get(mark));
-        let signed: Vec<&Row> = signed
-            .filter(|row| rows.iter().all(|named| named.mark != row.mark))
+        let marks: BTreeSet<[u8; 32]> = transfers.iter().map(|one| one.fingerprint).collect();
+        let signed = marks.iter().filter_map(|mark| self.by_fingerprint.get(mark));
+        let signed: Vec<&TransferRow> = signed
+            .filter(|row| rows.iter().all(|named| named.fingerprint != row.fingerprint))
             .collect();
         rows.extend(signed);
         let sole = transfers.len() == 1;
@@ -212,13 +212,13 @@ impl RecordedTransfers {
     }
 
     /// The row of this subject, by the transaction in this name.
-    pub(in crate::engine) fn named(&self, name: &str, subject: &str) -> Option<&Row> {
-        let rows = self.transactions.get(TransferName::transaction_of(name))?;
-        rows.iter().find(|row| row.left.subject == subject)
+    pub(in crate::engine) fn find(&self, name: &str, subject: &str) -> Option<&TransferRow> {
+        let rows = self.by_transaction.get(TransferName::transaction_of(name))?;
+        rows.iter().find(|row| row.transfer.subject == subject)
     }
 
     /// Leaves those that no row explains, of whatever transactions; those of one transaction must all be among them.
-    pub(in crate::engine) fn unexplained(&self, transfers: Vec<OutgoingTransfer>) -> Vec<OutgoingTransfer> {
+    pub(in crate::engine) fn untracked(&self, transfers: Vec<OutgoingTransfer>) -> Vec<OutgoingTransfer> {
         let named = |one: &OutgoingTransfer| (one.to.network().name(), one.transaction.clone());
         let mut by_transaction: BTreeMap<_, Vec<OutgoingTransfer>> = BTreeMap::new();
         for one in &transfers {
@@ -226,7 +226,7 @@ impl RecordedTransfers {
         }
         let mut open: BTreeSet<OutgoingTransferId> = BTreeSet::new();
         for all in by_transaction.values() {
-            let explained = self.explain(all).into_iter();
+            let explained = self.match_rows(all).into_iter();
             let nobodys = all.iter().zip(explained).filter(|(_, row)| row.is_none());
             open.extend(nobodys.map(|(one, _)| one.id()));
         }
@@ -234,7 +234,7 @@ impl RecordedTransfers {
     }
 
     /// What was given to the bridge by this burn.
-    pub(in crate::engine) fn crossing(&self, transaction: &str) -> Option<&RecordedTransfer> {
-        self.crossings.get(transaction)
+    pub(in crate::engine) fn bridge_transfer(&self, transaction: &str) -> Option<&RecordedTransfer> {
+        self.bridge_transfers.get(transaction)
     }
 }

@@ -8,7 +8,7 @@ use crate::engine::operators::corrupt;
 /// Rows read at once.
 const PAGE: usize = 1_000;
 
-pub(super) fn put(key: RowKey, value: Vec<u8>) -> Write {
+pub(super) fn put_row(key: RowKey, value: Vec<u8>) -> Write {
     Write::Put {
         key,
         revision: 0,
@@ -17,12 +17,12 @@ pub(super) fn put(key: RowKey, value: Vec<u8>) -> Write {
 }
 
 /// Every row under a prefix, decoded, with the last 16 bytes of its key.
-pub(super) async fn each<T: Stored>(
+pub(super) async fn for_each<T: Stored>(
     store: &dyn Store,
     prefix: &[u8],
     mut take: impl FnMut(u128, T),
 ) -> Result<(), StoreError> {
-    each_row(store, prefix, |id, value| {
+    for_each_row(store, prefix, |id, value| {
         take(id, codec::decode(value)?);
         Ok(())
     })
@@ -30,7 +30,7 @@ pub(super) async fn each<T: Stored>(
 }
 
 /// The same of rows that have their own decoder.
-pub(super) async fn each_row(
+pub(super) async fn for_each_row(
     store: &dyn Store,
     prefix: &[u8],
     mut take: impl FnMut(u128, &[u8]) -> Result<(), DecodeError>,

@@ -11,33 +11,33 @@ use crate::port::{AttestedMessage, OutgoingTransfer, SignedBurn, Timestamp};
 use crate::top_up::{self, FirstLeg, TopUp};
 
 /// A burn is at most this part larger than what arrives: the bridge's fee.
-const BRIDGE_PART: u64 = 100;
+const MAX_BRIDGE_FEE_FRACTION: u64 = 100;
 /// What arrives is at most this part smaller than what was paid: our fee.
-const FEE_PART: u64 = 10;
+const MAX_FEE_FRACTION: u64 = 10;
 
 /// Whether so much leaves for a top-up that brings something between these two.
-fn leaves_for(rail: Network, (least, most): (Usdc, Usdc), left: Usdc) -> bool {
+fn amount_matches(rail: Network, (least, most): (Usdc, Usdc), left: Usdc) -> bool {
     let most = most.atomic();
     let most = match rail {
-        Network::Solana => most.saturating_add(most / BRIDGE_PART),
+        Network::Solana => most.saturating_add(most / MAX_BRIDGE_FEE_FRACTION),
         Network::Base => most,
     };
     (least.atomic()..=most).contains(&left.atomic())
 }
 
 /// Whether a top-up over the bridge is waiting for a burn like this one. To whom it burned is the attesters' to say.
-pub(super) fn may_be_burn(top_up: &TopUp, departure: &OutgoingTransfer) -> bool {
+pub(super) fn candidate_burn(top_up: &TopUp, departure: &OutgoingTransfer) -> bool {
     let owed = top_up.charge.provider_amount();
     let waits = matches!(&top_up.status, top_up::Status::Paid(first) if !matches!(first.as_deref(), Some(FirstLeg::Transfer(_))));
     waits
         && top_up.rail == Network::Solana
         && departure.to.network() == Network::Solana
-        && leaves_for(top_up.rail, (owed, owed), departure.amount)
+        && amount_matches(top_up.rail, (owed, owed), departure.amount)
 }
 
 /// Money that came in and may have paid for a top-up of which no book knows.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::engine) struct MayHavePaid {
+pub(in crate::engine) struct PossibleTopUpPayment {
     network: Network,
     amount: Usdc,
     at: Timestamp,
@@ -48,14 +48,14 @@ pub(in crate::engine) struct MayHavePaid {
     linked: Option<Wallet>,
 }
 
-impl MayHavePaid {
+impl PossibleTopUpPayment {
     /// A transfer of this account's.
-    pub(in crate::engine) async fn by(
+    pub(in crate::engine) async fn from_transfer(
         transfer: &Transfer,
         account: Wallet,
         store: &dyn Store,
     ) -> Result<Self, StoreError> {
-        let row = store.read(&table::linked(&account)).await?;
+        let row = store.read(&table::issuer_linked(&account)).await?;
         let linked = row.and_then(|row| <[u8; 20]>::try_from(&*row.value).ok());
         Ok(Self {
             network: transfer.network,
@@ -68,15 +68,15 @@ impl MayHavePaid {
     }
 
     /// A payment for a top-up that has not been sent on.
-    pub(in crate::engine) const fn of(payment: &Payment) -> Self {
+    pub(in crate::engine) const fn from_payment(payment: &Payment) -> Self {
         Self {
             network: payment.claim.authorization.network(),
             amount: payment.price(),
             at: payment.claim.at,
             from: payment.payer(),
             account: payment.account(),
-            linked: match payment.claim.found {
-                ResolvedPreconditions::Linked(address) => Some(Wallet::Evm(address)),
+            linked: match payment.claim.resolved {
+                ResolvedPreconditions::DepositAddress(address) => Some(Wallet::Evm(address)),
                 _ => None,
             },
         }
@@ -86,17 +86,17 @@ impl MayHavePaid {
     pub(super) fn may_reach(&self, attested: &AttestedMessage) -> bool {
         let to = Wallet::Evm(attested.to);
         let paid = self.amount.atomic();
-        let least = paid - paid / FEE_PART;
+        let least = paid - paid / MAX_FEE_FRACTION;
         // The bridge may take less than its highest fee.
-        let most = paid.saturating_add(paid / BRIDGE_PART);
+        let most = paid.saturating_add(paid / MAX_BRIDGE_FEE_FRACTION);
         attested.is_usdc
             && self.linked.is_none_or(|linked| linked == to)
-            && (least..=most).contains(&attested.arrives.atomic())
+            && (least..=most).contains(&attested.delivered_amount.atomic())
     }
 
     /// Whether this may be what left for it. A burn is known by its amount alone; on Base it goes to where the account is linked.
-    pub(in crate::engine) fn may_be(&self, departure: &OutgoingTransfer) -> bool {
-        let least = self.amount.atomic() - self.amount.atomic() / FEE_PART;
+    pub(in crate::engine) fn may_match(&self, departure: &OutgoingTransfer) -> bool {
+        let least = self.amount.atomic() - self.amount.atomic() / MAX_FEE_FRACTION;
         let loads = match (self.network, self.linked) {
             (Network::Base, Some(linked)) => departure.to == linked,
             _ => departure.to != self.account && departure.to != self.from,
@@ -104,12 +104,12 @@ impl MayHavePaid {
         departure.at >= self.at
             && departure.to.network() == self.network
             && loads
-            && leaves_for(self.network, (Usdc::from_atomic(least), self.amount), departure.amount)
+            && amount_matches(self.network, (Usdc::from_atomic(least), self.amount), departure.amount)
     }
 }
 
 /// A burn as far as the chain shows it.
-pub(super) fn burn_of(departure: &OutgoingTransfer) -> SignedBurn {
+pub(super) fn burn_from_transfer(departure: &OutgoingTransfer) -> SignedBurn {
     SignedBurn {
         bytes: Vec::new(),
         transaction: departure.transaction.clone(),

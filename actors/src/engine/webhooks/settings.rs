@@ -13,17 +13,17 @@ pub struct WebhookSettings {
     /// How long a try may take, in milliseconds.
     pub timeout_ms: u64,
     /// Endpoints of one account.
-    pub per_account_max: usize,
+    pub max_per_account: usize,
     /// How long a replaced secret goes on signing, in milliseconds.
     pub overlap_ms: u64,
     /// When an endpoint that only fails is given up.
-    pub patience: FailureThresholds,
+    pub failure_thresholds: FailureThresholds,
     /// Tries at once to endpoints that answered last time.
-    pub quick_max: usize,
+    pub max_concurrent_healthy: usize,
     /// Tries at once to all others, and of those that hang.
-    pub slow_max: usize,
+    pub max_concurrent_degraded: usize,
     /// A try hangs after so long, in milliseconds: then it gives its place back to those that answer.
-    pub hangs_after_ms: u64,
+    pub degraded_after_ms: u64,
 }
 
 impl WebhookSettings {
@@ -44,14 +44,14 @@ impl WebhookSettings {
             24 * Self::HOUR_MS,
         ],
         timeout_ms: 15_000,
-        per_account_max: 16,
+        max_per_account: 16,
         overlap_ms: 24 * Self::HOUR_MS,
-        patience: FailureThresholds {
+        failure_thresholds: FailureThresholds {
             warn_ms: 24 * Self::HOUR_MS,
             disable_ms: 120 * Self::HOUR_MS,
         },
-        quick_max: 256,
-        slow_max: 1_024,
-        hangs_after_ms: 1_000,
+        max_concurrent_healthy: 256,
+        max_concurrent_degraded: 1_024,
+        degraded_after_ms: 1_000,
     };
 }

@@ -11,7 +11,7 @@ pub struct AttemptFailure {
     /// For the operator.
     pub message: String,
     /// When to try again.
-    pub pace: RetryMode,
+    pub retry_mode: RetryMode,
 }
 
 /// When a try follows a try.
@@ -24,7 +24,7 @@ pub enum RetryMode {
     /// After so many milliseconds: nothing is wrong, it just is not time yet.
     Defer(u64),
     /// After so many milliseconds: it was not even tried, since something that it needs is known to fail.
-    Held(u64),
+    Blocked(u64),
 }
 
 impl AttemptFailure {
@@ -33,7 +33,7 @@ impl AttemptFailure {
         Self {
             kind: ErrorKind::Temporary,
             message: message.into(),
-            pace: RetryMode::Backoff,
+            retry_mode: RetryMode::Backoff,
         }
     }
 
@@ -41,15 +41,15 @@ impl AttemptFailure {
     #[must_use]
     pub fn retry_every_ms(self, ms: u64) -> Self {
         Self {
-            pace: RetryMode::Fixed(ms),
+            retry_mode: RetryMode::Fixed(ms),
             ..self
         }
     }
 
     /// See [`Pace::Held`].
-    pub fn held(message: impl Into<String>, retry_after_ms: u64) -> Self {
+    pub fn blocked(message: impl Into<String>, retry_after_ms: u64) -> Self {
         Self {
-            pace: RetryMode::Held(retry_after_ms),
+            retry_mode: RetryMode::Blocked(retry_after_ms),
             ..Self::temporary(message)
         }
     }
@@ -59,7 +59,7 @@ impl AttemptFailure {
         Self {
             kind: ErrorKind::Temporary,
             message: "not yet".into(),
-            pace: RetryMode::Defer(retry_after_ms),
+            retry_mode: RetryMode::Defer(retry_after_ms),
         }
     }
 }
@@ -69,7 +69,7 @@ impl From<PortError> for AttemptFailure {
         Self {
             kind: error.kind,
             message: error.to_string(),
-            pace: RetryMode::Backoff,
+            retry_mode: RetryMode::Backoff,
         }
     }
 }

@@ -51,7 +51,7 @@ impl OutboxJob {
 
     pub(crate) fn put(&self) -> Write {
         Write::Put {
-            key: table::effect(self.id),
+            key: table::outbox_job(self.id),
             revision: u64::from(self.attempts),
             value: codec::encode(self),
         }

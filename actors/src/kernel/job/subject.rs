@@ -16,7 +16,7 @@ impl Job {
             | Self::RefreshCard(id)
             | Self::OpenReloadableCard(id)
             | Self::ChangeCardState(id)
-            | Self::SteerPrepaid(id)
+            | Self::ChangePrepaidCardState(id)
             | Self::OrderGiftCard(id)
             | Self::ExpireOrderLease { order: id, .. }
             | Self::MarkOrderOverdue(id)
@@ -35,13 +35,13 @@ impl Job {
             | Self::ReverseRecipientTotals(id) => id.to_string(),
             Self::ConfirmLateReturnCredit(id) => id.to_string(),
             Self::SendTopUp(id) | Self::BridgeTopUp(id) | Self::AwaitIssuerCredit(id) => id.to_string(),
-            Self::SendWalletPayment(id) | Self::SettleWalletHold { spend: id, .. } | Self::PurgeHttpRecord(id) => {
+            Self::SendWalletPayment(id) | Self::SettleWalletHold { payment: id, .. } | Self::PurgeHttpRecord(id) => {
                 id.to_string()
             }
             Self::CreditAccount { account, .. }
             | Self::ReleaseCredit { account, .. }
             | Self::ReleaseCapReservation { account, .. }
-            | Self::CountShare { account, .. }
+            | Self::CountCapReservation { account, .. }
             | Self::CountUnclaimed { account, .. }
             | Self::CountClaimed { account, .. } => account.to_string(),
             Self::CheckIdentity(wallet) | Self::OpenIssuerAccount(wallet) | Self::SubmitBankApplication(wallet) => {
@@ -54,7 +54,7 @@ impl Job {
             Self::RedeliverWebhooks { endpoint, .. } => endpoint.to_string(),
             Self::ConfirmRefund(id) | Self::ExpireRefund { refund: id, .. } => id.to_string(),
             Self::ConfirmReorg(id) => id.to_string(),
-            Self::PlaceIncoming(id) | Self::SendBack { deposit: id, .. } | Self::ConfirmIncoming(id) => id.to_string(),
+            Self::ClassifyIncoming(id) | Self::SendBack { deposit: id, .. } | Self::ConfirmIncoming(id) => id.to_string(),
         }
     }
 }

@@ -18,14 +18,14 @@ pub struct AttemptCounts {
     /// Being tried now.
     pub running: u64,
     /// Tries since the start.
-    pub tries: u64,
+    pub attempts: u64,
     /// Those that failed, in the order of [`FAILURES`].
     pub failures: [u64; FAILURE_REASONS.len()],
 }
 
 /// What the newest try of an effect that is not done came to, where that was nothing good.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Trouble {
+pub struct LastFailure {
     /// What was said.
     pub error: String,
     /// When it is tried next.
@@ -35,19 +35,19 @@ pub struct Trouble {
 /// Of all deliveries of one engine, by [`Work::NAMES`]. Each cell is written by one supervisor.
 #[derive(Debug)]
 pub struct AttemptCounters {
-    works: [CounterCells; Job::NAMES.len()],
-    troubles: Mutex<HashMap<JobId, Trouble>>,
+    counters: [CounterCells; Job::NAMES.len()],
+    last_failures: Mutex<HashMap<JobId, LastFailure>>,
     /// How many troubles there are: who has none asks for no lock.
-    troubled: AtomicUsize,
+    failing_jobs: AtomicUsize,
 }
 
 // The standard library has defaults of arrays up to 32.
 impl Default for AttemptCounters {
     fn default() -> Self {
         Self {
-            works: std::array::from_fn(|_| CounterCells::default()),
-            troubles: Mutex::default(),
-            troubled: AtomicUsize::new(0),
+            counters: std::array::from_fn(|_| CounterCells::default()),
+            last_failures: Mutex::default(),
+            failing_jobs: AtomicUsize::new(0),
         }
     }
 }
@@ -55,7 +55,7 @@ impl Default for AttemptCounters {
 #[derive(Debug, Default)]
 struct CounterCells {
     running: AtomicU64,
-    tries: AtomicU64,
+    attempts: AtomicU64,
     failures: [AtomicU64; FAILURE_REASONS.len()],
     /// How often what waits was woken. A count and no time: a clock that is set back wakes nothing again.
     wakes: AtomicU64,
@@ -64,47 +64,47 @@ struct CounterCells {
 impl AttemptCounters {
     /// What waits for a later try of such work waits no longer: what it needs is there again.
     pub(crate) fn wake(&self, work: usize) {
-        self.works[work].wakes.fetch_add(1, Ordering::Relaxed);
+        self.counters[work].wakes.fetch_add(1, Ordering::Relaxed);
     }
 
     /// How often such work was woken so far.
     pub(super) fn wakes(&self, work: &Job) -> u64 {
-        self.works[work.index()].wakes.load(Ordering::Relaxed)
+        self.counters[work.index()].wakes.load(Ordering::Relaxed)
     }
 
     /// The newest try did not end the effect and something is wrong.
-    pub(super) fn trouble(&self, effect: &OutboxJob, error: String, next_at: Timestamp) {
-        let mut troubles = self.troubles.lock();
-        troubles.insert(effect.id, Trouble { error, next_at });
-        self.troubled.store(troubles.len(), Ordering::Relaxed);
+    pub(super) fn last_failure(&self, effect: &OutboxJob, error: String, next_at: Timestamp) {
+        let mut troubles = self.last_failures.lock();
+        troubles.insert(effect.id, LastFailure { error, next_at });
+        self.failing_jobs.store(troubles.len(), Ordering::Relaxed);
     }
 
     /// Nothing is wrong with it any more, or nobody tries it any more.
-    pub(super) fn ease(&self, effect: JobId) {
-        if self.troubled.load(Ordering::Relaxed) == 0 {
+    pub(super) fn clear_last_failure(&self, effect: JobId) {
+        if self.failing_jobs.load(Ordering::Relaxed) == 0 {
             return;
         }
-        let mut troubles = self.troubles.lock();
+        let mut troubles = self.last_failures.lock();
         troubles.remove(&effect);
-        self.troubled.store(troubles.len(), Ordering::Relaxed);
+        self.failing_jobs.store(troubles.len(), Ordering::Relaxed);
     }
 
     /// What is wrong with an effect.
-    pub fn troubled(&self, effect: JobId) -> Option<Trouble> {
-        match self.troubled.load(Ordering::Relaxed) {
+    pub fn record_last_failure(&self, effect: JobId) -> Option<LastFailure> {
+        match self.failing_jobs.load(Ordering::Relaxed) {
             0 => None,
-            _ => self.troubles.lock().get(&effect).cloned(),
+            _ => self.last_failures.lock().get(&effect).cloned(),
         }
     }
 
     pub(super) fn started(&self, work: &Job) {
-        let cells = &self.works[work.index()];
+        let cells = &self.counters[work.index()];
         cells.running.fetch_add(1, Ordering::Relaxed);
-        cells.tries.fetch_add(1, Ordering::Relaxed);
+        cells.attempts.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(super) fn finished(&self, work: &Job) {
-        self.works[work.index()].running.fetch_sub(1, Ordering::Relaxed);
+        self.counters[work.index()].running.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// `None` is a crash.
@@ -115,14 +115,14 @@ impl AttemptCounters {
             Some(ErrorKind::Permanent) => 2,
             None => 3,
         };
-        self.works[work.index()].failures[place].fetch_add(1, Ordering::Relaxed);
+        self.counters[work.index()].failures[place].fetch_add(1, Ordering::Relaxed);
     }
 
     /// In the order of [`Work::NAMES`].
     pub fn read(&self) -> [AttemptCounts; Job::NAMES.len()] {
-        self.works.each_ref().map(|cells| AttemptCounts {
+        self.counters.each_ref().map(|cells| AttemptCounts {
             running: cells.running.load(Ordering::Relaxed),
-            tries: cells.tries.load(Ordering::Relaxed),
+            attempts: cells.attempts.load(Ordering::Relaxed),
             failures: cells.failures.each_ref().map(|n| n.load(Ordering::Relaxed)),
         })
     }

@@ -11,14 +11,14 @@ use crate::kernel::job::OutboxJob;
 use crate::kernel::table;
 
 /// Tries of one lane at once.
-const RUNNING_MAX: usize = 8;
+const MAX_RUNNING: usize = 8;
 /// Effects of one lane that wait in memory.
-const WAITING_MAX: usize = 1_000;
+const MAX_WAITING: usize = 1_000;
 /// Effects of all lanes that wait in memory, beyond which each lane has [`WAITING_FEW`].
-const ALL_WAITING_MAX: usize = 20_000;
-const WAITING_FEW: usize = 16;
+const MAX_WAITING_TOTAL: usize = 20_000;
+const MIN_WAITING_SHARE: usize = 16;
 /// How long a row waits instead, in milliseconds; up to as long again is added.
-const PUT_OFF_MS: u64 = 30_000;
+const RESCHEDULE_MS: u64 = 30_000;
 
 #[derive(Default)]
 struct PartitionQueue {
@@ -29,7 +29,7 @@ struct PartitionQueue {
 /// The lanes of one supervisor.
 #[derive(Default)]
 pub(super) struct PartitionQueues {
-    lanes: HashMap<u128, PartitionQueue>,
+    queues: HashMap<u128, PartitionQueue>,
     waiting: usize,
 }
 
@@ -45,17 +45,17 @@ pub(super) enum QueueDecision {
 
 impl PartitionQueues {
     pub(super) fn admit(&mut self, effect: OutboxJob) -> QueueDecision {
-        let Some(name) = effect.job.lane() else {
+        let Some(name) = effect.job.partition_key() else {
             return QueueDecision::Run(effect);
         };
-        let lane = self.lanes.entry(name).or_default();
-        if lane.running < RUNNING_MAX {
+        let lane = self.queues.entry(name).or_default();
+        if lane.running < MAX_RUNNING {
             lane.running += 1;
             return QueueDecision::Run(effect);
         }
-        let most = match self.waiting < ALL_WAITING_MAX {
-            true => WAITING_MAX,
-            false => WAITING_FEW,
+        let most = match self.waiting < MAX_WAITING_TOTAL {
+            true => MAX_WAITING,
+            false => MIN_WAITING_SHARE,
         };
         if lane.waiting.len() >= most {
             return QueueDecision::Full(effect);
@@ -67,15 +67,15 @@ impl PartitionQueues {
 
     /// A try has ended; what may run in its place.
     pub(super) fn release(&mut self, effect: &OutboxJob) -> Option<OutboxJob> {
-        let name = effect.job.lane()?;
-        let lane = self.lanes.get_mut(&name)?;
+        let name = effect.job.partition_key()?;
+        let lane = self.queues.get_mut(&name)?;
         if let Some(next) = lane.waiting.pop_front() {
             self.waiting -= 1;
             return Some(next);
         }
         lane.running -= 1;
         if lane.running == 0 {
-            self.lanes.remove(&name);
+            self.queues.remove(&name);
         }
         None
     }
@@ -84,13 +84,13 @@ impl PartitionQueues {
 impl OutboxSupervisor {
     /// Lets a row wait in an effect's place: it comes due again like any other timer.
     pub(super) fn reschedule(&self, myself: ActorRef<SupervisorMsg>, mut effect: OutboxJob) {
-        let jitter = (self.ground.entropy.random() % u128::from(PUT_OFF_MS)) as u64;
-        effect.next_attempt_at = self.ground.clock.now().plus_ms(PUT_OFF_MS + jitter);
+        let jitter = (self.deps.entropy.random() % u128::from(RESCHEDULE_MS)) as u64;
+        effect.next_attempt_at = self.deps.clock.now().plus_ms(RESCHEDULE_MS + jitter);
         let batch = Batch {
-            conditions: vec![Condition::Present(table::effect(effect.id))],
+            conditions: vec![Condition::Present(table::outbox_job(effect.id))],
             writes: vec![
                 Write::Delete {
-                    key: table::effect(effect.id),
+                    key: table::outbox_job(effect.id),
                 },
                 Write::Put {
                     key: table::timer(effect.next_attempt_at, effect.id),
@@ -100,7 +100,7 @@ impl OutboxSupervisor {
             ],
             ..Batch::default()
         };
-        self.ground.store.commit(
+        self.deps.store.commit(
             batch,
             Box::new(move |done| match done {
                 // It was completed meanwhile, or the store stops and the next start finds it.
@@ -118,7 +118,7 @@ mod tests {
     use crate::kernel::job::Job;
     use crate::port::Timestamp;
 
-    fn effect(id: u128, endpoint: u128) -> OutboxJob {
+    fn outbox_job(id: u128, endpoint: u128) -> OutboxJob {
         let work = Job::DeliverWebhook {
             delivery: WebhookDeliveryId(id),
             endpoint: WebhookId(endpoint),
@@ -135,20 +135,20 @@ mod tests {
     // that has ended.
     #[test]
     fn a_lane_runs_a_few_and_keeps_no_other_waiting() {
-        let (mut lanes, all) = (PartitionQueues::default(), (RUNNING_MAX + WAITING_MAX) as u128);
-        let entries: Vec<QueueDecision> = (0..all).map(|id| lanes.admit(effect(id, 1))).collect();
-        assert_eq!(entries.iter().filter(|entry| runs(entry)).count(), RUNNING_MAX);
-        assert!(matches!(lanes.admit(effect(all, 1)), QueueDecision::Full(_)));
-        assert!(runs(&lanes.admit(effect(all + 1, 2))), "another lane");
-        for id in 0..WAITING_MAX as u128 {
-            let next = lanes.release(&effect(id, 1)).map(|next| next.id);
-            assert_eq!(next, Some(JobId(id + RUNNING_MAX as u128)));
+        let (mut lanes, all) = (PartitionQueues::default(), (MAX_RUNNING + MAX_WAITING) as u128);
+        let entries: Vec<QueueDecision> = (0..all).map(|id| lanes.admit(outbox_job(id, 1))).collect();
+        assert_eq!(entries.iter().filter(|entry| runs(entry)).count(), MAX_RUNNING);
+        assert!(matches!(lanes.admit(outbox_job(all, 1)), QueueDecision::Full(_)));
+        assert!(runs(&lanes.admit(outbox_job(all + 1, 2))), "another lane");
+        for id in 0..MAX_WAITING as u128 {
+            let next = lanes.release(&outbox_job(id, 1)).map(|next| next.id);
+            assert_eq!(next, Some(JobId(id + MAX_RUNNING as u128)));
         }
-        for _ in 0..RUNNING_MAX {
-            assert_eq!(lanes.release(&effect(0, 1)), None);
+        for _ in 0..MAX_RUNNING {
+            assert_eq!(lanes.release(&outbox_job(0, 1)), None);
         }
-        assert_eq!(lanes.release(&effect(all + 1, 2)), None);
-        assert!(lanes.lanes.is_empty() && lanes.waiting == 0);
+        assert_eq!(lanes.release(&outbox_job(all + 1, 2)), None);
+        assert!(lanes.queues.is_empty() && lanes.waiting == 0);
     }
 
     // Aim: however many lanes there are, what waits in memory is bounded.
@@ -157,15 +157,15 @@ mod tests {
         let mut lanes = PartitionQueues::default();
         for lane in 0..3_000_u128 {
             for n in 0..100 {
-                lanes.admit(effect(lane * 1_000 + n, lane));
+                lanes.admit(outbox_job(lane * 1_000 + n, lane));
             }
         }
         assert!(
-            lanes.waiting <= ALL_WAITING_MAX + 3_000 * WAITING_FEW,
+            lanes.waiting <= MAX_WAITING_TOTAL + 3_000 * MIN_WAITING_SHARE,
             "{}",
             lanes.waiting
         );
-        let last = lanes.lanes.get(&2_999).map(|lane| lane.waiting.len());
-        assert_eq!(last, Some(WAITING_FEW), "nobody is kept out");
+        let last = lanes.queues.get(&2_999).map(|lane| lane.waiting.len());
+        assert_eq!(last, Some(MIN_WAITING_SHARE), "nobody is kept out");
     }
 }

@@ -11,7 +11,7 @@ pub struct ActorCounts {
     /// Entities with an actor.
     pub active: usize,
     /// Entities that are being loaded, or put to rest.
-    pub waiting: usize,
+    pub in_transition: usize,
     /// Messages that wait for those.
     pub queued: usize,
 }
@@ -24,7 +24,7 @@ impl<E: Entity> EntityRegistry<E> {
             match slot.value() {
                 ActorSlot::Active { .. } => places.active += 1,
                 ActorSlot::Activating(queue) => {
-                    places.waiting += 1;
+                    places.in_transition += 1;
                     places.queued += queue.len();
                 }
                 ActorSlot::Quarantined => {}
@@ -35,6 +35,6 @@ impl<E: Entity> EntityRegistry<E> {
 
     /// Who supervises them.
     pub(crate) fn supervisor(&self) -> ActorId {
-        self.core.guardian.get_id()
+        self.core.supervisor.get_id()
     }
 }

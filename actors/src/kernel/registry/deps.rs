@@ -24,7 +24,7 @@ pub struct EntityDeps {
     /// Ids.
     pub entropy: Arc<dyn Entropy>,
     /// Where effects go.
-    pub effects: Arc<dyn JobStarter>,
+    pub job_starter: Arc<dyn JobStarter>,
     /// Where activations run.
     pub runtime: Handle,
     /// Limits.

@@ -16,11 +16,11 @@ pub fn all_frozen() -> RowKey {
 }
 
 /// Present as long as the payment has settled and is not final: for ever, if its chain has taken it back before it was.
-pub fn unfinal(payment: PaymentId) -> RowKey {
+pub fn pending_finality(payment: PaymentId) -> RowKey {
     key(&[&[GATE, b'u'], &payment.0.to_be_bytes()])
 }
 
 /// A transfer of a managed wallet in which a restored store has recognised a spend: it is no other's. The value is the spend.
-pub fn recognised(id: OutgoingTransferId) -> RowKey {
+pub fn recognised_transfer(id: OutgoingTransferId) -> RowKey {
     key(&[&[GATE, b's'], &id.0.to_be_bytes()])
 }

@@ -93,7 +93,7 @@ async fn a_burn_is_followed_from_unseen_to_complete() {
         ("200 OK", "", body(&[listed("complete", &attested(400))])),
     ])
     .await;
-    let ask = async || attestation_of(iris.messages(&BURN).await.unwrap(), &order(), &MAINNET).unwrap();
+    let ask = async || attestation_for(iris.messages(&BURN).await.unwrap(), &order(), &MAINNET).unwrap();
     assert_eq!(ask().await, Attestation::Pending { delay_reason: None });
     assert_eq!(ask().await, Attestation::Pending { delay_reason: None });
     assert_eq!(ask().await, Attestation::Expired { nonce: [5; 32] });
@@ -182,24 +182,24 @@ fn only_the_orders_own_message_is_minted_on() {
         amount: 9_000_000,
         ..attested(0)
     };
-    let wrong = attestation_of(messages(&[listed("complete", &other)]), &order(), &MAINNET);
+    let wrong = attestation_for(messages(&[listed("complete", &other)]), &order(), &MAINNET);
     assert_eq!(wrong, Err(MessageError::Mismatch("amount")));
     let both = messages(&[listed("complete", &other), listed("complete", &attested(1))]);
     assert!(matches!(
-        attestation_of(both, &order(), &MAINNET),
+        attestation_for(both, &order(), &MAINNET),
         Ok(Attestation::Complete { .. })
     ));
     let empty = json!({"status": "pending_confirmations", "message": "0x", "delayReason": "insufficient_fee"});
     let delayed = Attestation::Pending {
         delay_reason: Some("insufficient_fee".to_owned()),
     };
-    assert_eq!(attestation_of(messages(&[empty]), &order(), &MAINNET), Ok(delayed));
+    assert_eq!(attestation_for(messages(&[empty]), &order(), &MAINNET), Ok(delayed));
     // A fee above the limit contradicts the chain's rules.
     let mut bytes = attested(500).encode();
     bytes[148 + 195] += 1;
     let taken = json!({"status": "complete", "message": format!("0x{}", hex::encode(bytes)), "attestation": format!("0x{}", "00".repeat(65))});
     assert_eq!(
-        attestation_of(messages(&[taken]), &order(), &MAINNET),
+        attestation_for(messages(&[taken]), &order(), &MAINNET),
         Err(MessageError::Fee)
     );
 }

@@ -23,7 +23,7 @@ impl fmt::Display for Disagreement {
     }
 }
 
-fn told_of_header(answer: &Result<Option<Header>, NodeError>) -> String {
+fn describe_header(answer: &Result<Option<Header>, NodeError>) -> String {
     match answer {
         Ok(Some(header)) => header.hash.to_string(),
         Ok(None) => "does not have the block".to_owned(),
@@ -31,7 +31,7 @@ fn told_of_header(answer: &Result<Option<Header>, NodeError>) -> String {
     }
 }
 
-fn told(answer: &Result<Option<BlockLogs>, NodeError>) -> String {
+fn describe_block(answer: &Result<Option<BlockLogs>, NodeError>) -> String {
     match answer {
         Ok(Some(block)) => format!("{} logs", block.logs.len()),
         Ok(None) => "does not have the block".to_owned(),
@@ -58,7 +58,7 @@ impl Node {
         }
         answers.sort_by_key(|(endpoint, _)| *endpoint);
         let hosts = self.pool.hosts();
-        let of_each = |(endpoint, answer): (usize, Result<_, _>)| (hosts[endpoint].clone(), told(&answer));
+        let of_each = |(endpoint, answer): (usize, Result<_, _>)| (hosts[endpoint].clone(), describe_block(&answer));
         Err(Disagreement(answers.into_iter().map(of_each).collect()))
     }
 
@@ -81,12 +81,12 @@ impl Node {
             return Ok(*shared);
         }
         let hosts = self.pool.hosts().into_iter();
-        let of_each = hosts.zip(&answers).map(|(host, answer)| (host, told_of_header(answer)));
+        let of_each = hosts.zip(&answers).map(|(host, answer)| (host, describe_header(answer)));
         Err(Disagreement(of_each.collect()))
     }
 
     /// The endpoints that have another block of this height than ours, while two others have ours.
-    pub async fn astray(&self, number: u64, ours: B256) -> Vec<usize> {
+    pub async fn diverging_endpoints(&self, number: u64, ours: B256) -> Vec<usize> {
         let asked = (0..self.pool.len()).map(|endpoint| self.header_on(endpoint, BlockTag::Number(number)));
         let answers = join_all(asked).await;
         let hash = |answer: &Result<Option<Header>, NodeError>| answer.as_ref().ok()?.map(|header| header.hash);

@@ -7,7 +7,7 @@ use super::{CallError, CallRequest, Node, NodeError, parse, replies};
 use crate::rpc::Call;
 
 /// Addresses of one call.
-const MOST: usize = 200;
+const MAX_ADDRESSES: usize = 200;
 /// Code of a contract that is never created: `eth_call` without a receiver runs it and gives what it returns. Behind it come 32 bytes
 /// for the token and 32 bytes for each address. It replaces the first by the number of the block, and each address by what it holds,
 /// with bit 255 set where EXTCODESIZE is not 0 and bit 254 where the token has answered. A delegation of EIP-7702 counts as the 23
@@ -32,7 +32,7 @@ const PROGRAM: [u8; 85] = [
 
 /// What an address holds in the state of one block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Held {
+pub struct BalanceAt {
     /// Height of the block.
     pub block: u64,
     /// In base units of the token, at most 2^64 - 1.
@@ -45,7 +45,7 @@ pub struct PayerState {
     /// A contract, or a delegation of EIP-7702.
     pub has_code: bool,
     /// `None` by an endpoint that runs no code without a contract.
-    pub held: Option<Held>,
+    pub balance: Option<BalanceAt>,
 }
 
 /// A cold account and its balance cost some 10,000, a word that is returned 6,400, the call some 60,000.
@@ -76,7 +76,7 @@ fn decode(returned: &[u8], addresses: usize) -> Option<Vec<PayerState>> {
         let atomic = U256::from_be_bytes(word).try_into().unwrap_or(u64::MAX);
         PayerState {
             has_code: flags & 0x80 != 0,
-            held: (flags & 0x40 != 0).then_some(Held { block, atomic }),
+            balance: (flags & 0x40 != 0).then_some(BalanceAt { block, atomic }),
         }
     };
     Some(words.iter().map(state).collect())
@@ -90,7 +90,7 @@ impl Node {
     /// See [`NodeError`].
     pub async fn payers(&self, token: Address, addresses: &[Address]) -> Result<Vec<PayerState>, NodeError> {
         let mut states = Vec::with_capacity(addresses.len());
-        for part in addresses.chunks(MOST) {
+        for part in addresses.chunks(MAX_ADDRESSES) {
             let result = self.pool.call("eth_call", request(token, part)).await;
             let found = result
                 .ok()
@@ -134,7 +134,7 @@ impl Node {
     async fn codes_alone(&self, addresses: &[Address]) -> Result<Vec<PayerState>, NodeError> {
         tracing::debug!("an endpoint runs no code without a contract: each payer is asked for");
         let codes = self.have_code(addresses).await?;
-        let state = |has_code| PayerState { has_code, held: None };
+        let state = |has_code| PayerState { has_code, balance: None };
         Ok(codes.into_iter().map(state).collect())
     }
 }
@@ -174,7 +174,7 @@ mod tests {
     async fn one_call_serves_many_addresses() {
         let (block, plain, code) = (word(0, 77), word(0x40, 5), word(0xc0, 6));
         let many = format!("0x{block}{}", format!("{plain}{code}").repeat(100));
-        let held = |atomic| Some(Held { block: 77, atomic });
+        let held = |atomic| Some(BalanceAt { block: 77, atomic });
         let (unknown, unheld) = ((false, None), (true, None));
         // Addresses, the answer, requests, the second payer.
         let table = [
@@ -200,7 +200,7 @@ mod tests {
                 .await
                 .unwrap();
             assert_eq!(states.len(), addresses);
-            assert_eq!((states[1].has_code, states[1].held), second, "{addresses} {returned}");
+            assert_eq!((states[1].has_code, states[1].balance), second, "{addresses} {returned}");
             assert_eq!(transport.requests.lock().len(), requests, "{addresses} {returned}");
         }
         let (node, transport) = answering(String::new());

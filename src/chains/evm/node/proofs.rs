@@ -32,7 +32,7 @@ impl Node {
     pub async fn counts_of_each(&self, address: Address, tag: BlockTag) -> Vec<Result<u64, NodeError>> {
         let method = "eth_getTransactionCount";
         let params = json!([parse::text(address), parse::tag(tag)]);
-        let answers = self.pool.ask_each(method, params).await;
+        let answers = self.pool.call_each(method, params).await;
         let count = |answer: crate::rpc::EndpointAnswer| {
             let result = answer.result?;
             parse::u64(&result).ok_or(NodeError::Malformed { method })

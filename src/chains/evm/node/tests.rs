@@ -119,7 +119,7 @@ fn answers_to_raw_transactions_are_understood() {
         (failed("txpool is full"), Unknown),
         (failed("internal error"), Unknown),
         (Err(RpcError::Timeout), Unknown),
-        (Err(RpcError::Garbage("x".into())), Unknown),
+        (Err(RpcError::MalformedResponse("x".into())), Unknown),
     ];
     for (answer, reply) in table {
         assert_eq!(send_reply(&answer, HASH), reply, "{answer:?}");

@@ -11,7 +11,7 @@ pub(super) const REACH: u64 = 1_024;
 
 /// The newest block has fewer transactions than were final before. Endpoints may be behind; or those that agreed were wrong.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Doubt {
+pub(super) struct CountConflict {
     since_ms: u64,
     /// It has lasted longer than endpoints are behind, and an operator was told.
     is_lasting: bool,
@@ -23,7 +23,7 @@ impl<P: Clone + Ord> NonceManager<P> {
     /// The chain's counts have been read. A later count may be lower: the chain was reorganised. A final count is taken back only
     /// after the newest block has had fewer transactions for [`super::NonceSettings::doubt_ms`].
     pub fn counted(&mut self, counts: Counts, now_ms: u64) -> Vec<Action<P>> {
-        let mut actions = self.believe(counts, now_ms);
+        let mut actions = self.accept_counts(counts, now_ms);
         let counts = self.counts;
         self.free.retain(|nonce, _| *nonce >= counts.latest);
         self.next = self.next.max(counts.latest);
@@ -41,7 +41,7 @@ impl<P: Clone + Ord> NonceManager<P> {
                 entry.unmined();
             }
         }
-        actions.extend(self.give_up_out_of_reach());
+        actions.extend(self.release_out_of_reach());
         for (nonce, entry) in self.entries.range_mut(..counts.latest) {
             let due = entry
                 .looked_up_ms
@@ -59,13 +59,13 @@ impl<P: Clone + Ord> NonceManager<P> {
     }
 
     /// Whether the chain contradicts the final count: which nonce is next is not known, and none is handed out.
-    pub const fn is_in_doubt(&self) -> bool {
-        self.doubt.is_some()
+    pub const fn has_count_conflict(&self) -> bool {
+        self.count_conflict.is_some()
     }
 
     /// The same, for longer than endpoints are behind.
-    pub fn is_in_lasting_doubt(&self) -> bool {
-        self.doubt.is_some_and(|doubt| doubt.is_lasting)
+    pub fn has_lasting_count_conflict(&self) -> bool {
+        self.count_conflict.is_some_and(|doubt| doubt.is_lasting)
     }
 
     /// Nonces from the chain's count on that have no transaction although a higher one has.
@@ -84,37 +84,37 @@ impl<P: Clone + Ord> NonceManager<P> {
     }
 
     /// Takes the counts, unless what was final is contradicted.
-    fn believe(&mut self, counts: Counts, now_ms: u64) -> Vec<Action<P>> {
+    fn accept_counts(&mut self, counts: Counts, now_ms: u64) -> Vec<Action<P>> {
         let believed = self.counts.finalized;
         if counts.latest >= believed {
-            self.doubt = None;
+            self.count_conflict = None;
             // What is final stays so, even if an endpoint that is behind answers.
             let finalized = counts.finalized.max(believed);
             let latest = counts.latest.max(finalized);
             self.counts = Counts { latest, finalized };
             return Vec::new();
         }
-        let doubt = self.doubt.get_or_insert(Doubt {
+        let doubt = self.count_conflict.get_or_insert(CountConflict {
             since_ms: now_ms,
             is_lasting: false,
             counts,
         });
         doubt.counts.latest = doubt.counts.latest.max(counts.latest);
         doubt.counts.finalized = doubt.counts.finalized.max(counts.finalized);
-        if now_ms < doubt.since_ms.saturating_add(self.settings.doubt_ms) {
+        if now_ms < doubt.since_ms.saturating_add(self.settings.conflict_ms) {
             self.counts.latest = believed;
             let shown = counts.latest;
             let is_late = now_ms >= doubt.since_ms.saturating_add(self.settings.gap_ms);
             let is_new = is_late && !std::mem::replace(&mut doubt.is_lasting, is_late);
-            let alarm = Action::Alarm(Alarm::Contradicted { believed, shown });
+            let alarm = Action::Alarm(Alarm::Contradicted { expected: believed, reported: shown });
             return is_new.then_some(alarm).into_iter().collect();
         }
         let Counts { latest, finalized } = doubt.counts;
         let latest = latest.max(finalized);
         self.counts = Counts { latest, finalized };
-        self.doubt = None;
+        self.count_conflict = None;
         self.lower_next();
-        vec![Action::Alarm(Alarm::TakenBack { believed, latest })]
+        vec![Action::Alarm(Alarm::CountReverted { expected, latest })]
     }
 
     /// Behind what was handed out: nothing above was ever signed.
@@ -131,7 +131,7 @@ impl<P: Clone + Ord> NonceManager<P> {
 
     /// The payments of rows that are out of reach go by another nonce: should a transaction of such a row land one day, the token has
     /// each authorization once.
-    fn give_up_out_of_reach(&mut self) -> Vec<Action<P>> {
+    fn release_out_of_reach(&mut self) -> Vec<Action<P>> {
         let reach = self.reach();
         let mut actions = Vec::new();
         for (nonce, entry) in self.entries.range_mut(reach..) {

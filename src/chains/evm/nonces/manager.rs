@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use alloy_primitives::B256;
 
 use super::super::tx::Fee;
-use super::counting::{Doubt, REACH};
+use super::counting::{CountConflict, REACH};
 use super::fee::{bumped, replaces};
 use super::rows::{Entry, Status};
 use super::{Action, Alarm, Attempt, Counts, NonceError, NonceSettings, ReleaseReason, Row, SendReply};
 
 /// Forgotten nonces that are remembered.
-const FORGOTTEN: usize = 1_024;
+const MAX_FORGOTTEN: usize = 1_024;
 
 /// See the module. Times are milliseconds of one clock that never goes back.
 #[derive(Clone, Debug)]
@@ -28,7 +28,7 @@ pub struct NonceManager<P> {
     /// The newest of those whose rows were forgotten: should the chain not have used them after all, no payment gets them.
     pub(super) forgotten: BTreeSet<u64>,
     /// The chain contradicts the final count.
-    pub(super) doubt: Option<Doubt>,
+    pub(super) count_conflict: Option<CountConflict>,
 }
 
 impl<P: Clone + Ord> NonceManager<P> {
@@ -53,7 +53,7 @@ impl<P: Clone + Ord> NonceManager<P> {
             reserved: BTreeMap::new(),
             free: BTreeMap::new(),
             forgotten: BTreeSet::new(),
-            doubt: None,
+            count_conflict: None,
         };
         for nonce in counts.latest..manager.next {
             if !manager.entries.contains_key(&nonce) {
@@ -76,8 +76,8 @@ impl<P: Clone + Ord> NonceManager<P> {
     /// # Errors
     /// [`NonceError::Full`], [`NonceError::Duplicate`], [`NonceError::Doubtful`].
     pub fn reserve(&mut self, payments: Vec<P>, now_ms: u64) -> Result<u64, NonceError> {
-        if self.is_in_doubt() {
-            return Err(NonceError::Doubtful);
+        if self.has_count_conflict() {
+            return Err(NonceError::CountConflict);
         }
         if self.in_flight() >= self.settings.max_in_flight {
             return Err(NonceError::Full);
@@ -153,7 +153,7 @@ impl<P: Clone + Ord> NonceManager<P> {
             .row
             .current()
             .is_none_or(|current| replaces(attempt.fee, current.fee));
-        if !(dearer || at_cap) || attempt.filler != entry.wants_filler() {
+        if !(dearer || at_cap) || attempt.filler != entry.needs_filler() {
             return Err(NonceError::Mismatch);
         }
         entry.push(attempt, now_ms);
@@ -290,7 +290,7 @@ impl<P: Clone + Ord> NonceManager<P> {
     }
 
     /// Which attempt of a nonce has landed.
-    pub fn landed(&self, nonce: u64) -> Option<B256> {
+    pub fn mined_attempt(&self, nonce: u64) -> Option<B256> {
         match self.entries.get(&nonce)?.status {
             Status::Mined { hash, .. } => Some(hash),
             Status::Pending => None,
@@ -317,7 +317,7 @@ impl<P: Clone + Ord> NonceManager<P> {
             return Vec::new();
         };
         self.forgotten.insert(nonce);
-        if self.forgotten.len() > FORGOTTEN {
+        if self.forgotten.len() > MAX_FORGOTTEN {
             self.forgotten.pop_first();
         }
         let carried = match entry.status {

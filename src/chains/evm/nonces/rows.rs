@@ -86,7 +86,7 @@ impl<P> Entry<P> {
     }
 
     /// Whether the next attempt must be a filler.
-    pub(super) const fn wants_filler(&self) -> bool {
+    pub(super) const fn needs_filler(&self) -> bool {
         self.row.released || self.row.canceled || self.row.payments.is_empty()
     }
 
@@ -111,7 +111,7 @@ impl<P> Entry<P> {
             let least = bumped(current, settings.max_fee).or_else(|| (!sendable).then_some(current));
             if let Some(least) = least {
                 let fee = clamped(higher(least, suggested), settings.max_fee);
-                let payments = if self.wants_filler() {
+                let payments = if self.needs_filler() {
                     Vec::new()
                 } else {
                     self.row.payments.clone()

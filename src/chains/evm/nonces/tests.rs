@@ -167,7 +167,7 @@ fn waiting_transaction_is_sent_again_then_replaced() {
     assert_eq!(manager.tick(fee(400), 25_000), expected[..1]);
     // Any of the attempts may land.
     assert_eq!(manager.mined(nonce, B256::repeat_byte(1), 9, &[]), []);
-    assert_eq!(manager.landed(nonce), Some(B256::repeat_byte(1)));
+    assert_eq!(manager.mined_attempt(nonce), Some(B256::repeat_byte(1)));
 }
 
 #[test]
@@ -275,7 +275,7 @@ fn transaction_of_a_replaced_block_is_sent_again_or_released() {
     let mut foreign = manager.clone();
     // The nonce is unused.
     assert_eq!(manager.counted(counts(5, 5), 10), []);
-    assert_eq!(manager.landed(5), None);
+    assert_eq!(manager.mined_attempt(5), None);
     assert_eq!(manager.tick(fee(100), 10), [Action::Send { nonce: 5 }]);
     // The nonce is used, by another transaction.
     let find = [Action::FindReceipts {

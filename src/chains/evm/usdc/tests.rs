@@ -160,7 +160,7 @@ fn rows(logs: &[Log]) -> Vec<(TransferRef, MovementKind)> {
     found.into_iter().map(|m| (m.reference, m.kind)).collect()
 }
 
-fn moved(from: Address, value: u64, nonce: Option<u8>) -> MovementKind {
+fn transfer_kind(from: Address, value: u64, nonce: Option<u8>) -> MovementKind {
     let authorization = nonce.map(B256::repeat_byte);
     MovementKind::Transfer {
         from,
@@ -180,10 +180,10 @@ fn movements_are_named_by_transaction_and_log() {
     let canceled = vec![TOPICS[2], PAYER.into_word(), B256::repeat_byte(0xcc)];
     block.push(2, 11, canceled, vec![]);
     let expected = vec![
-        (reference(1, 5), moved(PAYER, 10, Some(0xaa))),
-        (reference(1, 8), moved(PAYER, 10, Some(0xbb))),
-        (reference(1, 9), moved(PAYER, 10, None)),
-        (reference(2, 10), moved(PAYEE, 3, None)),
+        (reference(1, 5), transfer_kind(PAYER, 10, Some(0xaa))),
+        (reference(1, 8), transfer_kind(PAYER, 10, Some(0xbb))),
+        (reference(1, 9), transfer_kind(PAYER, 10, None)),
+        (reference(2, 10), transfer_kind(PAYEE, 3, None)),
         (
             reference(2, 11),
             MovementKind::Canceled {
@@ -210,7 +210,7 @@ fn foreign_logs_are_skipped() {
     block.0[0].address = PAYEE;
     block.0[1].topics[0] = B256::repeat_byte(1);
     block.0[2].topics.pop();
-    assert_eq!(rows(&block.0), [(reference(1, 3), moved(PAYER, 4, None))]);
+    assert_eq!(rows(&block.0), [(reference(1, 3), transfer_kind(PAYER, 4, None))]);
 }
 
 #[test]

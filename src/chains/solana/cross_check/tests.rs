@@ -78,7 +78,7 @@ fn what_two_endpoints_show_alike_is_final() {
         ("one of three is ahead", vec![ahead, honest(), honest()], 90, 3, 0),
     ];
     for (name, listings, slot, finals, disputed) in table {
-        let agreement = Agreement::of(&Follower::new(0), &listings);
+        let agreement = Agreement::from_listings(&Follower::new(0), &listings);
         assert_eq!(agreement.slot, slot, "{name}");
         assert_eq!(agreement.finals, rows(&TRUE[..finals]), "{name}");
         // The same transaction in two slots is two rows.
@@ -101,7 +101,7 @@ fn finals(changes: &[Change]) -> Vec<Row> {
 fn an_invented_row_is_removed_and_an_omitted_one_is_found() {
     let mut follower = Follower::new(0);
     let mut take = |listings: &[Listing]| {
-        let agreement = Agreement::of(&follower, listings);
+        let agreement = Agreement::from_listings(&follower, listings);
         let changes = follower.take(listings, &agreement);
         (changes, follower.covered_slot(), follower.pending().len())
     };
@@ -127,7 +127,7 @@ fn an_invented_row_is_removed_and_an_omitted_one_is_found() {
 fn a_part_is_made_of_whole_slots() {
     let shown = [(1, 10), (2, 20), (3, 20), (4, 30)];
     let follower = Follower::new(0);
-    let agreement = Agreement::of(&follower, &[listing(90, &shown), listing(90, &shown)]);
+    let agreement = Agreement::from_listings(&follower, &[listing(90, &shown), listing(90, &shown)]);
     for (most, slot, count) in [(1, 19, 1), (2, 29, 3), (3, 29, 3), (4, 90, 4), (9, 90, 4)] {
         let part = agreement.first(&follower, most);
         assert_eq!((part.slot, part.finals.len()), (slot, count), "{most}");
@@ -146,9 +146,9 @@ fn no_seed_makes_one_endpoints_lie_final() {
         let chain: Vec<(u8, u64)> = (1..=60).map(|n| (n, u64::from(n) * 10)).collect();
         let (mut follower, mut final_rows) = (Follower::new(0), BTreeMap::new());
         let mut step = |follower: &mut Follower, shown: [(u64, Vec<(u8, u64)>); 2]| {
-            let walked = shown.map(|(finalized, shown)| walk(follower, &listing(finalized, &shown)));
+            let walked = shown.map(|(finalized, shown)| scan(follower, &listing(finalized, &shown)));
             let listings: Vec<Listing> = walked.into_iter().flatten().collect();
-            let agreement = Agreement::of(follower, &listings);
+            let agreement = Agreement::from_listings(follower, &listings);
             for row in finals(&follower.take(&listings, &agreement)) {
                 assert_eq!(final_rows.insert(row.id, row), None, "seed {seed}: once");
                 assert!(chain.contains(&(row.id[0], row.slot)), "seed {seed}: {row:?}");
@@ -182,9 +182,9 @@ fn no_seed_makes_one_endpoints_lie_final() {
 }
 
 /// The endpoint's listing as a walk gives it; `None` if the endpoint contradicts what is final.
-fn walk(follower: &Follower, shown: &Listing) -> Option<Listing> {
+fn scan(follower: &Follower, shown: &Listing) -> Option<Listing> {
     let mut follower = follower.clone();
-    let request = follower.begin(shown.history).unwrap();
+    let request = follower.start(shown.history).unwrap();
     let newest = shown.entries.iter().rev().copied();
     let page: Vec<Entry> = newest.take_while(|entry| Some(entry.id) != request.until).collect();
     match follower.read(&page).ok()? {

@@ -65,8 +65,8 @@ impl Node {
         newest.take(self.limit.min(request.limit)).collect()
     }
 
-    fn walk(&self, follower: &mut Follower) -> Result<Vec<Change>, FollowError> {
-        let mut request = follower.begin(self.history())?;
+    fn scan(&self, follower: &mut Follower) -> Result<Vec<Change>, FollowError> {
+        let mut request = follower.start(self.history())?;
         loop {
             match follower.page(&self.page(request))? {
                 Step::More(next) => request = next,
@@ -80,13 +80,13 @@ impl Node {
 fn rows_come_oldest_first_and_become_final() {
     let chain: Vec<(u64, u64)> = (1..=8).map(|n| (n, n * 10)).collect();
     let mut follower = Follower::new(0);
-    let changes = Node::new(&chain, 82).walk(&mut follower).unwrap();
-    let mut expected: Vec<Change> = chain.iter().map(|(n, slot)| Change::Seen(row(*n, *slot))).collect();
+    let changes = Node::new(&chain, 82).scan(&mut follower).unwrap();
+    let mut expected: Vec<Change> = chain.iter().map(|(n, slot)| Change::New(row(*n, *slot))).collect();
     expected.extend((1..=5).map(|n| Change::Final(row(n, n * 10))));
     assert_eq!(changes, expected);
-    assert_eq!(Node::new(&chain, 82).walk(&mut follower).unwrap(), []);
+    assert_eq!(Node::new(&chain, 82).scan(&mut follower).unwrap(), []);
     let finals: Vec<Change> = (6..=8).map(|n| Change::Final(row(n, n * 10))).collect();
-    assert_eq!(Node::new(&chain, 200).walk(&mut follower).unwrap(), finals);
+    assert_eq!(Node::new(&chain, 200).scan(&mut follower).unwrap(), finals);
     assert!(follower.pending().is_empty());
 }
 
@@ -94,35 +94,35 @@ fn rows_come_oldest_first_and_become_final() {
 fn several_transactions_of_a_slot_keep_their_order() {
     let chain = [(5, 10), (3, 10), (9, 10), (1, 11)];
     let mut follower = Follower::new(0);
-    let changes = Node::new(&chain, 100).walk(&mut follower).unwrap();
-    let order: Vec<Change> = chain.iter().map(|(n, slot)| Change::Seen(row(*n, *slot))).collect();
+    let changes = Node::new(&chain, 100).scan(&mut follower).unwrap();
+    let order: Vec<Change> = chain.iter().map(|(n, slot)| Change::New(row(*n, *slot))).collect();
     assert_eq!(changes[..4], order[..]);
-    assert_eq!(Node::new(&chain, 100).walk(&mut follower).unwrap(), []);
+    assert_eq!(Node::new(&chain, 100).scan(&mut follower).unwrap(), []);
 }
 
 #[test]
 fn a_transaction_that_a_fork_removed_is_reorged() {
     let mut follower = Follower::new(0);
-    Node::new(&[(1, 10), (2, 50), (3, 52)], 60).walk(&mut follower).unwrap();
+    Node::new(&[(1, 10), (2, 50), (3, 52)], 60).scan(&mut follower).unwrap();
     let forked = [(1, 10), (3, 55)];
     // Its slot is not final yet, so the endpoint may only be behind. Transaction 3 moved to another slot.
-    let moved = Change::Moved {
+    let moved = Change::Updated {
         from: row(3, 52),
         to: row(3, 55),
     };
-    assert_eq!(Node::new(&forked, 61).walk(&mut follower).unwrap(), [moved]);
+    assert_eq!(Node::new(&forked, 61).scan(&mut follower).unwrap(), [moved]);
     assert_eq!(follower.pending(), [row(2, 50), row(3, 55)]);
     assert_eq!(
-        Node::new(&forked, 82).walk(&mut follower).unwrap(),
+        Node::new(&forked, 82).scan(&mut follower).unwrap(),
         [Change::Reorged(row(2, 50))]
     );
     // It can be included again.
     let again = [(1, 10), (3, 55), (2, 80)];
-    let changes = Node::new(&again, 120).walk(&mut follower).unwrap();
+    let changes = Node::new(&again, 120).scan(&mut follower).unwrap();
     assert_eq!(
         changes,
         [
-            Change::Seen(row(2, 80)),
+            Change::New(row(2, 80)),
             Change::Final(row(3, 55)),
             Change::Final(row(2, 80))
         ]
@@ -143,14 +143,14 @@ fn a_changed_result_is_read_again() {
         finalized_slot: 5,
     };
     for (failed, level) in [(false, Commitment::Confirmed), (true, Commitment::Finalized)] {
-        follower.begin(history).unwrap();
+        follower.start(history).unwrap();
         follower.page(&[entry(failed, level)]).unwrap();
         let Ok(Step::Done(changes)) = follower.page(&[]) else {
             panic!("the walk ends with an empty page")
         };
         if failed {
             let to = Row { failed, ..row(1, 10) };
-            assert_eq!(changes, [Change::Moved { from: row(1, 10), to }, Change::Final(to)]);
+            assert_eq!(changes, [Change::Updated { from: row(1, 10), to }, Change::Final(to)]);
         }
     }
 }
@@ -159,19 +159,19 @@ fn a_changed_result_is_read_again() {
 fn a_transaction_that_is_indexed_late_is_not_skipped() {
     let mut follower = Follower::new(0);
     Node::new(&[(1, 10), (3, 30), (4, 100)], 140)
-        .walk(&mut follower)
+        .scan(&mut follower)
         .unwrap();
     let complete = [(1, 10), (2, 20), (3, 30), (4, 100)];
-    let changes = Node::new(&complete, 141).walk(&mut follower).unwrap();
-    assert_eq!(changes, [Change::Seen(row(2, 20)), Change::Final(row(2, 20))]);
-    assert_eq!(Node::new(&complete, 142).walk(&mut follower).unwrap(), []);
+    let changes = Node::new(&complete, 141).scan(&mut follower).unwrap();
+    assert_eq!(changes, [Change::New(row(2, 20)), Change::Final(row(2, 20))]);
+    assert_eq!(Node::new(&complete, 142).scan(&mut follower).unwrap(), []);
 }
 
 #[test]
 fn an_endpoint_without_the_known_history_is_not_believed() {
     let chain: Vec<(u64, u64)> = (1..=6).map(|n| (n, n * 10)).collect();
     let mut follower = Follower::new(0);
-    Node::new(&chain, 100).walk(&mut follower).unwrap();
+    Node::new(&chain, 100).scan(&mut follower).unwrap();
     let cursor = follower.cursor();
     let cases: [(&str, Vec<(u64, u64)>); 4] = [
         ("another chain", vec![(90, 15), (91, 65)]),
@@ -184,7 +184,7 @@ fn an_endpoint_without_the_known_history_is_not_believed() {
     ];
     for (name, chain) in cases {
         assert_eq!(
-            Node::new(&chain, 110).walk(&mut follower),
+            Node::new(&chain, 110).scan(&mut follower),
             Err(FollowError::Gap),
             "{name}"
         );
@@ -192,29 +192,29 @@ fn an_endpoint_without_the_known_history_is_not_believed() {
     }
     // With a single known row the same holds.
     let mut single = Follower::new(0);
-    Node::new(&[(1, 10)], 100).walk(&mut single).unwrap();
-    assert_eq!(Node::new(&[(8, 70)], 110).walk(&mut single), Err(FollowError::Gap));
-    assert_eq!(Node::new(&[(8, 5)], 110).walk(&mut single), Err(FollowError::Gap));
-    assert!(Node::new(&[(1, 10), (8, 70)], 110).walk(&mut single).is_ok());
+    Node::new(&[(1, 10)], 100).scan(&mut single).unwrap();
+    assert_eq!(Node::new(&[(8, 70)], 110).scan(&mut single), Err(FollowError::Gap));
+    assert_eq!(Node::new(&[(8, 5)], 110).scan(&mut single), Err(FollowError::Gap));
+    assert!(Node::new(&[(1, 10), (8, 70)], 110).scan(&mut single).is_ok());
     // An endpoint that is only behind is no contradiction.
-    assert_eq!(Node::new(&chain, 55).walk(&mut follower), Ok(vec![]));
+    assert_eq!(Node::new(&chain, 55).scan(&mut follower), Ok(vec![]));
 }
 
 #[test]
 fn pruned_history_is_a_gap_only_where_it_was_not_read() {
     let chain = [(1, 10), (2, 20), (3, 5000)];
     let mut follower = Follower::new(0);
-    Node::new(&chain[..2], 4000).walk(&mut follower).unwrap();
+    Node::new(&chain[..2], 4000).scan(&mut follower).unwrap();
     let pruned = |first_available_slot| Node {
         first_available_slot,
         ..Node::new(&chain, 6000)
     };
-    assert_eq!(pruned(3969).walk(&mut follower), Err(FollowError::Gap));
-    let expected = [Change::Seen(row(3, 5000)), Change::Final(row(3, 5000))];
-    assert_eq!(pruned(3968).walk(&mut follower).unwrap(), expected);
+    assert_eq!(pruned(3969).scan(&mut follower), Err(FollowError::Gap));
+    let expected = [Change::New(row(3, 5000)), Change::Final(row(3, 5000))];
+    assert_eq!(pruned(3968).scan(&mut follower).unwrap(), expected);
     // A new follower that starts at a slot needs no history before it.
-    assert_eq!(pruned(3000).walk(&mut Follower::new(0)), Err(FollowError::Gap));
-    assert_eq!(pruned(3000).walk(&mut Follower::new(3000)).unwrap(), expected);
+    assert_eq!(pruned(3000).scan(&mut Follower::new(0)), Err(FollowError::Gap));
+    assert_eq!(pruned(3000).scan(&mut Follower::new(3000)).unwrap(), expected);
 }
 
 #[test]
@@ -242,10 +242,10 @@ fn contradicting_pages_are_rejected() {
     ];
     for (name, pages) in cases {
         let mut follower = Follower::new(0);
-        follower.begin(history).unwrap();
+        follower.start(history).unwrap();
         let last = pages.iter().map(|page| follower.page(page)).last().unwrap();
         assert_eq!(last, Err(FollowError::Inconsistent), "{name}");
-        assert_eq!(follower.page(&[]), Err(FollowError::NotWalking));
+        assert_eq!(follower.page(&[]), Err(FollowError::NoScan));
         assert_eq!(follower.cursor(), Cursor::default(), "{name}");
     }
 }
@@ -258,7 +258,7 @@ fn the_overlap_is_bounded() {
         limit: 1000,
         ..Node::new(&chain, 5000)
     }
-    .walk(&mut follower)
+    .scan(&mut follower)
     .unwrap();
     let cursor = follower.cursor();
     assert_eq!(cursor.finalized.len() as u64, OVERLAP_SLOTS / 5 + 2);
@@ -303,7 +303,7 @@ fn no_seed_skips_or_invents_a_transaction() {
                 ..Node::new(&visible, confirmed)
             };
             best = best.max(node.history().finalized_slot);
-            let changes = match node.walk(&mut follower) {
+            let changes = match node.scan(&mut follower) {
                 Ok(changes) => changes,
                 Err(error) => {
                     assert_eq!(error, FollowError::Gap, "seed {seed}");
@@ -317,7 +317,7 @@ fn no_seed_skips_or_invents_a_transaction() {
         }
         let last = Node::new(&chain, 4000);
         apply(
-            &Node { limit: 1000, ..last }.walk(&mut follower).unwrap(),
+            &Node { limit: 1000, ..last }.scan(&mut follower).unwrap(),
             &mut known,
             &mut finals,
             seed,
@@ -335,8 +335,8 @@ fn apply(changes: &[Change], known: &mut BTreeMap<Signature, Row>, finals: &mut 
     for change in changes {
         match change {
             Change::Reorged(row) => assert_eq!(known.remove(&row.id), Some(*row), "seed {seed}"),
-            Change::Seen(row) => assert_eq!(known.insert(row.id, *row), None, "seed {seed}"),
-            Change::Moved { from, to } => assert_eq!(known.insert(to.id, *to), Some(*from), "seed {seed}"),
+            Change::New(row) => assert_eq!(known.insert(row.id, *row), None, "seed {seed}"),
+            Change::Updated { from, to } => assert_eq!(known.insert(to.id, *to), Some(*from), "seed {seed}"),
             Change::Final(row) => {
                 assert_eq!(known.remove(&row.id), Some(*row), "seed {seed}");
                 finals.push(*row);

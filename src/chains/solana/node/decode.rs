@@ -149,7 +149,7 @@ pub(super) fn simulation(method: &'static str, result: &Value) -> Result<Simulat
         _ => None,
     };
     Ok(Simulation {
-        shown,
+        account: shown,
         slot: context_slot(method, result)?,
         error: TransactionError::from_json(&value["err"]),
         logs: kept.map(str::to_owned).collect(),

@@ -109,7 +109,7 @@ mod tests {
     use serde_json::json;
 
     /// `getTransaction`'s form of a transaction.
-    fn shown(bytes: &[u8]) -> Value {
+    fn transaction_json(bytes: &[u8]) -> Value {
         let transaction = Transaction::parse(bytes).unwrap();
         let message = &transaction.message;
         let keys: Vec<String> = message.keys.iter().map(|key| base58(key)).collect();
@@ -147,7 +147,7 @@ mod tests {
             let signed = sign(&draft, &[&fee, &payer]).unwrap();
             let transaction = Transaction::parse(&signed.bytes).unwrap();
             let hash: [u8; 32] = Sha256::digest(transaction.message_bytes).into();
-            let mut result = shown(&signed.bytes);
+            let mut result = transaction_json(&signed.bytes);
             assert_eq!(message_hash(&result, &signed.id), Some(hash));
             assert_eq!(message_hash(&result, &[7; 64]), None, "another signature");
             result["transaction"]["message"]["recentBlockhash"] = json!(base58(&[8; 32]));

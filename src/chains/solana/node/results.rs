@@ -79,7 +79,7 @@ pub struct Simulation {
     pub units: Option<u64>,
     /// The account that was asked for, as the transaction would leave it. `None` also of a transaction that would fail, and of a node
     /// that shows no accounts.
-    pub shown: Option<Account>,
+    pub account: Option<Account>,
 }
 
 impl Simulation {

@@ -268,6 +268,6 @@ async fn a_simulation_shows_the_account_that_was_asked_for() {
             .simulate_unsigned(&signed.bytes, Some(&[5; 32]), Commitment::Processed)
             .await;
         let shown = shown.unwrap();
-        assert_eq!((shown.slot, shown.shown.map(|account| account.data)), (9, expected));
+        assert_eq!((shown.slot, shown.account.map(|account| account.data)), (9, expected));
     }
 }

@@ -36,7 +36,7 @@ struct Faults {
 
 impl Faults {
     // What the request says of itself, instead of the chain.
-    fn lie(&self, url: &EndpointUrl, request: &Value) -> Option<Value> {
+    fn falsify(&self, url: &EndpointUrl, request: &Value) -> Option<Value> {
         // One endpoint only: no proof stands against two that lie together.
         if !url.host().starts_with("localhost") || self.random.below(100) >= 15 {
             return None;
@@ -86,7 +86,7 @@ impl Faults {
                 body: body.into_bytes(),
             })
         };
-        if let Some(lie) = self.lie(url, &request) {
+        if let Some(lie) = self.falsify(url, &request) {
             return answer(200, None, lie.to_string());
         }
         match self.random.below(40) {

@@ -53,7 +53,7 @@ async fn exchange_over_http_becomes_typed_and_hides_the_url() {
     let long = format!(r#"{{"jsonrpc":"2.0","id":1,"result":"{}"}}"#, "x".repeat(1_000));
     let chunk = format!("{:x}\r\n{long}\r\n0\r\n\r\n", long.len());
     let chunked = format!("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n{chunk}").into_bytes();
-    let garbage = |text: &str| Err(RpcError::Garbage(text.to_owned()));
+    let garbage = |text: &str| Err(RpcError::MalformedResponse(text.to_owned()));
     let retry_after = Duration::from_secs(9);
     let truncated = b"HTTP/1.1 200 OK\r\ncontent-length: 500\r\n\r\n{".to_vec();
     let broken = Err(RpcError::Unreachable("connection broke within the response".to_owned()));

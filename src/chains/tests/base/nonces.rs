@@ -30,7 +30,7 @@ async fn restart(h: &mut Harness) {
 }
 
 // A signed transfer of nothing by the gas key, as another process with the key sends it.
-async fn foreign(h: &Harness, nonce: u64, fee: Fee) -> (Vec<u8>, B256) {
+async fn foreign_transaction(h: &Harness, nonce: u64, fee: Fee) -> (Vec<u8>, B256) {
     let to = key("recipient").address();
     let data = purser_chains::evm::Bytes::new();
     let transaction = Transaction {
@@ -52,7 +52,7 @@ async fn replies_of_the_node_are_understood() {
     let Some(h) = Harness::start(0).await else { return };
     let fee = h.node.fees(POLICY).await.unwrap().fee;
     let send = async |nonce, fee| {
-        let (bytes, hash) = foreign(&h, nonce, fee).await;
+        let (bytes, hash) = foreign_transaction(&h, nonce, fee).await;
         h.node.send_raw(&bytes, hash).await.remove(0)
     };
     assert_eq!(send(0, fee).await.reply, SendReply::Accepted);
@@ -162,7 +162,7 @@ async fn nonce_used_by_another_process_releases_the_payment() {
     let hash = h.rows[&0].current().unwrap().hash;
     h.anvil.control("anvil_dropTransaction", json!([hex(hash)])).await;
     let fee = h.node.fees(POLICY).await.unwrap().fee;
-    let (bytes, hash) = foreign(&h, 0, fee).await;
+    let (bytes, hash) = foreign_transaction(&h, 0, fee).await;
     assert_eq!(h.node.send_raw(&bytes, hash).await[0].reply, SendReply::Accepted);
     h.anvil.mine(1).await;
     h.step(5_000).await;

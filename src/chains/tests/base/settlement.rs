@@ -55,7 +55,7 @@ async fn single_payment_settles_and_becomes_final() {
     h.anvil.mine(1).await;
     h.step(1_000).await;
     let movement = h.movements_of(0)[0];
-    assert_eq!(Some(movement.reference.transaction), h.manager.landed(nonce));
+    assert_eq!(Some(movement.reference.transaction), h.manager.mined_attempt(nonce));
     assert!(h.follower.is_final(movement.block_number, Finality::Confirmed));
     for finality in [Finality::Blocks(2), Finality::Safe, Finality::Finalized] {
         assert!(!h.follower.is_final(movement.block_number, finality), "{finality:?}");

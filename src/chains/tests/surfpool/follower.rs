@@ -4,8 +4,8 @@ use purser_chains::solana::follow::{Change, Cursor, Follower, Row, Step};
 
 use super::*;
 
-async fn walk(node: &Node, follower: &mut Follower, account: &Pubkey) -> Vec<Change> {
-    let mut request = follower.begin(node.history_on(0).await.unwrap()).unwrap();
+async fn scan(node: &Node, follower: &mut Follower, account: &Pubkey) -> Vec<Change> {
+    let mut request = follower.start(node.history_on(0).await.unwrap()).unwrap();
     loop {
         // Small pages, so that a walk needs several.
         request.limit = 2;
@@ -20,7 +20,7 @@ async fn walk(node: &Node, follower: &mut Follower, account: &Pubkey) -> Vec<Cha
 #[tokio::test(flavor = "multi_thread")]
 async fn the_follower_names_each_transfer_once() {
     let Some(chain) = Chain::ready() else { return };
-    let (node, cast) = (chain.node(), Cast::on(&chain, 15).await);
+    let (node, cast) = (chain.node(), TestKeys::fund_on(&chain, 15).await);
     let account = cast.treasury_account();
     let from_slot = node.history_on(0).await.unwrap().finalized_slot;
     // Two transfers in one transaction, then single ones, then one that fails on chain.
@@ -36,12 +36,12 @@ async fn the_follower_names_each_transfer_once() {
         let hash = blockhash(&node).await;
         let wire = cast.payment(&hash, transfers, &format!("number {number}"));
         let signed = co_sign(&wire, &cast.fee).unwrap();
-        let mut life = life(&node, &signed, &hash);
+        let mut life = lifecycle(&node, &signed, &hash);
         let on_chain = |stage: &Stage| match stage {
-            Stage::Seen { level, .. } | Stage::Failed { level, .. } => *level >= Commitment::Confirmed,
+            Stage::Succeeded { level, .. } | Stage::Failed { level, .. } => *level >= Commitment::Confirmed,
             _ => false,
         };
-        pursue(&node, &mut life, &signed.bytes, on_chain).await;
+        drive(&node, &mut life, &signed.bytes, on_chain).await;
         expected.push(signed.id);
     }
     let mut follower = Follower::new(from_slot);
@@ -49,9 +49,9 @@ async fn the_follower_names_each_transfer_once() {
     let began = std::time::Instant::now();
     while finals.len() < expected.len() {
         assert!(began.elapsed().as_secs() < 60, "{finals:?}");
-        for change in walk(&node, &mut follower, &account).await {
+        for change in scan(&node, &mut follower, &account).await {
             match change {
-                Change::Seen(row) => rows.push(row),
+                Change::New(row) => rows.push(row),
                 Change::Final(row) => finals.push(row.id),
                 other => panic!("{other:?}"),
             }

@@ -12,33 +12,33 @@ pub(super) fn lines() -> Vec<OperationDoc> {
             "/admin/lines",
             Permission::Read,
             "Lines of products: whether each is sold, and why not",
-            of::<schemas::Lines>,
+            of::<schemas::ProductLineList>,
         ),
-        OperationDoc::post::<selling::CloseLine>(
+        OperationDoc::post::<selling::CloseLineRequest>(
             "/admin/lines/close",
             "Sell nothing of a line until it is opened; what was sold is delivered",
-            of::<schemas::LineDone>,
+            of::<schemas::ProductLineStatus>,
         )
-        .refuses(404, none)
-        .refuses(409, "It is closed already."),
-        OperationDoc::post::<selling::OpenLine>(
+        .error(404, none)
+        .error(409, "It is closed already."),
+        OperationDoc::post::<selling::OpenLineRequest>(
             "/admin/lines/open",
             "Sell a line again, whatever its provider does",
-            of::<schemas::LineDone>,
+            of::<schemas::ProductLineStatus>,
         )
-        .refuses(404, none)
-        .refuses(409, "It is open already."),
+        .error(404, none)
+        .error(409, "It is open already."),
     ]
 }
 
 pub(super) fn chains() -> Vec<OperationDoc> {
     vec![
-        OperationDoc::post::<accepting::AcceptChain>(
+        OperationDoc::post::<accepting::AcceptChainRequest>(
             "/admin/chains/accept",
             "Take the chain that two endpoints show where it has replaced blocks that were final: what was read of those is dropped \
              and read again",
-            of::<schemas::ChainAccepted>,
+            of::<schemas::AcceptChainResponse>,
         )
-        .refuses(409, "The endpoints show no other chain than the one that was read."),
+        .error(409, "The endpoints show no other chain than the one that was read."),
     ]
 }

@@ -10,25 +10,25 @@ use crate::http::schemas::ExactDecimal;
 #[derive(Deserialize, ToSchema)]
 pub struct DeadLettersResponse {
     /// Tried often enough, the oldest first; then those that are late, though they are tried again by themselves.
-    pub effects: Vec<DeadLetteredJob>,
+    pub jobs: Vec<DeadLetteredJob>,
     /// Payments whose outcome is not known.
     pub unknown_payments: Vec<UnknownPayment>,
     /// What waits at the gate before money leaves, the oldest first. It goes on by itself.
-    pub held: Vec<HeldWork>,
+    pub held: Vec<HeldJob>,
     /// Transfers that left before a restore and are in no book.
-    pub unexplained_departures: Vec<UntrackedTransfer>,
+    pub untracked_transfers: Vec<UntrackedTransfer>,
     /// Orders at the payout rails and the bank, of before a restore, that are in no book.
-    pub unexplained_orders: Vec<LostOrder>,
+    pub unexplained_orders: Vec<UntrackedOrder>,
     /// Whether nothing leaves until all of those are explained.
-    pub withdrawals_held: bool,
+    pub withdrawals_paused: bool,
     /// RFC 3339; null where nothing is held.
     #[schema(required)]
-    pub withdrawals_held_until_at_least: Option<String>,
+    pub withdrawals_paused_until: Option<String>,
 }
 
 /// An order of before a restore that is in no book.
 #[derive(Deserialize, ToSchema)]
-pub struct LostOrder {
+pub struct UntrackedOrder {
     /// Its idempotency key at the provider, for `POST /admin/departures/book`.
     pub transaction: String,
     /// Whose list has it: `payouts` or `bank`.
@@ -52,9 +52,9 @@ pub struct LostOrder {
 #[derive(Deserialize, ToSchema)]
 pub struct DeadLetteredJob {
     /// For `POST /admin/retry`.
-    pub effect_id: String,
+    pub job_id: String,
     /// What is to be done.
-    pub work: String,
+    pub job_type: String,
     /// To which.
     pub subject: String,
     /// The request that it goes back to.
@@ -83,9 +83,9 @@ pub struct DeadLetteredJob {
     /// `USDC`, or a currency of ISO 4217.
     pub currency: Option<String>,
     /// What whoever has to do it says now, if it can be asked.
-    pub other_side_says: Option<String>,
+    pub provider_status: Option<String>,
     /// Why it says nothing.
-    pub other_side_does_not_answer: Option<String>,
+    pub provider_error: Option<String>,
     /// What the other side knows it by.
     pub idempotency_key: String,
     /// `retry`, `resolve_done`, `resolve_not_done`, `credit`, `keep`: what can be done about it.
@@ -94,14 +94,14 @@ pub struct DeadLetteredJob {
 
 /// Work by which money would leave, and that waits until it may.
 #[derive(Deserialize, ToSchema)]
-pub struct HeldWork {
+pub struct HeldJob {
     /// Why: `held_frozen` until its account is thawed, `held_restored` until what the lost history signed has landed or never
     /// can, and is in the books, `held_unfinal` until the payment that it rests on is final.
     pub held: String,
     /// The work.
-    pub effect_id: String,
+    pub job_id: String,
     /// What is to be done.
-    pub work: String,
+    pub job_type: String,
     /// To which.
     pub subject: String,
     /// The request that it goes back to.
@@ -136,9 +136,9 @@ pub struct UnknownPayment {
     /// Which.
     pub payment_id: String,
     /// The effect that reads the chain for it.
-    pub effect_id: String,
+    pub job_id: String,
     /// Its name.
-    pub work: String,
+    pub job_type: String,
     /// For how long it is not known, in seconds.
     pub age_seconds: u64,
     /// Failed tries.
@@ -158,9 +158,9 @@ pub struct UnknownPayment {
     /// `USDC`, or a currency of ISO 4217.
     pub currency: Option<String>,
     /// What whoever has to do it says now, if it can be asked.
-    pub other_side_says: Option<String>,
+    pub provider_status: Option<String>,
     /// Why it says nothing.
-    pub other_side_does_not_answer: Option<String>,
+    pub provider_error: Option<String>,
     /// What the other side knows it by.
     pub idempotency_key: String,
     /// `retry`, `resolve_done`, `resolve_not_done`, `credit`, `keep`: what can be done about it.
@@ -189,7 +189,7 @@ pub struct UntrackedTransfer {
     pub account: Option<String>,
     /// Withdrawals and top-ups that wait for such a one, and incoming transfers that may have paid for it: a restore has lost what
     /// they bought. `POST /admin/departures/book` takes each by its id.
-    pub may_be: Vec<TransferCandidate>,
+    pub candidates: Vec<TransferCandidate>,
 }
 
 /// What a transfer may have been.
@@ -203,7 +203,7 @@ pub struct TransferCandidate {
 #[derive(Deserialize, ToSchema)]
 pub struct ResolveResponse {
     /// About this.
-    pub effect_id: String,
+    pub job_id: String,
     /// `done` or `not_done`.
     pub outcome: String,
 }
@@ -212,16 +212,16 @@ pub struct ResolveResponse {
 #[derive(Deserialize, ToSchema)]
 pub struct CreditResponse {
     /// Which.
-    pub effect_id: String,
+    pub job_id: String,
     /// That it was.
     pub credited: bool,
 }
 
 /// A withheld credit ended without being given.
 #[derive(Deserialize, ToSchema)]
-pub struct Kept {
+pub struct WithholdCreditResponse {
     /// Which.
-    pub effect_id: String,
+    pub job_id: String,
     /// That the house keeps it.
     pub kept: bool,
 }
@@ -255,7 +255,7 @@ pub struct OperatorRefund {
     #[schema(required)]
     pub decided_by: Option<String>,
     /// RFC 3339: until when it can be approved.
-    pub open_until: String,
+    pub expires_at: String,
 }
 
 /// A page of refunds that wait, or the one that was asked for.
@@ -329,7 +329,7 @@ pub struct IncomingTransfer {
 
 /// Whether anything of before a restore is suspended.
 #[derive(Deserialize, ToSchema)]
-pub struct StillSuspended {
+pub struct SuspendedResponse {
     /// It is: what was not confirmed opens nothing.
     pub suspended: bool,
 }

@@ -43,10 +43,10 @@ pub struct OpenIntlOrder {
     pub lease: u64,
     /// Whose lease runs.
     #[schema(required)]
-    pub held_by: Option<String>,
+    pub leased_by: Option<String>,
     /// RFC 3339.
     #[schema(required)]
-    pub held_until: Option<String>,
+    pub leased_until: Option<String>,
     /// RFC 3339.
     pub created_at: String,
 }
@@ -66,7 +66,7 @@ pub struct ClaimedIntlOrder {
     /// For release, fulfil and reject.
     pub lease: u64,
     /// RFC 3339.
-    pub held_until: String,
+    pub leased_until: String,
 }
 
 /// An order that was released or rejected.
@@ -91,16 +91,16 @@ pub struct FulfilledIntlOrder {
 
 /// International cards whose holders want something of them.
 #[derive(Deserialize, ToSchema)]
-pub struct CardWishes {
+pub struct CardActionQueue {
     /// The oldest wish first.
-    pub cards: Vec<CardWish>,
+    pub cards: Vec<QueuedCardAction>,
     /// Whether there are more.
     pub has_more: bool,
 }
 
 /// What a holder wants of an international card.
 #[derive(Deserialize, ToSchema)]
-pub struct CardWish {
+pub struct QueuedCardAction {
     /// Which.
     pub card_id: String,
     /// `ready` or `paused`.
@@ -124,7 +124,7 @@ pub struct CardWish {
 
 /// A card after a report.
 #[derive(Deserialize, ToSchema)]
-pub struct CardReported {
+pub struct CardReportResponse {
     /// Which.
     pub card_id: String,
     /// `ready`, `paused`, `closed` or `expired`.
@@ -155,7 +155,7 @@ pub struct OpenCardWithdrawal {
     /// Its id.
     pub withdrawal_id: String,
     /// `queued` or `claimed`.
-    pub state: String,
+    pub status: String,
     /// Whose.
     pub user_id: String,
     /// Dollars.
@@ -171,10 +171,10 @@ pub struct OpenCardWithdrawal {
     pub lease: u64,
     /// Whose lease runs.
     #[schema(required)]
-    pub held_by: Option<String>,
+    pub leased_by: Option<String>,
     /// RFC 3339.
     #[schema(required)]
-    pub held_until: Option<String>,
+    pub leased_until: Option<String>,
     /// RFC 3339.
     pub created_at: String,
     /// `held_frozen` while its owner is frozen: then it is not to be paid.
@@ -187,11 +187,11 @@ pub struct ClaimedCardWithdrawal {
     /// Which.
     pub withdrawal_id: String,
     /// `claimed`.
-    pub state: String,
+    pub status: String,
     /// For release, fulfil and reject.
     pub lease: u64,
     /// RFC 3339.
-    pub held_until: String,
+    pub leased_until: String,
 }
 
 /// A withdrawal that was released, fulfilled or rejected.
@@ -200,7 +200,7 @@ pub struct CardWithdrawalStatus {
     /// Which.
     pub withdrawal_id: String,
     /// `queued`, `complete` or `rejected`.
-    pub state: String,
+    pub status: String,
 }
 
 /// Endpoints of every account.
@@ -265,14 +265,14 @@ pub struct RevokedOperatorToken {
 
 /// Lines of products.
 #[derive(Deserialize, ToSchema)]
-pub struct Lines {
+pub struct ProductLineList {
     /// In the contract's order.
-    pub lines: Vec<OneLine>,
+    pub lines: Vec<OperatorProductLine>,
 }
 
 /// A line of products.
 #[derive(Deserialize, ToSchema)]
-pub struct OneLine {
+pub struct OperatorProductLine {
     /// The product's identifier.
     pub line: String,
     /// `open`, `failing` (its provider is down), or `closed` by an operator.
@@ -295,7 +295,7 @@ pub struct OneLine {
 
 /// A line that an operator has closed or opened.
 #[derive(Deserialize, ToSchema)]
-pub struct LineDone {
+pub struct ProductLineStatus {
     /// The product's identifier.
     pub line: String,
     /// `open` or `closed`.
@@ -304,7 +304,7 @@ pub struct LineDone {
 
 /// A chain that an operator has accepted.
 #[derive(Deserialize, ToSchema)]
-pub struct ChainAccepted {
+pub struct AcceptChainResponse {
     /// `base` or `solana`.
     pub network: String,
     /// The lowest block that is read again.
@@ -317,7 +317,7 @@ pub struct ChainAccepted {
 
 /// Acts that wait for a second operator.
 #[derive(Deserialize, ToSchema)]
-pub struct Approvals {
+pub struct ApprovalList {
     /// The oldest first.
     pub approvals: Vec<Approval>,
     /// For the next page.

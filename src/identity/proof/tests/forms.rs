@@ -82,7 +82,7 @@ const MISMATCHES: [(Network, SignInError, &str, &str); 21] = [
 fn case_42_chain_and_kind_of_signature_must_agree() {
     let service = service();
     for (network, refusal, member, value) in MISMATCHES {
-        let mut fields = fields(&sign(service.answer(network, NOW), network));
+        let mut fields = fields(&sign(service.proof(network, NOW), network));
         fields.insert(member.to_owned(), json!(value));
         let header = STANDARD.encode(Value::Object(fields).to_string());
         assert_eq!(
@@ -97,7 +97,7 @@ fn case_42_chain_and_kind_of_signature_must_agree() {
 #[test]
 fn an_ethereum_signature_has_one_form() {
     let service = service();
-    let proof = service.answer(Network::Base, NOW);
+    let proof = service.proof(Network::Base, NOW);
     let good = evm_signature(&proof.message(Network::Base));
     let with = |bytes: &[u8]| SignInProof {
         signature: format!("0x{}", hex::encode(bytes)),
@@ -163,7 +163,7 @@ fn high_s(mut signature: [u8; 65]) -> [u8; 65] {
 #[test]
 fn a_solana_signature_is_strict() {
     let service = service();
-    let proof = service.answer(Network::Solana, NOW);
+    let proof = service.proof(Network::Solana, NOW);
     let good = solana_key().sign(proof.message(Network::Solana).as_bytes()).to_bytes();
     let with = |bytes: &[u8]| SignInProof {
         signature: bs58::encode(bytes).into_string(),
@@ -198,7 +198,7 @@ fn a_solana_signature_is_strict() {
 #[test]
 fn a_header_that_is_not_a_proof_is_refused() {
     let service = service();
-    let good = fields(&sign(service.answer(Network::Base, NOW), Network::Base));
+    let good = fields(&sign(service.proof(Network::Base, NOW), Network::Base));
     let text = Value::Object(good.clone()).to_string();
     let mut cases = vec![
         String::new(),

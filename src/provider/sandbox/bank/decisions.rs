@@ -34,14 +34,14 @@ impl SandboxBank {
         }
         let last = asked.answers.iter().find(|(name, _)| name == "last_name");
         let last = last.map_or("", |(_, answer)| answer.as_str());
-        let more = asked.documents.iter().any(|paper| paper.shows == "other");
+        let more = asked.documents.iter().any(|paper| paper.document_type == "other");
         let verdict = match MAGIC_NAMES.iter().position(|magic| *magic == last) {
             Some(0) => ReviewVerdict::Rejected,
             Some(1) if !more => ReviewVerdict::InformationRequested,
             _ => ReviewVerdict::Approved,
         };
         let (key, digest) = (asked.key, digest.finalize().into());
-        let told = self.ask(BankCall::Review, (key, digest), |_, due, declined| {
+        let told = self.call(BankCall::Review, (key, digest), |_, due, declined| {
             BankRecord::Reviewed {
                 key,
                 digest,
@@ -61,7 +61,7 @@ impl SandboxBank {
                     what: "Another document of any kind that shows where the money comes from.".into(),
                 },
             }),
-            _ => self.later(),
+            _ => self.pending(),
         })
     }
 
@@ -73,26 +73,26 @@ impl SandboxBank {
             key,
             account,
             customer,
-            ramp,
+            account_type: ramp,
         } = order;
         let (key, account, ramp) = (*key, *account, *ramp);
         let digest = Sha256::digest(format!("account {account} {customer} {}", ramp.name())).into();
-        let told = self.ask(BankCall::Open, (key, digest), |_, due, refused| BankRecord::Opened {
+        let told = self.call(BankCall::Open, (key, digest), |_, due, refused| BankRecord::Opened {
             key,
             digest,
             account,
             ramp,
-            refused,
+            rejected: refused,
             due,
         });
         Ok(match told.await? {
-            Some(BankRecord::Opened { refused: false, .. }) => {
+            Some(BankRecord::Opened { rejected: false, .. }) => {
                 BankDecision::Final(OpenAccountResult::Open(coordinates(account, ramp)))
             }
             Some(BankRecord::Opened { .. }) => BankDecision::Final(OpenAccountResult::Rejected {
                 reason: "declined_by_bank".into(),
             }),
-            _ => self.later(),
+            _ => self.pending(),
         })
     }
 
@@ -109,7 +109,7 @@ impl SandboxBank {
         } = *order;
         let cents = amount.get();
         let digest = Sha256::digest(format!("move {transfer} {account} {cents} {to_account}")).into();
-        let told = self.ask(BankCall::Transfer, (key, digest), |book, due, declined| {
+        let told = self.call(BankCall::Transfer, (key, digest), |book, due, declined| {
             let standing = book.accounts.get(&account.0);
             let refused = match standing {
                 None => Some("no_such_account"),
@@ -117,24 +117,24 @@ impl SandboxBank {
                 Some(standing) if !to_account && standing.cents < cents => Some("insufficient_funds"),
                 Some(_) => None,
             };
-            BankRecord::Moved {
+            BankRecord::Transferred {
                 key,
                 digest,
                 account,
                 cents,
                 to_account,
-                refused: refused.map(str::to_owned),
+                decline_reason: refused.map(str::to_owned),
                 due,
             }
         });
         Ok(match told.await? {
-            Some(BankRecord::Moved { refused: None, .. }) => BankDecision::Final(BankTransferResult::Complete {
+            Some(BankRecord::Transferred { decline_reason: None, .. }) => BankDecision::Final(BankTransferResult::Complete {
                 reference: format!("sbx_mov_{:016x}", key.0 >> 64),
             }),
-            Some(BankRecord::Moved {
-                refused: Some(reason), ..
+            Some(BankRecord::Transferred {
+                decline_reason: Some(reason), ..
             }) => BankDecision::Final(BankTransferResult::Failed { reason }),
-            _ => self.later(),
+            _ => self.pending(),
         })
     }
 }

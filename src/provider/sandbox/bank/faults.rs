@@ -74,7 +74,7 @@ pub struct BankFault {
     /// The call; `None` is any.
     pub call: Option<BankCall>,
     /// What.
-    pub trouble: BankFaultKind,
+    pub kind: BankFaultKind,
 }
 
 /// Last names that force what the bank says to an application: the first is refused, of the second more is wanted the first

@@ -10,7 +10,7 @@ use purser_actors::reconciliation::{EntryAmount, EntryStatus};
 
 use super::SandboxBank;
 use super::records::{BankRecord, BankRecords};
-use crate::provider::sandbox::issuer_reconciliation::{ListedRecord, durably, page, place};
+use crate::provider::sandbox::issuer_reconciliation::{ListedRecord, await_durable, page, position};
 
 type ListFuture = purser_actors::port::ProviderEntry;
 
@@ -24,22 +24,22 @@ fn dollars(cents: u64) -> EntryAmount {
     EntryAmount::Cents(Cents::new(cents), Currency::USD)
 }
 
-fn moved(entry: &BankRecord, now: Timestamp) -> ListedRecord {
+fn transfer_entry(entry: &BankRecord, now: Timestamp) -> ListedRecord {
     match entry {
-        BankRecord::Moved {
+        BankRecord::Transferred {
             key,
             cents,
             to_account,
-            refused,
+            decline_reason: refused,
             due,
             ..
         } => ListedRecord::As(ListFuture {
-            name: EntryKey::of(*key),
+            name: EntryKey::for_order(*key),
             product: if *to_account { "to_account" } else { FROM_ACCOUNT }.into(),
-            money: dollars(*cents),
-            returns: None,
+            amount: dollars(*cents),
+            returned_transfer: None,
             terms: None,
-            standing: match refused {
+            status: match refused {
                 _ if *due > now => EntryStatus::Pending,
                 None => EntryStatus::Completed,
                 Some(_) => EntryStatus::Declined,
@@ -50,12 +50,12 @@ fn moved(entry: &BankRecord, now: Timestamp) -> ListedRecord {
     }
 }
 
-fn received(entry: &BankRecord, _: Timestamp) -> ListedRecord {
+fn deposit_entry(entry: &BankRecord, _: Timestamp) -> ListedRecord {
     let (reference, cents, at, returns) = match entry {
-        BankRecord::CameIn {
+        BankRecord::Deposited {
             reference, cents, at, ..
         } => (reference, cents, at, None),
-        BankRecord::CameBack {
+        BankRecord::Returned {
             reference,
             cents,
             at,
@@ -69,10 +69,10 @@ fn received(entry: &BankRecord, _: Timestamp) -> ListedRecord {
         ListedRecord::As(ListFuture {
             name,
             product: if returns.is_some() { "return" } else { "deposit" }.into(),
-            money: dollars(*cents),
-            returns,
+            amount: dollars(*cents),
+            returned_transfer: returns,
             terms: None,
-            standing: EntryStatus::Completed,
+            status: EntryStatus::Completed,
             at: *at,
         })
     })
@@ -85,13 +85,13 @@ impl SandboxBank {
         limit: usize,
         shown: impl Fn(&BankRecord, Timestamp) -> ListedRecord + Send,
     ) -> Result<ListPage<ListFuture>, PortError> {
-        let (after, now) = (place(after)?, self.clock.now());
+        let (after, now) = (position(after)?, self.clock.now());
         let (page, durable) = {
-            let book = self.book.lock();
-            let page = page(&book.shelf, after, limit, |entry| shown(entry, now));
+            let book = self.records.lock();
+            let page = page(&book.buffer, after, limit, |entry| shown(entry, now));
             (page, self.archive.barrier())
         };
-        durably(page, durable).await
+        await_durable(page, durable).await
     }
 
     async fn one(
@@ -100,10 +100,10 @@ impl SandboxBank {
         shown: impl Fn(&BankRecord, Timestamp) -> ListedRecord + Send,
     ) -> Result<Option<ListFuture>, PortError> {
         let (found, durable) = {
-            let book = self.book.lock();
+            let book = self.records.lock();
             (find(&book), self.archive.barrier())
         };
-        let found = durably(found, durable).await?;
+        let found = await_durable(found, durable).await?;
         Ok(match found.map(|entry| shown(&entry, self.clock.now())) {
             Some(ListedRecord::As(entry)) => Some(entry),
             _ => None,
@@ -117,11 +117,11 @@ impl ProviderList for BankTransferList {
         after: Option<&'a ListCursor>,
         limit: usize,
     ) -> BoxFuture<'a, Result<ListPage<ListFuture>, PortError>> {
-        Box::pin(self.0.listed(after, limit, moved))
+        Box::pin(self.0.listed(after, limit, transfer_entry))
     }
 
     fn entry<'a>(&'a self, name: &'a EntryKey) -> BoxFuture<'a, Result<Option<ListFuture>, PortError>> {
-        Box::pin(self.0.one(|book| book.asked(name.order()?), moved))
+        Box::pin(self.0.one(|book| book.find_request(name.order()?), transfer_entry))
     }
 }
 
@@ -131,10 +131,10 @@ impl ProviderList for BankDepositList {
         after: Option<&'a ListCursor>,
         limit: usize,
     ) -> BoxFuture<'a, Result<ListPage<ListFuture>, PortError>> {
-        Box::pin(self.0.listed(after, limit, received))
+        Box::pin(self.0.listed(after, limit, deposit_entry))
     }
 
     fn entry<'a>(&'a self, name: &'a EntryKey) -> BoxFuture<'a, Result<Option<ListFuture>, PortError>> {
-        Box::pin(self.0.one(|book| book.received(name.as_str()), received))
+        Box::pin(self.0.one(|book| book.received(name.as_str()), deposit_entry))
     }
 }

@@ -32,22 +32,22 @@ pub(super) enum BankRecord {
         digest: [u8; 32],
         account: BankAccountId,
         ramp: AccountType,
-        refused: bool,
+        rejected: bool,
         due: Timestamp,
     },
     /// A move was asked for and decided; it is told at this time.
-    Moved {
+    Transferred {
         key: JobId,
         digest: [u8; 32],
         account: BankAccountId,
         cents: u64,
         to_account: bool,
         /// The bank's word, if it refused.
-        refused: Option<String>,
+        decline_reason: Option<String>,
         due: Timestamp,
     },
     /// Money came in from outside.
-    CameIn {
+    Deposited {
         account: BankAccountId,
         reference: String,
         cents: u64,
@@ -55,7 +55,7 @@ pub(super) enum BankRecord {
         at: Timestamp,
     },
     /// A move to an account comes back out of it.
-    CameBack {
+    Returned {
         account: BankAccountId,
         reference: String,
         cents: u64,
@@ -66,18 +66,18 @@ pub(super) enum BankRecord {
 
 impl BankRecord {
     /// Digest, and when it is told, of what was asked under a key.
-    pub(super) fn asked(&self) -> Option<(JobId, [u8; 32], Timestamp)> {
+    pub(super) fn request(&self) -> Option<(JobId, [u8; 32], Timestamp)> {
         match self {
             Self::Reviewed { key, digest, due, .. }
             | Self::Opened { key, digest, due, .. }
-            | Self::Moved { key, digest, due, .. } => Some((*key, *digest, *due)),
-            Self::CameIn { .. } | Self::CameBack { .. } => None,
+            | Self::Transferred { key, digest, due, .. } => Some((*key, *digest, *due)),
+            Self::Deposited { .. } | Self::Returned { .. } => None,
         }
     }
 
     /// Whether it is money that came in, or back.
-    pub(super) const fn came(&self) -> bool {
-        matches!(self, Self::CameIn { .. } | Self::CameBack { .. })
+    pub(super) const fn is_incoming(&self) -> bool {
+        matches!(self, Self::Deposited { .. } | Self::Returned { .. })
     }
 
     pub(super) fn encode(&self) -> Vec<u8> {
@@ -107,14 +107,14 @@ impl ArchiveRecord for BankRecord {
 
     fn index_keys(&self) -> Vec<u64> {
         match self {
-            Self::CameIn { reference, .. } | Self::CameBack { reference, .. } => vec![by_reference(reference)],
-            _ => self.asked().map(|(key, ..)| by_key(key)).into_iter().collect(),
+            Self::Deposited { reference, .. } | Self::Returned { reference, .. } => vec![by_reference(reference)],
+            _ => self.request().map(|(key, ..)| by_key(key)).into_iter().collect(),
         }
     }
 
     /// What counts is money: it is on a list.
     fn is_counted(&self) -> bool {
-        self.came() || matches!(self, Self::Moved { .. })
+        self.is_incoming() || matches!(self, Self::Transferred { .. })
     }
 }
 
@@ -127,33 +127,33 @@ pub(super) struct AccountState {
 
 #[derive(Default)]
 pub(super) struct BankRecords {
-    pub(super) shelf: RecordBuffer<BankRecord>,
+    pub(super) buffer: RecordBuffer<BankRecord>,
     pub(super) accounts: HashMap<u128, AccountState>,
-    pub(super) reviewed: u64,
-    pub(super) moved: u64,
-    pub(super) came_in: u64,
+    pub(super) applications: u64,
+    pub(super) transfers: u64,
+    pub(super) deposits: u64,
 }
 
 impl ArchiveState for BankRecords {
     type Item = BankRecord;
 
     fn apply(&mut self, entry: &BankRecord) -> Result<(), String> {
-        self.came_in += u64::from(entry.came());
+        self.deposits += u64::from(entry.is_incoming());
         match entry {
-            BankRecord::Reviewed { .. } => self.reviewed += 1,
-            BankRecord::Opened { refused: true, .. } => {}
+            BankRecord::Reviewed { .. } => self.applications += 1,
+            BankRecord::Opened { rejected: true, .. } => {}
             BankRecord::Opened { account, ramp, .. } => {
                 let (cents, ramp) = (0, *ramp);
                 self.accounts.insert(account.0, AccountState { cents, ramp });
             }
-            BankRecord::Moved {
+            BankRecord::Transferred {
                 account,
                 cents,
                 to_account,
-                refused: None,
+                decline_reason: None,
                 ..
             } => {
-                self.moved += 1;
+                self.transfers += 1;
                 let standing = self.accounts.get_mut(&account.0).ok_or("a move of no account")?;
                 let after = if *to_account {
                     standing.cents.checked_add(*cents)
@@ -162,33 +162,33 @@ impl ArchiveState for BankRecords {
                 };
                 standing.cents = after.ok_or("a move of more than there is")?;
             }
-            BankRecord::CameBack { account, cents, .. } => {
+            BankRecord::Returned { account, cents, .. } => {
                 let standing = self.accounts.get_mut(&account.0).ok_or("a return of no account")?;
                 let after = standing.cents.checked_sub(*cents);
                 standing.cents = after.ok_or("a return of more than there is")?;
             }
             // What comes in goes on to us at once.
-            BankRecord::Moved { .. } | BankRecord::CameIn { .. } => {}
+            BankRecord::Transferred { .. } | BankRecord::Deposited { .. } => {}
         }
-        self.shelf.add(entry.clone());
+        self.buffer.add(entry.clone());
         Ok(())
     }
 
     fn buffer(&mut self) -> &mut RecordBuffer<BankRecord> {
-        &mut self.shelf
+        &mut self.buffer
     }
 
     fn save(&self) -> Vec<u8> {
         let accounts: Vec<(u128, AccountState)> = self.accounts.iter().map(|(id, at)| (*id, *at)).collect();
         // Encoding plain data into memory has no failing case.
-        let counts = (self.reviewed, self.moved, self.came_in);
+        let counts = (self.applications, self.transfers, self.deposits);
         bincode::encode_to_vec((accounts, counts), bincode::config::standard()).unwrap_or_default()
     }
 
     fn load(&mut self, saved: &[u8]) -> Result<(), String> {
         let (saved, _) = bincode::decode_from_slice(saved, bincode::config::standard()).map_err(|e| e.to_string())?;
         let accounts: Vec<(u128, AccountState)>;
-        (accounts, (self.reviewed, self.moved, self.came_in)) = saved;
+        (accounts, (self.applications, self.transfers, self.deposits)) = saved;
         self.accounts = accounts.into_iter().collect();
         Ok(())
     }
@@ -200,25 +200,25 @@ impl ArchiveState for BankRecords {
 
 impl BankRecords {
     /// What was asked under a key.
-    pub(super) fn asked(&self, key: JobId) -> Option<BankRecord> {
-        let mut found = self.shelf.find(by_key(key)).into_iter();
-        found.find(|entry| entry.asked().is_some_and(|(of, ..)| of == key))
+    pub(super) fn find_request(&self, key: JobId) -> Option<BankRecord> {
+        let mut found = self.buffer.find(by_key(key)).into_iter();
+        found.find(|entry| entry.request().is_some_and(|(of, ..)| of == key))
     }
 
     /// What came in, or back, under this name, as it was last told.
     pub(super) fn received(&self, wanted: &str) -> Option<BankRecord> {
-        let mut found = self.shelf.find(by_reference(wanted)).into_iter().rev();
+        let mut found = self.buffer.find(by_reference(wanted)).into_iter().rev();
         found.find(|entry| match entry {
-            BankRecord::CameIn { reference, .. } | BankRecord::CameBack { reference, .. } => reference == wanted,
+            BankRecord::Deposited { reference, .. } | BankRecord::Returned { reference, .. } => reference == wanted,
             _ => false,
         })
     }
 
     /// What came in behind this number, with its own.
-    pub(super) fn came_in(&self, after: u64, limit: usize) -> Vec<(u64, BankRecord)> {
+    pub(super) fn incoming_after(&self, after: u64, limit: usize) -> Vec<(u64, BankRecord)> {
         let mut found = Vec::new();
-        self.shelf.scan(after, |number, entry| {
-            if entry.came() {
+        self.buffer.scan(after, |number, entry| {
+            if entry.is_incoming() {
                 found.push((number + 1, entry.clone()));
             }
             found.len() < limit

@@ -12,41 +12,41 @@ use crate::secret::Secret;
 use purser_actors::port::Timestamp;
 
 /// Stands still until it is set.
-struct Hands(AtomicU64);
+struct TestClock(AtomicU64);
 
-impl Clock for Hands {
+impl Clock for TestClock {
     fn now(&self) -> Timestamp {
         Timestamp(self.0.load(Ordering::SeqCst))
     }
 }
 
-struct World {
+struct Harness {
     directory: tempfile::TempDir,
-    clock: Arc<Hands>,
+    clock: Arc<TestClock>,
     bank: SandboxBank,
 }
 
-impl World {
+impl Harness {
     fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let clock = Arc::new(Hands(AtomicU64::new(1_000)));
+        let clock = Arc::new(TestClock(AtomicU64::new(1_000)));
         let bank = SandboxBank::open(directory.path(), 50, clock.clone()).unwrap();
         Self { directory, clock, bank }
     }
 
-    fn again(self) -> Self {
+    fn reopened(self) -> Self {
         let Self { directory, clock, bank } = self;
         drop(bank);
         let bank = SandboxBank::open(directory.path(), 50, clock.clone()).unwrap();
         Self { directory, clock, bank }
     }
 
-    fn later(&self) {
+    fn advance(&self) {
         self.clock.0.fetch_add(50, Ordering::SeqCst);
     }
 
-    fn breaks(&self, trouble: BankFaultKind) {
-        let (fault, remaining) = (BankFault { call: None, trouble }, Some(1));
+    fn add_fault(&self, trouble: BankFaultKind) {
+        let (fault, remaining) = (BankFault { call: None, kind: trouble }, Some(1));
         self.bank.add_fault(FaultRule { fault, remaining });
     }
 
@@ -55,13 +55,13 @@ impl World {
             key: JobId(id),
             account: BankAccountId(id),
             customer: "cus".into(),
-            ramp,
+            account_type: ramp,
         };
         assert!(matches!(
             self.bank.open_account(&order).await,
             Ok(BankDecision::Pending { .. })
         ));
-        self.later();
+        self.advance();
         let open = self.bank.open_account(&order).await.unwrap();
         assert!(
             matches!(open, BankDecision::Final(OpenAccountResult::Open(_))),
@@ -70,7 +70,7 @@ impl World {
         order.account
     }
 
-    async fn moves(
+    async fn transfer(
         &self,
         key: u128,
         account: BankAccountId,
@@ -87,7 +87,7 @@ impl World {
         loop {
             match self.bank.move_money(&order).await.map_err(|e| e.kind)? {
                 BankDecision::Final(moved) => return Ok(moved),
-                BankDecision::Pending { .. } => self.later(),
+                BankDecision::Pending { .. } => self.advance(),
             }
         }
     }
@@ -102,8 +102,8 @@ fn application(key: u128, last: &str, shows: &'static str, bytes: &[u8]) -> Plai
         tax_id: Secret::new("987654321".into()),
         documents: vec![PlainDocument {
             id: DocumentId(1),
-            shows: shows.into(),
-            media: "application/pdf".into(),
+            document_type: shows.into(),
+            media_type: "application/pdf".into(),
             sha256: Sha256::digest(b"paper").into(),
             bytes: Zeroizing::new(bytes.to_vec()),
         }],
@@ -114,31 +114,31 @@ fn application(key: u128, last: &str, shows: &'static str, bytes: &[u8]) -> Plai
 // back than there is.
 #[tokio::test(start_paused = true)]
 async fn money_moves_once_under_a_key() {
-    let world = World::new();
+    let world = Harness::new();
     let off = world.account(1, AccountType::OffRamp).await;
-    world.breaks(BankFaultKind::Unreachable);
-    assert_eq!(world.moves(7, off, 500, true).await, Err(ErrorKind::Temporary));
-    world.breaks(BankFaultKind::LoseResponse);
-    assert_eq!(world.moves(7, off, 500, true).await, Err(ErrorKind::Unknown));
-    let world = world.again();
+    world.add_fault(BankFaultKind::Unreachable);
+    assert_eq!(world.transfer(7, off, 500, true).await, Err(ErrorKind::Temporary));
+    world.add_fault(BankFaultKind::LoseResponse);
+    assert_eq!(world.transfer(7, off, 500, true).await, Err(ErrorKind::Unknown));
+    let world = world.reopened();
     for _ in 0..3 {
         assert!(matches!(
-            world.moves(7, off, 500, true).await,
+            world.transfer(7, off, 500, true).await,
             Ok(BankTransferResult::Complete { .. })
         ));
     }
-    assert_eq!(world.moves(7, off, 501, true).await, Err(ErrorKind::Permanent));
+    assert_eq!(world.transfer(7, off, 501, true).await, Err(ErrorKind::Permanent));
     assert_eq!(world.bank.read_balance(off).await, Ok(Cents::new(500)));
     assert!(matches!(
-        world.moves(8, off, 501, false).await,
+        world.transfer(8, off, 501, false).await,
         Ok(BankTransferResult::Failed { .. })
     ));
     assert!(matches!(
-        world.moves(9, off, 400, false).await,
+        world.transfer(9, off, 400, false).await,
         Ok(BankTransferResult::Complete { .. })
     ));
     assert!(matches!(
-        world.moves(10, off, 113, true).await,
+        world.transfer(10, off, 113, true).await,
         Ok(BankTransferResult::Failed { .. })
     ));
     assert_eq!(world.bank.read_balance(off).await, Ok(Cents::new(100)));
@@ -147,7 +147,7 @@ async fn money_moves_once_under_a_key() {
 // Aim: what came in is told from any place on, over a restart, and twice or backwards only when it is to be.
 #[tokio::test]
 async fn what_came_in_is_told_in_order() {
-    let world = World::new();
+    let world = Harness::new();
     let (on, off) = (
         world.account(1, AccountType::OnRamp).await,
         world.account(2, AccountType::OffRamp).await,
@@ -158,17 +158,17 @@ async fn what_came_in_is_told_in_order() {
     }
     let none = world.bank.deposit(off, Cents::new(1), ("Bob".into(), "x".into())).await;
     assert!(matches!(none, Err(DepositError::NoAccount)));
-    let world = world.again();
+    let world = world.reopened();
     let told = |told: Vec<IncomingTransfer>| told.iter().map(|one| one.amount.get()).collect::<Vec<_>>();
     let first = world.bank.read_incoming(0, 3).await.unwrap();
     assert_eq!(told(first.clone()), [1, 2, 3]);
     assert_eq!(
-        told(world.bank.read_incoming(first[2].number, 10).await.unwrap()),
+        told(world.bank.read_incoming(first[2].position, 10).await.unwrap()),
         [4, 5]
     );
-    world.breaks(BankFaultKind::OutOfOrder);
+    world.add_fault(BankFaultKind::OutOfOrder);
     assert_eq!(told(world.bank.read_incoming(0, 2).await.unwrap()), [2, 1]);
-    world.breaks(BankFaultKind::Duplicate);
+    world.add_fault(BankFaultKind::Duplicate);
     assert_eq!(told(world.bank.read_incoming(3, 10).await.unwrap()), [4, 4, 5, 5]);
 }
 
@@ -176,11 +176,11 @@ async fn what_came_in_is_told_in_order() {
 // document.
 #[tokio::test]
 async fn an_application_is_decided_once() {
-    let world = World::new();
+    let world = Harness::new();
     let says = async |asked: PlainApplication| {
         let again = || PlainApplication { ..asked.clone() };
         world.bank.decide(again()).await.unwrap();
-        world.later();
+        world.advance();
         world.bank.decide(again()).await.unwrap()
     };
     let approved = says(application(1, "Lovelace", "proof_of_address", b"paper")).await;

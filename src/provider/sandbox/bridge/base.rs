@@ -23,15 +23,15 @@ impl SandboxBridge {
         if attest(&self.wallet, bytes) != *word {
             return Err(refused());
         }
-        let transaction = self.book.lock().with_nonce(&message.nonce).ok_or_else(refused)?;
-        let known = self.known(&transaction).await?;
+        let transaction = self.records.lock().with_nonce(&message.nonce).ok_or_else(refused)?;
+        let known = self.records_of(&transaction).await?;
         let authorization = Authorization::Evm(message.mint(&self.wallet));
         let fault = self.fault(BridgeLeg::Mint, &known);
         before(fault).await?;
         match fault {
             Some(BridgeFault::Stall) => return Err(failed(ErrorKind::Unknown, "nothing is heard of the mint")),
             Some(BridgeFault::RetryableDecline) => {
-                self.note(&transaction, |_, _| (Some(BridgeRecordKind::Refused), ()))
+                self.record(&transaction, |_, _| (Some(BridgeRecordKind::MintDeclined), ()))
                     .await?;
                 return Ok(MintResult::Declined(decline("insufficient_gas")));
             }
@@ -42,7 +42,7 @@ impl SandboxBridge {
                         (),
                     )
                 };
-                self.note(&transaction, unsent).await?;
+                self.record(&transaction, unsent).await?;
             }
             _ => {}
         }
@@ -53,12 +53,12 @@ impl SandboxBridge {
             );
             ((!blocked && !sent).then_some(BridgeRecordKind::MintSent), !blocked)
         };
-        if !self.note(&transaction, send).await? {
+        if !self.record(&transaction, send).await? {
             return Ok(MintResult::Declined(decline("recipient_denied")));
         }
         let submitted = self.mint_on_base(&authorization).await?;
         if !matches!(submitted, MintResult::Declined(_)) {
-            self.note_minted(&transaction).await?;
+            self.record_minted(&transaction).await?;
         }
         match (fault, submitted) {
             (Some(BridgeFault::LoseResponse), _) => Err(failed(ErrorKind::Unknown, "no answer in time")),
@@ -67,7 +67,7 @@ impl SandboxBridge {
     }
 
     async fn mint_on_base(&self, authorization: &Authorization) -> Result<MintResult, PortError> {
-        if let ChainStatus::Landed { .. } = self.chains.lookup(authorization, None).await? {
+        if let ChainStatus::Confirmed { .. } = self.chains.lookup(authorization, None).await? {
             return Ok(MintResult::NonceUsed);
         }
         let own = Wallet::Evm(self.wallet.evm_address());
@@ -84,32 +84,32 @@ impl SandboxBridge {
         })
     }
 
-    async fn note_minted(&self, transaction: &str) -> Result<(), PortError> {
+    async fn record_minted(&self, transaction: &str) -> Result<(), PortError> {
         let once = |known: &[BridgeRecord], _| {
             (
                 (!has(known, &BridgeRecordKind::Minted)).then_some(BridgeRecordKind::Minted),
                 (),
             )
         };
-        self.note(transaction, once).await
+        self.record(transaction, once).await
     }
 
-    pub(super) async fn found_mint(&self, attested: &AttestedMessage) -> Result<ChainStatus, PortError> {
+    pub(super) async fn lookup_mint(&self, attested: &AttestedMessage) -> Result<ChainStatus, PortError> {
         let refused = || failed(ErrorKind::Temporary, "not a message of this bridge");
         let message = Message::read(&attested.message).ok_or_else(refused)?;
-        let transaction = self.book.lock().with_nonce(&message.nonce).ok_or_else(refused)?;
-        let known = self.known(&transaction).await?;
+        let transaction = self.records.lock().with_nonce(&message.nonce).ok_or_else(refused)?;
+        let known = self.records_of(&transaction).await?;
         if has(&known, &BridgeRecordKind::Blocked) {
             return Ok(ChainStatus::Impossible);
         }
         let authorization = Authorization::Evm(message.mint(&self.wallet));
         Ok(match self.chains.lookup(&authorization, None).await? {
-            ChainStatus::Landed {
+            ChainStatus::Confirmed {
                 transaction: minted_as,
                 finality,
             } => {
-                self.note_minted(&transaction).await?;
-                ChainStatus::Landed {
+                self.record_minted(&transaction).await?;
+                ChainStatus::Confirmed {
                     transaction: minted_as,
                     finality,
                 }

@@ -44,7 +44,7 @@ fn number(value: u64) -> [u8; 32] {
 
 impl Message {
     /// What is minted.
-    pub(super) fn arrives(&self) -> Usdc {
+    pub(super) fn delivered_amount(&self) -> Usdc {
         Usdc::from_atomic(self.amount.saturating_sub(self.fee))
     }
 
@@ -97,7 +97,7 @@ impl Message {
         let mut mint = EvmAuthorization {
             from: bridge.evm_address(),
             to: self.to,
-            value: self.arrives(),
+            value: self.delivered_amount(),
             valid_after: 0,
             valid_before: u64::MAX,
             nonce: self.nonce,
@@ -135,7 +135,7 @@ mod tests {
             (Message::read(&bytes), Message::read(&bytes[1..])),
             (Some(message), None)
         );
-        assert_eq!(message.arrives(), Usdc::from_atomic(5_000_000));
+        assert_eq!(message.delivered_amount(), Usdc::from_atomic(5_000_000));
         let mut other = bytes.clone();
         other[TOKEN] ^= 1;
         assert_eq!(

@@ -6,16 +6,16 @@ use purser_actors::reconciliation::{EntryAmount, EntryStatus};
 
 use super::records::{BridgeRecord, BridgeRecordKind, BridgeRecords};
 use super::{SandboxBridge, has, signed_of};
-use crate::provider::sandbox::issuer_reconciliation::{ListedRecord, durably, page, place};
+use crate::provider::sandbox::issuer_reconciliation::{ListedRecord, await_durable, page, position};
 
 /// A crossing as it stands now; `None` before its burn was seen.
-fn crossing(book: &BridgeRecords, transaction: &str) -> Option<ProviderEntry> {
+fn bridge_entry(book: &BridgeRecords, transaction: &str) -> Option<ProviderEntry> {
     let known = book.of(transaction);
     let signed = signed_of(&known)?;
     let last = known.iter().rev();
     let mut changes = last.filter(|noted| {
         matches!(
-            noted.what,
+            noted.kind,
             BridgeRecordKind::BurnObserved | BridgeRecordKind::Minted | BridgeRecordKind::Blocked
         )
     });
@@ -23,10 +23,10 @@ fn crossing(book: &BridgeRecords, transaction: &str) -> Option<ProviderEntry> {
     Some(ProviderEntry {
         name: EntryKey::new(transaction.to_owned())?,
         product: "crossing".into(),
-        money: EntryAmount::Usdc(Usdc::from_atomic(signed.burned.saturating_sub(signed.fee))),
-        returns: None,
+        amount: EntryAmount::Usdc(Usdc::from_atomic(signed.burned.saturating_sub(signed.fee))),
+        returned_transfer: None,
         terms: None,
-        standing: if has(&known, &BridgeRecordKind::Minted) {
+        status: if has(&known, &BridgeRecordKind::Minted) {
             EntryStatus::Completed
         } else if has(&known, &BridgeRecordKind::Blocked) {
             EntryStatus::Declined
@@ -44,25 +44,25 @@ impl ProviderList for SandboxBridge {
         limit: usize,
     ) -> BoxFuture<'a, Result<ListPage<ProviderEntry>, PortError>> {
         Box::pin(async move {
-            let after = place(after)?;
+            let after = position(after)?;
             let (page, durable) = {
-                let book = self.book.lock();
+                let book = self.records.lock();
                 let shown = |noted: &BridgeRecord| {
-                    crossing(&book, &noted.transaction).map_or(ListedRecord::Nothing, ListedRecord::As)
+                    bridge_entry(&book, &noted.transaction).map_or(ListedRecord::Nothing, ListedRecord::As)
                 };
-                (page(&book.shelf, after, limit, shown), self.archive.barrier())
+                (page(&book.buffer, after, limit, shown), self.archive.barrier())
             };
-            durably(page, durable).await
+            await_durable(page, durable).await
         })
     }
 
     fn entry<'a>(&'a self, name: &'a EntryKey) -> BoxFuture<'a, Result<Option<ProviderEntry>, PortError>> {
         Box::pin(async move {
             let (found, durable) = {
-                let book = self.book.lock();
-                (crossing(&book, name.as_str()), self.archive.barrier())
+                let book = self.records.lock();
+                (bridge_entry(&book, name.as_str()), self.archive.barrier())
             };
-            durably(found, durable).await
+            await_durable(found, durable).await
         })
     }
 }

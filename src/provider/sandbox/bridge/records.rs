@@ -10,7 +10,7 @@ use crate::sandbox::archive::{ArchiveRecord, ArchiveState, RecordBuffer, name};
 pub(super) struct BridgeRecord {
     pub(super) transaction: String,
     pub(super) at: Timestamp,
-    pub(super) what: BridgeRecordKind,
+    pub(super) kind: BridgeRecordKind,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -24,7 +24,7 @@ pub(super) enum BridgeRecordKind {
     /// The attesters saw it.
     BurnObserved,
     /// Their word lapsed.
-    Lapsed,
+    AttestationExpired,
     /// They were asked for another.
     Reattested,
     /// Its mint was given to Base: it may land at any time.
@@ -32,7 +32,7 @@ pub(super) enum BridgeRecordKind {
     /// It can never be minted. Only of what was not sent.
     Blocked,
     /// Its mint was refused for now.
-    Refused,
+    MintDeclined,
     /// Its mint was seen on Base.
     Minted,
 }
@@ -59,7 +59,7 @@ impl ArchiveRecord for BridgeRecord {
 
     fn index_keys(&self) -> Vec<u64> {
         let mut names = vec![by_transaction(&self.transaction)];
-        if let BridgeRecordKind::Signed(signed) = &self.what {
+        if let BridgeRecordKind::Signed(signed) = &self.kind {
             names.push(by_nonce(&nonce_of(&self.transaction)));
             names.push(by_key(signed.key));
         }
@@ -69,7 +69,7 @@ impl ArchiveRecord for BridgeRecord {
     fn is_counted(&self) -> bool {
         // What is on the list of crossings.
         matches!(
-            self.what,
+            self.kind,
             BridgeRecordKind::BurnObserved | BridgeRecordKind::Minted | BridgeRecordKind::Blocked
         )
     }
@@ -94,9 +94,9 @@ fn by_key(key: u128) -> u64 {
 
 #[derive(Default)]
 pub(super) struct BridgeRecords {
-    pub(super) shelf: RecordBuffer<BridgeRecord>,
+    pub(super) buffer: RecordBuffer<BridgeRecord>,
     /// Burns that were seen.
-    pub(super) seen: u64,
+    pub(super) burns: u64,
     /// The bridge's time never runs backwards.
     pub(super) now: Timestamp,
 }
@@ -104,14 +104,14 @@ pub(super) struct BridgeRecords {
 impl BridgeRecords {
     /// All that is known of a burn, oldest first.
     pub(super) fn of(&self, transaction: &str) -> Vec<BridgeRecord> {
-        let mut found = self.shelf.find(by_transaction(transaction));
+        let mut found = self.buffer.find(by_transaction(transaction));
         found.retain(|noted| noted.transaction == transaction);
         found
     }
 
     /// The burn with this nonce.
     pub(super) fn with_nonce(&self, nonce: &[u8; 32]) -> Option<String> {
-        let found = self.shelf.find(by_nonce(nonce)).into_iter();
+        let found = self.buffer.find(by_nonce(nonce)).into_iter();
         found
             .map(|noted| noted.transaction)
             .find(|transaction| nonce_of(transaction) == *nonce)
@@ -119,9 +119,9 @@ impl BridgeRecords {
 
     /// How often a crossing was signed.
     pub(super) fn rounds(&self, key: u128) -> usize {
-        let found = self.shelf.find(by_key(key)).into_iter();
+        let found = self.buffer.find(by_key(key)).into_iter();
         found
-            .filter(|noted| matches!(noted.what, BridgeRecordKind::Signed(signed) if signed.key == key))
+            .filter(|noted| matches!(noted.kind, BridgeRecordKind::Signed(signed) if signed.key == key))
             .count()
     }
 }
@@ -130,24 +130,24 @@ impl ArchiveState for BridgeRecords {
     type Item = BridgeRecord;
 
     fn apply(&mut self, noted: &BridgeRecord) -> Result<(), String> {
-        self.seen += u64::from(noted.what == BridgeRecordKind::BurnObserved);
+        self.burns += u64::from(noted.kind == BridgeRecordKind::BurnObserved);
         self.now = self.now.max(noted.at);
-        self.shelf.add(noted.clone());
+        self.buffer.add(noted.clone());
         Ok(())
     }
 
     fn buffer(&mut self) -> &mut RecordBuffer<BridgeRecord> {
-        &mut self.shelf
+        &mut self.buffer
     }
 
     fn save(&self) -> Vec<u8> {
         // Encoding plain data into memory has no failing case.
-        bincode::encode_to_vec((self.seen, self.now), bincode::config::standard()).unwrap_or_default()
+        bincode::encode_to_vec((self.burns, self.now), bincode::config::standard()).unwrap_or_default()
     }
 
     fn load(&mut self, saved: &[u8]) -> Result<(), String> {
         let (saved, _) = bincode::decode_from_slice(saved, bincode::config::standard()).map_err(|e| e.to_string())?;
-        (self.seen, self.now) = saved;
+        (self.burns, self.now) = saved;
         Ok(())
     }
 

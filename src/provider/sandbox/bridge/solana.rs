@@ -21,13 +21,13 @@ const FEE_PER_10_000: u64 = 1;
 /// What the sandbox's treasury has on Solana beyond the burn to come, for the fees of others: a hundred USDC.
 const FLOAT: Usdc = Usdc::from_atomic(100_000_000);
 /// When the attesters say to ask again.
-const ASK_AGAIN_MS: u64 = 500;
+const ATTESTATION_RETRY_MS: u64 = 500;
 /// The same after too many questions.
-const TOO_MANY_MS: u64 = 2_000;
+const RATE_LIMIT_RETRY_MS: u64 = 2_000;
 
 impl SandboxBridge {
-    pub(super) async fn signed_burn(&self, crossing: &BridgeTransfer) -> Result<SignedBurn, PortError> {
-        let arrives = crossing.arrives.atomic();
+    pub(super) async fn sign_burn(&self, crossing: &BridgeTransfer) -> Result<SignedBurn, PortError> {
+        let arrives = crossing.delivered_amount.atomic();
         let fee = arrives.saturating_mul(FEE_PER_10_000).div_ceil(10_000);
         let burned = Usdc::from_atomic(arrives.saturating_add(fee));
         let vault = Wallet::Solana(self.wallet.solana_address());
@@ -50,7 +50,7 @@ impl SandboxBridge {
             fee,
         };
         let event_key = authorization.claim_key();
-        self.note(&transaction, |known, _| {
+        self.record(&transaction, |known, _| {
             let new = signed_of(known).is_none().then_some(BridgeRecordKind::Signed(signed));
             (new, ())
         })
@@ -79,8 +79,8 @@ impl SandboxBridge {
         Ok(())
     }
 
-    pub(super) async fn sent_burn(&self, burn: &SignedBurn) -> Result<SubmitResult, PortError> {
-        let known = self.known(&burn.transaction).await?;
+    pub(super) async fn submit_burn(&self, burn: &SignedBurn) -> Result<SubmitResult, PortError> {
+        let known = self.records_of(&burn.transaction).await?;
         let fault = self.fault(BridgeLeg::Burn, &known);
         before(fault).await?;
         match fault {
@@ -91,7 +91,7 @@ impl SandboxBridge {
                     let dead = !has(known, &BridgeRecordKind::Sent);
                     (dead.then_some(BridgeRecordKind::BurnExpired), dead)
                 };
-                if self.note(&burn.transaction, unsent).await? {
+                if self.record(&burn.transaction, unsent).await? {
                     let kind = match fault {
                         Some(BridgeFault::Decline) => ErrorKind::Permanent,
                         _ => ErrorKind::Unknown,
@@ -108,7 +108,7 @@ impl SandboxBridge {
                 !dead,
             )
         };
-        if !self.note(&burn.transaction, send).await? {
+        if !self.record(&burn.transaction, send).await? {
             return Ok(SubmitResult::Declined(decline("blockhash_not_found")));
         }
         let (authorization, prepared) = on_solana(burn)?;
@@ -119,30 +119,30 @@ impl SandboxBridge {
         }
     }
 
-    pub(super) async fn found_burn(&self, burn: &SignedBurn) -> Result<ChainStatus, PortError> {
-        let known = self.known(&burn.transaction).await?;
+    pub(super) async fn lookup_burn(&self, burn: &SignedBurn) -> Result<ChainStatus, PortError> {
+        let known = self.records_of(&burn.transaction).await?;
         if has(&known, &BridgeRecordKind::BurnExpired) {
             return Ok(ChainStatus::Impossible);
         }
-        self.looked_up(burn).await
+        self.lookup_on_chain(burn).await
     }
 
-    async fn looked_up(&self, burn: &SignedBurn) -> Result<ChainStatus, PortError> {
+    async fn lookup_on_chain(&self, burn: &SignedBurn) -> Result<ChainStatus, PortError> {
         let (authorization, prepared) = on_solana(burn)?;
         self.chains.lookup(&authorization, Some(&prepared)).await
     }
 
-    pub(super) async fn attested(&self, burn: &SignedBurn) -> Result<AttestationStatus, PortError> {
+    pub(super) async fn attestation(&self, burn: &SignedBurn) -> Result<AttestationStatus, PortError> {
         let landed = match burn.bytes.is_empty() {
             // Named by an operator: no more of it is known than its transaction, which is what attesters are asked by.
-            true => self.chains.has_left(&burn.transaction).await.unwrap_or(false),
-            false => matches!(self.looked_up(burn).await, Ok(ChainStatus::Landed { .. })),
+            true => self.chains.has_outgoing_transfer(&burn.transaction).await.unwrap_or(false),
+            false => matches!(self.lookup_on_chain(burn).await, Ok(ChainStatus::Confirmed { .. })),
         };
         let not_yet = |retry_after_ms| Ok(AttestationStatus::Pending { retry_after_ms });
         if !landed {
-            return not_yet(ASK_AGAIN_MS);
+            return not_yet(ATTESTATION_RETRY_MS);
         }
-        let known = self.known(&burn.transaction).await?;
+        let known = self.records_of(&burn.transaction).await?;
         let fault = self.fault(BridgeLeg::Attestation, &known);
         let seen = |known: &[BridgeRecord], _| {
             (
@@ -150,27 +150,27 @@ impl SandboxBridge {
                 (),
             )
         };
-        self.note(&burn.transaction, seen).await?;
+        self.record(&burn.transaction, seen).await?;
         match fault {
-            Some(BridgeFault::RateLimited) => return not_yet(TOO_MANY_MS),
-            Some(BridgeFault::Stall) => return not_yet(ASK_AGAIN_MS),
+            Some(BridgeFault::RateLimited) => return not_yet(RATE_LIMIT_RETRY_MS),
+            Some(BridgeFault::Stall) => return not_yet(ATTESTATION_RETRY_MS),
             Some(BridgeFault::LoseResponse) => return Err(failed(ErrorKind::Unknown, "no answer in time")),
             fault => before(fault).await?,
         }
         if fault == Some(BridgeFault::Expire) {
-            self.note(&burn.transaction, |_, _| (Some(BridgeRecordKind::Lapsed), ()))
+            self.record(&burn.transaction, |_, _| (Some(BridgeRecordKind::AttestationExpired), ()))
                 .await?;
         }
         let after = self.attest_after_ms;
         let wait = self
-            .note(&burn.transaction, move |known, now| {
+            .record(&burn.transaction, move |known, now| {
                 let last = known.iter().rev().find(|n| {
                     matches!(
-                        n.what,
-                        BridgeRecordKind::BurnObserved | BridgeRecordKind::Lapsed | BridgeRecordKind::Reattested
+                        n.kind,
+                        BridgeRecordKind::BurnObserved | BridgeRecordKind::AttestationExpired | BridgeRecordKind::Reattested
                     )
                 });
-                let lapsed = last.is_some_and(|n| n.what == BridgeRecordKind::Lapsed);
+                let lapsed = last.is_some_and(|n| n.kind == BridgeRecordKind::AttestationExpired);
                 let due = last.map_or(now, |n| n.at.plus_ms(after));
                 (None, (!lapsed).then(|| due.0.saturating_sub(now.0)))
             })
@@ -179,7 +179,7 @@ impl SandboxBridge {
         match (wait, signed_of(&known)) {
             (None, _) => Ok(AttestationStatus::Expired { nonce }),
             (Some(0), Some(signed)) => Ok(AttestationStatus::Complete(self.attestation_for(nonce, signed))),
-            (Some(wait), _) => not_yet(wait.clamp(1, ASK_AGAIN_MS)),
+            (Some(wait), _) => not_yet(wait.clamp(1, ATTESTATION_RETRY_MS)),
         }
     }
 
@@ -196,7 +196,7 @@ impl SandboxBridge {
             attestation: attest(&self.wallet, &bytes).to_vec(),
             to: message.to,
             is_usdc: Message::is_of_usdc(&bytes),
-            arrives: message.arrives(),
+            delivered_amount: message.delivered_amount(),
             message: bytes,
         }
     }

@@ -41,7 +41,7 @@ impl DepositSource for SandboxSettlement {
     fn deposits_after(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<IncomingUsdc>, PortError>> {
         Box::pin(async move {
             let page = self.transfers(Network::Base, after, limit).await;
-            let page = page.map_err(|e| unseen(&e.to_string()))?.into_iter();
+            let page = page.map_err(|e| unavailable(&e.to_string()))?.into_iter();
             let told = page.map(|seen| Transfer {
                 position: seen.position,
                 id: seen.id,
@@ -95,8 +95,8 @@ impl DepositSource for RemoteDepositSource {
     fn deposits_after(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<IncomingUsdc>, PortError>> {
         Box::pin(async move {
             let page = self.page(after, limit).await;
-            let page = page.map_err(|e| unseen(&e.without_url().to_string()))?;
-            let page: Page = serde_json::from_slice(&page).map_err(|e| unseen(&e.to_string()))?;
+            let page = page.map_err(|e| unavailable(&e.without_url().to_string()))?;
+            let page: Page = serde_json::from_slice(&page).map_err(|e| unavailable(&e.to_string()))?;
             page.transfers.into_iter().map(Transfer::read).collect()
         })
     }
@@ -127,12 +127,12 @@ impl Transfer {
                 amount: Usdc::from_atomic(self.amount),
                 at: Timestamp(self.at),
             }),
-            _ => Err(unseen("a receiver that is no address on Base")),
+            _ => Err(unavailable("a receiver that is no address on Base")),
         }
     }
 }
 
-fn unseen(message: &str) -> PortError {
+fn unavailable(message: &str) -> PortError {
     PortError {
         kind: ErrorKind::Temporary,
         operation: "card balance",

@@ -53,7 +53,7 @@ fn by_address(address: &[u8; 20]) -> u64 {
 
 #[derive(Default)]
 pub(super) struct BalanceRecords {
-    shelf: RecordBuffer<BalanceRecord>,
+    buffer: RecordBuffer<BalanceRecord>,
     /// Up to where the chain was read.
     pub(super) position: u64,
 }
@@ -61,7 +61,7 @@ pub(super) struct BalanceRecords {
 impl BalanceRecords {
     /// All that happened at an address, oldest first.
     pub(super) fn of(&self, address: &[u8; 20]) -> Vec<BalanceRecord> {
-        let mut found = self.shelf.find(by_address(address));
+        let mut found = self.buffer.find(by_address(address));
         found.retain(|entry| entry.address() == Some(address));
         found
     }
@@ -74,12 +74,12 @@ impl ArchiveState for BalanceRecords {
         if let BalanceRecord::Cursor(position) = entry {
             self.position = self.position.max(*position);
         }
-        self.shelf.add(entry.clone());
+        self.buffer.add(entry.clone());
         Ok(())
     }
 
     fn buffer(&mut self) -> &mut RecordBuffer<BalanceRecord> {
-        &mut self.shelf
+        &mut self.buffer
     }
 
     fn save(&self) -> Vec<u8> {

@@ -28,13 +28,13 @@ pub(super) struct CatalogProduct {
     /// Product, brand and category.
     names: Vec<SearchName>,
     /// All of their words.
-    words: SearchName,
+    search_name: SearchName,
 }
 
 impl CatalogProduct {
     fn points(&self, asked: &SearchQuery) -> u32 {
         let named = self.names.iter().map(|name| asked.score(name)).max().unwrap_or(0);
-        named.max(asked.points_within(&self.words))
+        named.max(asked.points_within(&self.search_name))
     }
 }
 
@@ -101,7 +101,7 @@ impl FilterMatch {
     fn of(product: &GiftCardProduct, wanted: &GiftCardQuery) -> Self {
         let passes = |filter: &Option<String>, test: &dyn Fn(&str) -> bool| filter.as_deref().is_none_or(test);
         Self {
-            country: passes(&wanted.country, &|country| product.reach.covers(country)),
+            country: passes(&wanted.country, &|country| product.redeemability.covers(country)),
             currency: passes(&wanted.currency, &|currency| product.currency == currency),
             category: passes(&wanted.category, &|category| {
                 product.category.eq_ignore_ascii_case(category)
@@ -121,7 +121,7 @@ fn facets(named: &[&CatalogProduct], wanted: &GiftCardQuery) -> GiftCardFacets {
         let product = &listed.product;
         let fit = FilterMatch::of(product, wanted);
         if fit.currency && fit.category {
-            match &product.reach {
+            match &product.redeemability {
                 Redeemability::Worldwide => borderless += 1,
                 Redeemability::Countries(codes) => codes.iter().for_each(|code| count(&mut facets.countries, code)),
             }
@@ -170,13 +170,13 @@ impl CatalogProduct {
                 .into_iter()
                 .map(SearchName::new)
                 .collect::<Option<_>>()?,
-            words: SearchName::new(&format!("{name} {brand} {category}"))?,
+            search_name: SearchName::new(&format!("{name} {brand} {category}"))?,
             product: GiftCardProduct {
                 product_id: id.to_owned(),
                 name: name.to_owned(),
                 brand: brand.to_owned(),
                 category: category.to_owned(),
-                reach,
+                redeemability: reach,
                 currency: currency.to_owned(),
                 values: values_of(values)?,
                 fee_rate: Decimal::from_str_exact(fee_rate).ok()?,
@@ -201,7 +201,7 @@ fn values_of(text: &str) -> Option<Denominations> {
     if let Some((least, rest)) = text.split_once("..") {
         let (most, step) = rest.split_once('/')?;
         let (least, most, step) = (amount(least)?, amount(most)?, amount(step)?);
-        return (least < most).then_some(Denominations::Range { least, most, step });
+        return (least < most).then_some(Denominations::Range { min: least, max: most, step });
     }
     let amounts: Vec<Cents> = text.split(' ').map(amount).collect::<Option<_>>()?;
     amounts

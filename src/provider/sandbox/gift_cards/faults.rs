@@ -37,13 +37,13 @@ impl GiftCardFault {
     }
 
     /// Whether a call that only reads can meet it.
-    pub(super) const fn meets_reading(self) -> bool {
+    pub(super) const fn affects_reads(self) -> bool {
         matches!(self, Self::Unreachable | Self::Slow { .. } | Self::MalformedResponse)
     }
 
     /// Whether a look at price and stock can meet it.
-    pub(super) const fn meets_looking(self) -> bool {
-        self.meets_reading() || matches!(self, Self::OutOfStock)
+    pub(super) const fn affects_quotes(self) -> bool {
+        self.affects_reads() || matches!(self, Self::OutOfStock)
     }
 }
 
@@ -57,9 +57,9 @@ pub enum MagicOutcome {
     /// It is made, and the first answer never comes.
     TimeoutAfterSuccess,
     /// Two temporary errors, then it is made.
-    TemporaryTwice,
+    TwoTemporaryErrors,
     /// The first answer comes a second time when it is ready.
-    AnsweredTwice,
+    DuplicateResponse,
     /// The first answer is nonsense, though the order is taken.
     GarbageAfterSuccess,
     /// It looks in stock, and is sold out when it is ordered.
@@ -88,12 +88,12 @@ pub const fn magic_products() -> [(&'static str, MagicOutcome, &'static str); 8]
         ),
         (
             "gift_sandbox_busy",
-            MagicOutcome::TemporaryTwice,
+            MagicOutcome::TwoTemporaryErrors,
             "the catalog fails twice, then makes the gift card",
         ),
         (
             "gift_sandbox_twice",
-            MagicOutcome::AnsweredTwice,
+            MagicOutcome::DuplicateResponse,
             "the first answer comes again when the gift card is ready",
         ),
         (

@@ -11,32 +11,32 @@ use crate::provider::gift_cards::{GiftCardOrderRequest, GiftCardOrderStatus, Gif
 use crate::sandbox::record_log::LogError;
 
 /// What the caller is told to wait at most before it asks again.
-const RETRY_AT_MOST_MS: u64 = 5_000;
+const MAX_RETRY_AFTER_MS: u64 = 5_000;
 
 /// An order's outcome under the lock.
 enum OrderResult {
-    Stumble,
+    InjectedFault,
     Conflict,
-    Old(GiftCardOrderRecord),
-    New(GiftCardOrderRecord),
+    Existing(GiftCardOrderRecord),
+    Created(GiftCardOrderRecord),
 }
 
 impl SandboxGiftCards {
-    pub(super) async fn take_order(&self, order: &GiftCardOrderRequest) -> Result<GiftCardOrderStatus, PortError> {
+    pub(super) async fn place_order(&self, order: &GiftCardOrderRequest) -> Result<GiftCardOrderStatus, PortError> {
         const CALL: &str = "order_gift_card";
         let fault = self.faults.take(|_| true);
         self.before(CALL, fault).await?;
         let magic = magic_of(&order.product_id);
         // What the book would refuse anyway is refused under its lock; this reads what never changes.
-        let looked = self.look(&order.product_id, &order.country, order.amount);
+        let looked = self.quote(&order.product_id, &order.country, order.amount);
         let (taken, now, twice, durable) = {
-            let mut book = self.book.lock();
+            let mut book = self.records.lock();
             book.now = book.now.max(self.clock.now());
             let now = book.now;
             let taken = self.decide(&mut book, order, &looked, fault, now);
-            let twice = magic == Some(MagicOutcome::AnsweredTwice) && book.repeats(order.key, &taken_of(&taken), now);
+            let twice = magic == Some(MagicOutcome::DuplicateResponse) && book.repeats(order.key, &existing_order(&taken), now);
             let durable = match &taken {
-                OrderResult::New(new) => self.keep(&mut book, &GiftCardRecord::Ordered(new.clone())),
+                OrderResult::Created(new) => self.persist(&mut book, &GiftCardRecord::Ordered(new.clone())),
                 _ => self.archive.barrier(),
             };
             (taken, now, twice, durable)
@@ -44,7 +44,7 @@ impl SandboxGiftCards {
         let stopped = |e: LogError| failed(CALL, ErrorKind::Unknown, &e.to_string());
         durable.wait().await.map_err(stopped)?;
         let (known, fresh) = match taken {
-            OrderResult::Stumble => {
+            OrderResult::InjectedFault => {
                 return Err(failed(
                     CALL,
                     ErrorKind::Temporary,
@@ -55,8 +55,8 @@ impl SandboxGiftCards {
                 let message = "this key belongs to an order with another content";
                 return Err(failed(CALL, ErrorKind::Permanent, message));
             }
-            OrderResult::Old(known) => (known, false),
-            OrderResult::New(known) => (known, true),
+            OrderResult::Existing(known) => (known, false),
+            OrderResult::Created(known) => (known, true),
         };
         if fault == Some(GiftCardFault::Timeout) || (fresh && magic == Some(MagicOutcome::TimeoutAfterSuccess)) {
             tokio::time::sleep(Duration::from_millis(self.settings.timeout_after_ms)).await;
@@ -66,7 +66,7 @@ impl SandboxGiftCards {
             return Err(failed(CALL, ErrorKind::Unknown, "the answer is not a catalog's answer"));
         }
         let again = twice || (!fresh && fault == Some(GiftCardFault::Duplicate));
-        Ok(self.answer(known, now, fresh || again))
+        Ok(self.order_status(known, now, fresh || again))
     }
 
     fn decide(
@@ -79,14 +79,14 @@ impl SandboxGiftCards {
     ) -> OrderResult {
         if let Some(known) = book.order(order.key) {
             return if known.is(order) {
-                OrderResult::Old(known)
+                OrderResult::Existing(known)
             } else {
                 OrderResult::Conflict
             };
         }
         let magic = magic_of(&order.product_id);
-        if magic == Some(MagicOutcome::TemporaryTwice) && book.has_faulted(order.key) {
-            return OrderResult::Stumble;
+        if magic == Some(MagicOutcome::TwoTemporaryErrors) && book.has_faulted(order.key) {
+            return OrderResult::InjectedFault;
         }
         let delay = match magic {
             Some(MagicOutcome::Slow) => self.settings.slow_ready_after_ms,
@@ -98,7 +98,7 @@ impl SandboxGiftCards {
             (_, Some(MagicOutcome::PriceRaisedAtOrder)) => Some("price_changed"),
             _ => self.decline_reason(book, order, looked),
         };
-        OrderResult::New(GiftCardOrderRecord::new(order, now, now.plus_ms(delay), declined))
+        OrderResult::Created(GiftCardOrderRecord::new(order, now, now.plus_ms(delay), declined))
     }
 
     fn decline_reason(
@@ -123,12 +123,12 @@ impl SandboxGiftCards {
         }
     }
 
-    fn answer(&self, known: GiftCardOrderRecord, now: Timestamp, first: bool) -> GiftCardOrderStatus {
+    fn order_status(&self, known: GiftCardOrderRecord, now: Timestamp, first: bool) -> GiftCardOrderStatus {
         if let Some(reason) = known.declined {
             return GiftCardOrderStatus::Declined { reason: reason.into() };
         }
         let left = known.ready_at.0.saturating_sub(now.0);
-        let retry_after_ms = left.clamp(1, RETRY_AT_MOST_MS);
+        let retry_after_ms = left.clamp(1, MAX_RETRY_AFTER_MS);
         if first {
             return GiftCardOrderStatus::Accepted { retry_after_ms };
         }
@@ -139,9 +139,9 @@ impl SandboxGiftCards {
     }
 }
 
-fn taken_of(taken: &OrderResult) -> Option<GiftCardOrderRecord> {
+fn existing_order(taken: &OrderResult) -> Option<GiftCardOrderRecord> {
     match taken {
-        OrderResult::Old(known) => Some(known.clone()),
+        OrderResult::Existing(known) => Some(known.clone()),
         _ => None,
     }
 }

@@ -6,7 +6,7 @@ use purser_actors::port::{
 };
 use purser_actors::reconciliation::{EntryAmount, EntryStatus};
 
-use super::super::issuer_reconciliation::{ListedRecord, durably, page, place};
+use super::super::issuer_reconciliation::{ListedRecord, await_durable, page, position};
 use super::SandboxGiftCards;
 use super::records::{GiftCardOrderRecord, GiftCardRecord};
 use crate::sandbox::archive::ArchiveState as _;
@@ -14,14 +14,14 @@ use crate::sandbox::archive::ArchiveState as _;
 impl SandboxGiftCards {
     /// Once it is made, or declined.
     fn listed(&self, order: &GiftCardOrderRecord, now: Timestamp) -> ListedRecord {
-        match self.stands(order, now) {
-            ListedRecord::As(entry) if entry.standing == EntryStatus::Pending => ListedRecord::NotYet,
+        match self.list_entry(order, now) {
+            ListedRecord::As(entry) if entry.status == EntryStatus::Pending => ListedRecord::NotYet,
             shown => shown,
         }
     }
 
     /// However it stands.
-    fn stands(&self, order: &GiftCardOrderRecord, now: Timestamp) -> ListedRecord {
+    fn list_entry(&self, order: &GiftCardOrderRecord, now: Timestamp) -> ListedRecord {
         let (standing, at) = match order.declined {
             Some(_) => (EntryStatus::Declined, order.at),
             None if order.ready_at <= now => (EntryStatus::Completed, order.ready_at),
@@ -33,12 +33,12 @@ impl SandboxGiftCards {
             return ListedRecord::Nothing;
         };
         ListedRecord::As(ProviderEntry {
-            name: EntryKey::of(order.key),
+            name: EntryKey::for_order(order.key),
             product: order.product.as_str().into(),
-            money: EntryAmount::Cents(order.amount, currency),
-            returns: None,
+            amount: EntryAmount::Cents(order.amount, currency),
+            returned_transfer: None,
             terms: order.terms(),
-            standing,
+            status: standing,
             at,
         })
     }
@@ -51,9 +51,9 @@ impl ProviderList for SandboxGiftCards {
         limit: usize,
     ) -> BoxFuture<'a, Result<ListPage<ProviderEntry>, PortError>> {
         Box::pin(async move {
-            let after = place(after)?;
+            let after = position(after)?;
             let (page, durable) = {
-                let mut book = self.book.lock();
+                let mut book = self.records.lock();
                 book.now = book.now.max(self.clock.now());
                 let now = book.now;
                 let shown = |record: &GiftCardRecord| match record {
@@ -62,20 +62,20 @@ impl ProviderList for SandboxGiftCards {
                 };
                 (page(book.buffer(), after, limit, shown), self.archive.barrier())
             };
-            durably(page, durable).await
+            await_durable(page, durable).await
         })
     }
 
     fn entry<'a>(&'a self, name: &'a EntryKey) -> BoxFuture<'a, Result<Option<ProviderEntry>, PortError>> {
         Box::pin(async move {
             let (found, durable) = {
-                let mut book = self.book.lock();
+                let mut book = self.records.lock();
                 book.now = book.now.max(self.clock.now());
                 let order = name.order().and_then(|key| book.order(key));
-                let found = order.map(|order| self.stands(&order, book.now));
+                let found = order.map(|order| self.list_entry(&order, book.now));
                 (found, self.archive.barrier())
             };
-            Ok(match durably(found, durable).await? {
+            Ok(match await_durable(found, durable).await? {
                 Some(ListedRecord::As(entry)) => Some(entry),
                 _ => None,
             })

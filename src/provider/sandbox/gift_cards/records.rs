@@ -101,7 +101,7 @@ fn by_key(key: JobId) -> u64 {
 
 #[derive(Default)]
 pub(super) struct GiftCardRecords {
-    shelf: RecordBuffer<GiftCardRecord>,
+    buffer: RecordBuffer<GiftCardRecord>,
     made: usize,
     declined: usize,
     /// Stock that the desk set, and what was sold since; the list's own stock counts until then.
@@ -110,7 +110,7 @@ pub(super) struct GiftCardRecords {
     /// Fee rates that the desk set.
     fee_rates: HashMap<String, String>,
     /// Temporary errors that a magic order has had; gone once it is accepted.
-    stumbles: HashMap<JobId, u32>,
+    faults: HashMap<JobId, u32>,
     /// Magic orders that gave their first answer a second time.
     repeated: HashSet<JobId>,
     /// The catalog's time never runs backwards.
@@ -141,12 +141,12 @@ impl ArchiveState for GiftCardRecords {
                 self.fee_rates.insert(product.clone(), fee_rate.clone());
             }
         }
-        self.shelf.add(record.clone());
+        self.buffer.add(record.clone());
         Ok(())
     }
 
     fn buffer(&mut self) -> &mut RecordBuffer<GiftCardRecord> {
-        &mut self.shelf
+        &mut self.buffer
     }
 
     fn save(&self) -> Vec<u8> {
@@ -182,7 +182,7 @@ impl ArchiveState for GiftCardRecords {
 
 impl GiftCardRecords {
     pub(super) fn order(&self, key: JobId) -> Option<GiftCardOrderRecord> {
-        let near = self.shelf.find(by_key(key)).into_iter();
+        let near = self.buffer.find(by_key(key)).into_iter();
         let mut orders = near.filter_map(|record| match record {
             GiftCardRecord::Ordered(order) => Some(order),
             GiftCardRecord::Stock { .. } | GiftCardRecord::Price { .. } => None,
@@ -214,12 +214,12 @@ impl GiftCardRecords {
 
     /// Whether this try of a magic order fails; the third does not.
     pub(super) fn has_faulted(&mut self, key: JobId) -> bool {
-        let had = self.stumbles.entry(key).or_default();
+        let had = self.faults.entry(key).or_default();
         *had += 1;
         if *had <= 2 {
             return true;
         }
-        self.stumbles.remove(&key);
+        self.faults.remove(&key);
         false
     }
 

@@ -11,21 +11,21 @@ use super::*;
 use crate::config::{Config, ConfigSources};
 use crate::provider::gift_cards::{Denominations, Redeemability, RedemptionDetails};
 
-struct Hand(AtomicU64);
+struct TestClock(AtomicU64);
 
-impl Clock for Hand {
+impl Clock for TestClock {
     fn now(&self) -> Timestamp {
         Timestamp(self.0.load(Ordering::SeqCst))
     }
 }
 
-struct World {
+struct Harness {
     dir: TempDir,
-    clock: Arc<Hand>,
+    clock: Arc<TestClock>,
     gifts: SandboxGiftCards,
 }
 
-fn open(dir: &TempDir, clock: &Arc<Hand>) -> SandboxGiftCards {
+fn open(dir: &TempDir, clock: &Arc<TestClock>) -> SandboxGiftCards {
     let settings = SandboxGiftCardSettings {
         timeout_after_ms: 1,
         ..SandboxGiftCardSettings::default()
@@ -33,16 +33,16 @@ fn open(dir: &TempDir, clock: &Arc<Hand>) -> SandboxGiftCards {
     SandboxGiftCards::open(dir.path(), settings, clock.clone()).unwrap()
 }
 
-fn world() -> World {
+fn harness() -> Harness {
     let (dir, clock) = (
         tempfile::tempdir().unwrap(),
-        Arc::new(Hand(AtomicU64::new(1_768_473_000_000))),
+        Arc::new(TestClock(AtomicU64::new(1_768_473_000_000))),
     );
     let gifts = open(&dir, &clock);
-    World { dir, clock, gifts }
+    Harness { dir, clock, gifts }
 }
 
-impl World {
+impl Harness {
     fn wait(&self, ms: u64) {
         self.clock.0.fetch_add(ms, Ordering::SeqCst);
     }
@@ -55,7 +55,7 @@ impl World {
     }
 
     /// What an order's answer is called, or its error's kind.
-    async fn said(&self, order: &GiftCardOrderRequest) -> String {
+    async fn order_status(&self, order: &GiftCardOrderRequest) -> String {
         match self.gifts.order(order).await {
             Ok(GiftCardOrderStatus::Accepted { .. }) => "accepted".into(),
             Ok(GiftCardOrderStatus::Pending { .. }) => "pending".into(),
@@ -102,12 +102,12 @@ fn every_product_can_be_sold() {
         let id = &product.product_id;
         for end in [product.values.ends().0, product.values.ends().1] {
             let usd = Cents::ceil_to_cent(rates.to_usd(end.decimal(), &product.currency).unwrap()).unwrap();
-            assert!(usd >= sold.min && usd <= sold.max, "{id}: {usd}");
+            assert!(usd >= sold.min_amount && usd <= sold.max_amount, "{id}: {usd}");
             assert!(product.values.offer(end), "{id}");
         }
         assert!(product.fee_rate <= sold.fee_rate, "{id}");
         assert!(product.name.chars().all(|c| !c.is_control() && c != '<'), "{id}");
-        if let Redeemability::Countries(codes) = &product.reach {
+        if let Redeemability::Countries(codes) = &product.redeemability {
             assert!(codes.iter().all(|code| sold.countries.serves(code)), "{id}");
             countries.extend(codes.iter().cloned());
         }
@@ -123,7 +123,7 @@ fn every_product_can_be_sold() {
         assert!(
             catalog
                 .get(id)
-                .is_some_and(|l| l.product.reach == Redeemability::Worldwide),
+                .is_some_and(|l| l.product.redeemability == Redeemability::Worldwide),
             "{id}"
         );
     }
@@ -134,8 +134,8 @@ fn every_product_can_be_sold() {
 fn case_25_amounts_end_at_their_edges() {
     let cents = Cents::new;
     let range = Denominations::Range {
-        least: cents(2_500),
-        most: cents(10_000),
+        min: cents(2_500),
+        max: cents(10_000),
         step: cents(500),
     };
     let offered: Vec<u64> = (0..=10_500).filter(|a| range.offer(cents(*a))).collect();
@@ -148,12 +148,12 @@ fn case_25_amounts_end_at_their_edges() {
 // Aim: one key makes one gift card with the same redemption data, over every repetition and a restart.
 #[tokio::test]
 async fn one_key_makes_one_gift_card() {
-    let world = world();
+    let world = harness();
     let wanted = order(1, FERNHILL, 5_000);
-    assert_eq!(world.said(&wanted).await, "accepted");
-    assert_eq!(world.said(&wanted).await, "pending");
+    assert_eq!(world.order_status(&wanted).await, "accepted");
+    assert_eq!(world.order_status(&wanted).await, "pending");
     let world = world.restarted();
-    assert_eq!(world.said(&wanted).await, "pending");
+    assert_eq!(world.order_status(&wanted).await, "pending");
     world.wait(2_000);
     let first = world.redemption(&wanted).await;
     let world = world.restarted();
@@ -167,7 +167,7 @@ async fn one_key_makes_one_gift_card() {
     assert!(url.is_none() && code.is_some_and(|c| c.len() == 19) && pin.is_some_and(|p| p.len() == 4));
     assert_eq!(world.made().await, 1);
     for other in [order(1, FERNHILL, 5_100), order(1, "gift_lumenflix_us", 5_000)] {
-        assert_eq!(world.said(&other).await, "Permanent");
+        assert_eq!(world.order_status(&other).await, "Permanent");
     }
     assert_eq!(world.made().await, 1);
     assert!(!format!("{first:?}").contains('-'), "nothing of the code is printed");
@@ -176,10 +176,10 @@ async fn one_key_makes_one_gift_card() {
 // Aim: the last one is sold once, whoever asks; sold out shows in the search, and stays over a restart.
 #[tokio::test]
 async fn the_last_one_is_sold_once() {
-    let world = world();
+    let world = harness();
     assert!(world.gifts.set_stock(FERNHILL, 1).await.unwrap());
     let (one, other) = (order(1, FERNHILL, 5_000), order(2, FERNHILL, 5_000));
-    let said = tokio::join!(world.said(&one), world.said(&other));
+    let said = tokio::join!(world.order_status(&one), world.order_status(&other));
     let mut said = [said.0, said.1];
     said.sort();
     assert_eq!(said, ["accepted", "out_of_stock"]);
@@ -188,25 +188,25 @@ async fn the_last_one_is_sold_once() {
     assert_eq!(look, GiftCardQuote::OutOfStock);
     assert!(!world.gifts.product(FERNHILL).await.unwrap().unwrap().in_stock);
     assert!(world.gifts.set_stock(FERNHILL, 1).await.unwrap());
-    assert_eq!(world.said(&other).await, "out_of_stock", "a refusal is for good");
-    assert_eq!(world.said(&order(3, FERNHILL, 5_000)).await, "accepted");
+    assert_eq!(world.order_status(&other).await, "out_of_stock", "a refusal is for good");
+    assert_eq!(world.order_status(&order(3, FERNHILL, 5_000)).await, "accepted");
     assert!(!world.gifts.set_stock("gift_nowhere", 1).await.unwrap());
 }
 
 // Aim: a price that rose after the quote is a refusal, a price that fell is not.
 #[tokio::test]
 async fn a_risen_price_is_refused() {
-    let world = world();
+    let world = harness();
     let quoted = |key, thousandths| GiftCardOrderRequest {
         fee_rate: Decimal::new(thousandths, 3),
         ..order(key, FERNHILL, 5_000)
     };
-    assert_eq!(world.said(&quoted(1, 20)).await, "accepted");
+    assert_eq!(world.order_status(&quoted(1, 20)).await, "accepted");
     assert!(world.gifts.set_fee_rate(FERNHILL, Decimal::new(30, 3)).await.unwrap());
-    assert_eq!(world.said(&quoted(2, 20)).await, "price_changed");
+    assert_eq!(world.order_status(&quoted(2, 20)).await, "price_changed");
     let world = world.restarted();
-    assert_eq!(world.said(&quoted(3, 20)).await, "price_changed");
-    assert_eq!(world.said(&quoted(4, 40)).await, "accepted");
+    assert_eq!(world.order_status(&quoted(3, 20)).await, "price_changed");
+    assert_eq!(world.order_status(&quoted(4, 40)).await, "accepted");
     let GiftCardQuote::Available { fee_rate, .. } = world.gifts.offer(FERNHILL, "US", Cents::new(5_000)).await.unwrap()
     else {
         panic!("it is open");
@@ -217,7 +217,7 @@ async fn a_risen_price_is_refused() {
 // Aim: what can be known before the payment is said before it, in this order.
 #[tokio::test]
 async fn an_offer_says_what_is_wrong() {
-    let world = world();
+    let world = harness();
     let look =
         async |id: &str, country: &str, amount| world.gifts.offer(id, country, Cents::new(amount)).await.unwrap();
     assert_eq!(look("gift_nowhere", "FR", 1).await, GiftCardQuote::UnknownProduct);
@@ -238,9 +238,9 @@ async fn an_offer_says_what_is_wrong() {
             country: country.into(),
             ..order(key, id, 5_000)
         };
-        assert_eq!(world.said(&wanted).await, reason);
+        assert_eq!(world.order_status(&wanted).await, reason);
     }
-    assert_eq!(world.said(&order(3, FERNHILL, 1)).await, "amount_not_offered");
+    assert_eq!(world.order_status(&order(3, FERNHILL, 1)).await, "amount_not_offered");
     assert_eq!(world.made().await, 0);
 }
 
@@ -248,12 +248,12 @@ async fn an_offer_says_what_is_wrong() {
 #[tokio::test]
 async fn whatever_goes_wrong_one_key_makes_at_most_one() {
     use faults::MagicOutcome::*;
-    let world = world();
+    let world = harness();
     for (key, (id, magic, _)) in (1..).zip(faults::magic_products()) {
         let wanted = order(key, id, 5_000);
         let mut said = Vec::new();
         for _ in 0..6 {
-            said.push(world.said(&wanted).await);
+            said.push(world.order_status(&wanted).await);
             world.wait(2_000);
         }
         let expected: [&str; 3] = match magic {
@@ -262,8 +262,8 @@ async fn whatever_goes_wrong_one_key_makes_at_most_one() {
             PriceRaisedAtOrder => ["price_changed"; 3],
             Slow => ["accepted", "pending", "pending"],
             TimeoutAfterSuccess | GarbageAfterSuccess => ["Unknown", "ready", "ready"],
-            TemporaryTwice => ["Temporary", "Temporary", "accepted"],
-            AnsweredTwice => ["accepted", "accepted", "ready"],
+            TwoTemporaryErrors => ["Temporary", "Temporary", "accepted"],
+            DuplicateResponse => ["accepted", "accepted", "ready"],
         };
         assert_eq!(said[..3], expected, "{id}");
         let ends = if expected[0] == expected[2] && magic != Slow {
@@ -290,7 +290,7 @@ async fn whatever_goes_wrong_one_key_makes_at_most_one() {
         world.gifts.add_fault(fault, Some(1));
         let wanted = order(key, "gift_lumenflix_us", 2_500);
         assert_eq!(
-            [world.said(&wanted).await, world.said(&wanted).await],
+            [world.order_status(&wanted).await, world.order_status(&wanted).await],
             [first, then],
             "{fault:?}"
         );
@@ -300,12 +300,12 @@ async fn whatever_goes_wrong_one_key_makes_at_most_one() {
     world.wait(2_000);
     world.gifts.add_fault(GiftCardFault::Duplicate, Some(1));
     assert_eq!(
-        [world.said(&wanted).await, world.said(&wanted).await],
+        [world.order_status(&wanted).await, world.order_status(&wanted).await],
         ["accepted", "ready"]
     );
 }
 
-fn wanted(q: &str, country: &str) -> GiftCardQuery {
+fn query(q: &str, country: &str) -> GiftCardQuery {
     GiftCardQuery {
         q: (!q.is_empty()).then(|| q.to_owned()),
         country: (!country.is_empty()).then(|| country.to_owned()),
@@ -317,47 +317,47 @@ fn wanted(q: &str, country: &str) -> GiftCardQuery {
 // Aim: products are found by name, brand and category with slips; filters narrow, and borderless ones are in every country.
 #[tokio::test]
 async fn products_are_found_by_name_and_place() {
-    let world = world();
+    let world = harness();
     let ids = async |search: &GiftCardQuery| -> Vec<String> {
         let page = world.gifts.search(search).await.unwrap().unwrap();
         assert_eq!(page.count, page.products.len());
         page.products.into_iter().map(|p| p.product_id).collect()
     };
-    assert_eq!(ids(&wanted("fernhill grocers", "US")).await, [FERNHILL]);
-    assert_eq!(ids(&wanted("FERNHIL GROCRES", "US")).await, [FERNHILL]);
+    assert_eq!(ids(&query("fernhill grocers", "US")).await, [FERNHILL]);
+    assert_eq!(ids(&query("FERNHIL GROCRES", "US")).await, [FERNHILL]);
     assert_eq!(
-        ids(&wanted("marche lumiere france", "")).await[0],
+        ids(&query("marche lumiere france", "")).await[0],
         "gift_marche_lumiere_fr"
     );
-    assert_eq!(ids(&wanted("knihy pod vezi", "CZ")).await, ["gift_knihy_pod_vezi_cz"]);
-    assert_eq!(ids(&wanted("vpn", "")).await, ["gift_quietshield_vpn"]);
-    assert_eq!(ids(&wanted("noodel", "JP")).await, ["gift_noodle_lantern_jp"]);
-    assert_eq!(ids(&wanted("kettle", "CA")).await, ["gift_copper_kettle_coffee_ca"]);
-    assert_eq!(ids(&wanted("lumiere", "CH")).await, ["gift_marche_lumiere_ch"]);
-    assert_eq!(ids(&wanted("kowalski hardware", "")).await, [""; 0]);
-    assert_eq!(ids(&wanted("!!!", "")).await, [""; 0]);
-    let all = world.gifts.search(&wanted("", "")).await.unwrap().unwrap();
+    assert_eq!(ids(&query("knihy pod vezi", "CZ")).await, ["gift_knihy_pod_vezi_cz"]);
+    assert_eq!(ids(&query("vpn", "")).await, ["gift_quietshield_vpn"]);
+    assert_eq!(ids(&query("noodel", "JP")).await, ["gift_noodle_lantern_jp"]);
+    assert_eq!(ids(&query("kettle", "CA")).await, ["gift_copper_kettle_coffee_ca"]);
+    assert_eq!(ids(&query("lumiere", "CH")).await, ["gift_marche_lumiere_ch"]);
+    assert_eq!(ids(&query("kowalski hardware", "")).await, [""; 0]);
+    assert_eq!(ids(&query("!!!", "")).await, [""; 0]);
+    let all = world.gifts.search(&query("", "")).await.unwrap().unwrap();
     let borderless: Vec<_> = all
         .products
         .iter()
-        .filter(|p| p.reach == Redeemability::Worldwide)
+        .filter(|p| p.redeemability == Redeemability::Worldwide)
         .collect();
     assert!(borderless.len() >= 10);
     for country in ["US", "MT", "JP", "BR"] {
-        let here = ids(&wanted("", country)).await;
+        let here = ids(&query("", country)).await;
         assert!(borderless.iter().all(|p| here.contains(&p.product_id)), "{country}");
         assert_eq!(here.len(), all.facets.countries[country], "{country}");
     }
     let narrow = GiftCardQuery {
         currency: Some("EUR".into()),
         category: Some("Groceries".into()),
-        ..wanted("", "DE")
+        ..query("", "DE")
     };
     let page = world.gifts.search(&narrow).await.unwrap().unwrap();
     assert!(
         page.products
             .iter()
-            .all(|p| p.currency == "EUR" && p.category == "groceries" && p.reach.covers("DE"))
+            .all(|p| p.currency == "EUR" && p.category == "groceries" && p.redeemability.covers("DE"))
     );
     assert_eq!(
         (page.count, page.count),
@@ -372,14 +372,14 @@ async fn products_are_found_by_name_and_place() {
 // Aim: pages walk through all products once; a cursor of another search is no page.
 #[tokio::test]
 async fn pages_hold_every_product_once() {
-    let world = world();
-    let all = world.gifts.search(&wanted("", "")).await.unwrap().unwrap().products;
+    let world = harness();
+    let all = world.gifts.search(&query("", "")).await.unwrap().unwrap().products;
     let (mut seen, mut after) = (Vec::new(), None);
     loop {
         let search = GiftCardQuery {
             starting_after: after,
             limit: 17,
-            ..wanted("", "")
+            ..query("", "")
         };
         let page = world.gifts.search(&search).await.unwrap().unwrap();
         seen.extend(page.products);
@@ -391,7 +391,7 @@ async fn pages_hold_every_product_once() {
     assert_eq!(seen, all);
     let foreign = GiftCardQuery {
         starting_after: Some(FERNHILL.into()),
-        ..wanted("", "FR")
+        ..query("", "FR")
     };
     assert_eq!(world.gifts.search(&foreign).await.unwrap(), None);
 }

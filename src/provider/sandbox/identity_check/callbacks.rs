@@ -28,15 +28,15 @@ struct VerdictCallback<'a> {
 
 impl SandboxIdentityCheck {
     /// One callback or several; one that is not taken is not sent again, the service asks.
-    pub(super) async fn tell(&self, check: &CheckSummary, verdict: &Verdict, telling: VerdictDelivery) {
+    pub(super) async fn send_callback(&self, check: &CheckSummary, verdict: &Verdict, telling: VerdictDelivery) {
         let Some((url, ours)) = self.callbacks.get() else {
             return;
         };
         let right = body(check, verdict);
         match telling {
-            VerdictDelivery::Silent => {}
+            VerdictDelivery::NoCallback => {}
             VerdictDelivery::Once => self.post(url, ours, right).await,
-            VerdictDelivery::Twice => {
+            VerdictDelivery::Duplicate => {
                 self.post(url, ours, right.clone()).await;
                 self.post(url, ours, right).await;
             }

@@ -8,7 +8,7 @@ use purser_actors::port::{Timestamp, Verdict};
 
 /// From answer to verdict for the slow name, in milliseconds.
 const SLOW_MS: u64 = 60_000;
-const LONGEST: usize = 100;
+const MAX_FIELD_LEN: usize = 100;
 const MAJORITY_YEARS: u64 = 18;
 
 /// How the verdict is told.
@@ -17,9 +17,9 @@ pub enum VerdictDelivery {
     /// One signed callback.
     Once,
     /// No callback: who wants to know asks.
-    Silent,
+    NoCallback,
     /// The same callback twice.
-    Twice,
+    Duplicate,
     /// First one that somebody else signed, then the right one.
     Forged,
     /// The right one, then one that contradicts it.
@@ -37,7 +37,7 @@ pub struct MagicFamilyName {
     pub effect: &'static str,
     fails: Option<&'static str>,
     slow: bool,
-    telling: VerdictDelivery,
+    delivery: VerdictDelivery,
 }
 
 const fn magic(name: &'static str, effect: &'static str, telling: VerdictDelivery) -> MagicFamilyName {
@@ -46,7 +46,7 @@ const fn magic(name: &'static str, effect: &'static str, telling: VerdictDeliver
         effect,
         fails: None,
         slow: false,
-        telling,
+        delivery: telling,
     }
 }
 
@@ -67,9 +67,9 @@ pub const MAGIC_NAMES: [MagicFamilyName; 7] = [
     magic(
         "Silent",
         "the verdict is told by no callback; the service asks",
-        VerdictDelivery::Silent,
+        VerdictDelivery::NoCallback,
     ),
-    magic("Twice", "the verdict's callback comes twice", VerdictDelivery::Twice),
+    magic("Twice", "the verdict's callback comes twice", VerdictDelivery::Duplicate),
     magic(
         "Forged",
         "a callback with another's signature comes first",
@@ -92,16 +92,16 @@ pub const MAGIC_NAMES: [MagicFamilyName; 7] = [
 pub(super) struct FormResult {
     pub(super) verdict: Verdict,
     pub(super) after_ms: u64,
-    pub(super) telling: VerdictDelivery,
+    pub(super) delivery: VerdictDelivery,
 }
 
 impl FormResult {
     /// Without a delay, told once.
-    pub(super) const fn at_once(verdict: Verdict) -> Self {
+    pub(super) const fn immediate(verdict: Verdict) -> Self {
         Self {
             verdict,
             after_ms: 0,
-            telling: VerdictDelivery::Once,
+            delivery: VerdictDelivery::Once,
         }
     }
 }
@@ -112,13 +112,13 @@ impl FormResult {
 pub struct InvalidField(pub &'static str);
 
 /// Reads the form; nobody under eighteen passes.
-pub(super) fn judge(
+pub(super) fn parse_form(
     form: &BTreeMap<String, String>,
     now: Timestamp,
     usual_ms: u64,
 ) -> Result<FormResult, InvalidField> {
     let field = |name: &str| form.get(name).map(|value| value.trim()).unwrap_or_default();
-    let named = |name: &str| !field(name).is_empty() && field(name).chars().count() <= LONGEST;
+    let named = |name: &str| !field(name).is_empty() && field(name).chars().count() <= MAX_FIELD_LEN;
     if !named("given_name") || !named("family_name") {
         return Err(InvalidField("Both names are needed, of at most 100 characters."));
     }
@@ -144,7 +144,7 @@ pub(super) fn judge(
         } else {
             usual_ms
         },
-        telling: fate.map_or(VerdictDelivery::Once, |magic| magic.telling),
+        delivery: fate.map_or(VerdictDelivery::Once, |magic| magic.delivery),
     })
 }
 
@@ -179,17 +179,17 @@ mod tests {
     // Aim: names have their fates, and eighteen is reached on the birthday, not a day before.
     #[test]
     fn names_and_ages_decide() {
-        let judged = |family, born| judge(&form(family, born), NOW, 5).unwrap();
+        let judged = |family, born| parse_form(&form(family, born), NOW, 5).unwrap();
         let failed = |reason: &str| Verdict::Failed { reason: reason.into() };
         assert_eq!(judged("Lovelace", "2008-11-20").verdict, Verdict::Passed);
         assert_eq!(judged("Lovelace", "2008-11-21").verdict, failed("under_age"));
         assert_eq!(judged("reject", "1990-01-01").verdict, failed("document_mismatch"));
         assert_eq!(judged("Pending", "1990-01-01").after_ms, SLOW_MS);
-        assert_eq!(judged("Twice", "1990-01-01").telling, VerdictDelivery::Twice);
+        assert_eq!(judged("Twice", "1990-01-01").delivery, VerdictDelivery::Duplicate);
         assert_eq!(
             (
                 judged("Lovelace", "1990-01-01").after_ms,
-                judged("L", "1990-01-01").telling
+                judged("L", "1990-01-01").delivery
             ),
             (5, VerdictDelivery::Once)
         );
@@ -208,7 +208,7 @@ mod tests {
             "1990-01-01-1",
             "+990-01-01",
         ] {
-            assert!(judge(&form("Lovelace", born), NOW, 5).is_err(), "{born}");
+            assert!(parse_form(&form("Lovelace", born), NOW, 5).is_err(), "{born}");
         }
         for (name, value) in [
             ("given_name", " "),
@@ -218,7 +218,7 @@ mod tests {
         ] {
             let mut form = form("Lovelace", "1990-01-01");
             form.insert(name.into(), value.into());
-            assert!(judge(&form, NOW, 5).is_err(), "{name} {value}");
+            assert!(parse_form(&form, NOW, 5).is_err(), "{name} {value}");
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::sandbox::archive::{ArchiveRecord, ArchiveState, RecordBuffer, name};
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub(super) enum CheckRecord {
     /// A check was begun.
-    Begun { key: JobId, wallet: Wallet, at: Timestamp },
+    Started { key: JobId, wallet: Wallet, at: Timestamp },
     /// The person has answered; the verdict holds from `decided_at` on.
     Answered {
         key: JobId,
@@ -23,7 +23,7 @@ pub(super) enum CheckRecord {
 impl CheckRecord {
     const fn key(&self) -> JobId {
         match self {
-            Self::Begun { key, .. } | Self::Answered { key, .. } => *key,
+            Self::Started { key, .. } | Self::Answered { key, .. } => *key,
         }
     }
 }
@@ -77,20 +77,20 @@ impl ArchiveRecord for CheckRecord {
     fn index_keys(&self) -> Vec<u64> {
         let key = self.key();
         match self {
-            Self::Begun { .. } => vec![by_key(key), by_text(&reference(key)), by_text(&token(key))],
+            Self::Started { .. } => vec![by_key(key), by_text(&reference(key)), by_text(&token(key))],
             Self::Answered { .. } => vec![by_key(key)],
         }
     }
 
     fn is_counted(&self) -> bool {
-        matches!(self, Self::Begun { .. })
+        matches!(self, Self::Started { .. })
     }
 }
 
 #[derive(Default)]
 pub(super) struct CheckRecords {
-    shelf: RecordBuffer<CheckRecord>,
-    pub(super) begun: u64,
+    buffer: RecordBuffer<CheckRecord>,
+    pub(super) started: u64,
     pub(super) passed: u64,
     pub(super) failed: u64,
     /// The newest check.
@@ -102,9 +102,9 @@ pub(super) struct CheckRecords {
 impl CheckRecords {
     pub(super) fn by_key(&self, key: JobId) -> Option<CheckSummary> {
         let mut found = None;
-        for entry in self.shelf.find(by_key(key)) {
+        for entry in self.buffer.find(by_key(key)) {
             match (entry, &mut found) {
-                (CheckRecord::Begun { key: of, wallet, at }, None) if of == key => {
+                (CheckRecord::Started { key: of, wallet, at }, None) if of == key => {
                     found = Some(CheckSummary {
                         key,
                         wallet,
@@ -128,15 +128,15 @@ impl CheckRecords {
     }
 
     pub(super) fn by_reference(&self, wanted: &str) -> Option<CheckSummary> {
-        self.by_name(wanted, reference)
+        self.find_by(wanted, reference)
     }
 
     pub(super) fn by_token(&self, wanted: &str) -> Option<CheckSummary> {
-        self.by_name(wanted, token)
+        self.find_by(wanted, token)
     }
 
-    fn by_name(&self, wanted: &str, named: impl Fn(JobId) -> String) -> Option<CheckSummary> {
-        let near = self.shelf.find(by_text(wanted)).into_iter();
+    fn find_by(&self, wanted: &str, named: impl Fn(JobId) -> String) -> Option<CheckSummary> {
+        let near = self.buffer.find(by_text(wanted)).into_iter();
         let key = near.map(|entry| entry.key()).find(|key| named(*key) == wanted)?;
         self.by_key(key)
     }
@@ -147,7 +147,7 @@ impl ArchiveState for CheckRecords {
 
     fn apply(&mut self, entry: &CheckRecord) -> Result<(), String> {
         let (count, at) = match entry {
-            CheckRecord::Begun { at, .. } => (&mut self.begun, *at),
+            CheckRecord::Started { at, .. } => (&mut self.started, *at),
             CheckRecord::Answered {
                 verdict: Verdict::Passed,
                 at,
@@ -156,27 +156,27 @@ impl ArchiveState for CheckRecords {
             CheckRecord::Answered { at, .. } => (&mut self.failed, *at),
         };
         *count += 1;
-        if let CheckRecord::Begun { key, .. } = entry {
+        if let CheckRecord::Started { key, .. } = entry {
             self.last = Some(*key);
         }
         self.now = self.now.max(at);
-        self.shelf.add(entry.clone());
+        self.buffer.add(entry.clone());
         Ok(())
     }
 
     fn buffer(&mut self) -> &mut RecordBuffer<CheckRecord> {
-        &mut self.shelf
+        &mut self.buffer
     }
 
     fn save(&self) -> Vec<u8> {
-        let saved = (self.begun, self.passed, self.failed, self.last, self.now);
+        let saved = (self.started, self.passed, self.failed, self.last, self.now);
         // Encoding plain data into memory has no failing case.
         bincode::encode_to_vec(saved, bincode::config::standard()).unwrap_or_default()
     }
 
     fn load(&mut self, saved: &[u8]) -> Result<(), String> {
         let (saved, _) = bincode::decode_from_slice(saved, bincode::config::standard()).map_err(|e| e.to_string())?;
-        (self.begun, self.passed, self.failed, self.last, self.now) = saved;
+        (self.started, self.passed, self.failed, self.last, self.now) = saved;
         Ok(())
     }
 

@@ -49,11 +49,11 @@ async fn one_key_is_one_check() {
     };
     assert_eq!(provider.start(&other).await.unwrap_err().kind, ErrorKind::Permanent);
     assert_ne!(provider.start(&order(2)).await.unwrap().url, begun.url);
-    assert_eq!(provider.state().await.unwrap().begun, 2);
+    assert_eq!(provider.state().await.unwrap().started, 2);
     drop(provider);
     let provider = open(dir.path());
     assert_eq!(provider.start(&order(1)).await.unwrap(), begun);
-    assert_eq!(provider.state().await.unwrap().begun, 2);
+    assert_eq!(provider.state().await.unwrap().started, 2);
 }
 
 // Aim: nothing is decided before the person answers; the first answer counts, over a restart; whoever knows the
@@ -68,9 +68,9 @@ async fn the_first_answer_decides() {
     assert!(matches!(pending, CheckStatus::Pending { .. }), "{pending:?}");
     assert_eq!(provider.page(token), Some(CheckPage::Open));
     assert_eq!(provider.page(&begun.reference), None);
-    assert!(provider.answer(token, &form("")).await.is_err());
-    assert_eq!(provider.answer(token, &form("Reject")).await, Ok(CheckPage::Answered));
-    assert_eq!(provider.answer(token, &form("Lovelace")).await, Ok(CheckPage::Answered));
+    assert!(provider.submit_form(token, &form("")).await.is_err());
+    assert_eq!(provider.submit_form(token, &form("Reject")).await, Ok(CheckPage::Answered));
+    assert_eq!(provider.submit_form(token, &form("Lovelace")).await, Ok(CheckPage::Answered));
     drop(provider);
     let provider = open(dir.path());
     let reason = "document_mismatch".into();
@@ -89,7 +89,7 @@ async fn old_checks_are_found() {
     let mut all = Vec::new();
     for key in 0..40 {
         let begun = provider.start(&order(key)).await.unwrap();
-        provider.answer(token_of(&begun), &form("Silent")).await.unwrap();
+        provider.submit_form(token_of(&begun), &form("Silent")).await.unwrap();
         all.push(begun);
     }
     for begun in &all {
@@ -112,7 +112,7 @@ async fn faults_say_what_they_mean() {
         provider.add_fault(FaultRule { fault, remaining });
         assert_eq!(provider.start(&order(9)).await.unwrap_err().kind, kind, "{fault:?}");
     }
-    assert_eq!(provider.state().await.unwrap().begun, 0);
+    assert_eq!(provider.state().await.unwrap().started, 0);
     assert_eq!(
         provider.status("sbx_check_no").await.unwrap_err().kind,
         ErrorKind::Temporary

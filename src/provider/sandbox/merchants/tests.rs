@@ -163,7 +163,7 @@ fn pages_hold_every_merchant_once() {
 #[test]
 fn acceptance_is_by_kind_of_card() {
     let directory = directory();
-    let status = |q: &str| CardType::ALL.map(|card| directory.find(q)[0].shown(card).status.name());
+    let status = |q: &str| CardType::ALL.map(|card| directory.find(q)[0].to_merchant(card).status.name());
     assert_eq!(status("walmart"), ["accepted", "not_accepted", "accepted"]);
     assert_eq!(status("tesco"), ["not_accepted", "accepted", "accepted"]);
     assert_eq!(status("hilton"), ["unknown"; 3]);

@@ -36,7 +36,7 @@ impl PayoutFault {
     }
 
     /// Whether a call that only listens can meet it.
-    pub(super) const fn meets_listening(self) -> bool {
+    pub(super) const fn affects_event_reads(self) -> bool {
         matches!(self, Self::Unreachable | Self::MalformedResponse)
     }
 }
@@ -51,7 +51,7 @@ pub enum MagicOutcome {
     /// Taken, and the first answer never comes.
     TimeoutAfterSuccess,
     /// Two temporary errors, then it is taken.
-    TemporaryTwice,
+    TwoTemporaryErrors,
     /// Paid, and it comes back.
     Returned,
     /// Words arrive in another order than they were meant, and twice.
@@ -84,7 +84,7 @@ pub const fn magic_amounts() -> [(Cents, MagicOutcome, &'static str); 11] {
         ),
         (
             Cents::new(1999),
-            MagicOutcome::TemporaryTwice,
+            MagicOutcome::TwoTemporaryErrors,
             "the rail fails twice, then takes the order",
         ),
         (

@@ -18,23 +18,23 @@ const RECALL: &str = "recall";
 
 /// An order's outcome under the lock.
 enum OrderResult {
-    Stumble,
+    InjectedFault,
     Conflict,
-    Old(PayoutStatusUpdate),
-    New(PayoutStatusUpdate),
+    Existing(PayoutStatusUpdate),
+    Created(PayoutStatusUpdate),
 }
 
 impl SandboxPayouts {
-    pub(super) async fn take_order(&self, order: PlainPayout) -> Result<PayoutStatusUpdate, PortError> {
+    pub(super) async fn place_order(&self, order: PlainPayout) -> Result<PayoutStatusUpdate, PortError> {
         let fault = self.faults.take(|_| true);
         self.before(SEND, fault).await?;
         let magic = magic_of(order.amount);
         let (taken, durable) = {
-            let mut book = self.book.lock();
-            drop(self.speak(&mut book));
+            let mut book = self.records.lock();
+            drop(self.emit_due_events(&mut book));
             let taken = self.decide(&mut book, &order, fault, magic);
             // The words of a new order that are due at once are said before it is answered.
-            let durable = self.speak(&mut book);
+            let durable = self.emit_due_events(&mut book);
             if fault == Some(PayoutFault::Duplicate) {
                 self.repeat(&mut book, order.key);
             }
@@ -43,15 +43,15 @@ impl SandboxPayouts {
         let stopped = |e: LogError| failed(SEND, ErrorKind::Unknown, &e.to_string());
         durable.wait().await.map_err(stopped)?;
         let (report, fresh) = match taken {
-            OrderResult::Stumble => {
+            OrderResult::InjectedFault => {
                 return Err(failed(SEND, ErrorKind::Temporary, "the rail is busy (magic amount)"));
             }
             OrderResult::Conflict => {
                 let message = "this key belongs to an order with another content";
                 return Err(failed(SEND, ErrorKind::Permanent, message));
             }
-            OrderResult::Old(report) => (report, false),
-            OrderResult::New(report) => (report, true),
+            OrderResult::Existing(report) => (report, false),
+            OrderResult::Created(report) => (report, true),
         };
         if fault == Some(PayoutFault::Timeout) || (fresh && magic == Some(MagicOutcome::TimeoutAfterSuccess)) {
             tokio::time::sleep(Duration::from_millis(self.settings.timeout_after_ms)).await;
@@ -73,12 +73,12 @@ impl SandboxPayouts {
                 return OrderResult::Conflict;
             }
             // What was said last, which for a disordered payout is not the newest.
-            let last = book.said(order.key).pop();
-            let begun = word(order, 1, known.at, PayoutEventKind::InProcess);
-            return OrderResult::Old(last.unwrap_or(begun).report());
+            let last = book.events_of(order.key).pop();
+            let begun = event_record(order, 1, known.at, PayoutEventKind::InProcess);
+            return OrderResult::Existing(last.unwrap_or(begun).status_update());
         }
-        if magic == Some(MagicOutcome::TemporaryTwice) && book.stumbles(order.key) {
-            return OrderResult::Stumble;
+        if magic == Some(MagicOutcome::TwoTemporaryErrors) && book.stumbles(order.key) {
+            return OrderResult::InjectedFault;
         }
         let magic = match fault {
             Some(PayoutFault::Decline) => Some(MagicOutcome::Declined),
@@ -92,16 +92,16 @@ impl SandboxPayouts {
             currency: order.currency,
             digest,
             at: book.now,
-            gone: magic == Some(MagicOutcome::LostAfterDecline),
-            late: matches!(
+            not_recallable: magic == Some(MagicOutcome::LostAfterDecline),
+            paid_after_decline: matches!(
                 magic,
                 Some(MagicOutcome::LostAfterDecline | MagicOutcome::PaidAfterDecline)
             ),
-            to_come: self.plan(order, magic, book.now),
+            scheduled_events: self.plan(order, magic, book.now),
         };
-        let first = taken.to_come.first().map(PayoutEventRecord::report);
-        drop(self.keep(book, &PayoutRecord::Ordered(taken)));
-        OrderResult::New(first.unwrap_or(word(order, 1, book.now, PayoutEventKind::InProcess).report()))
+        let first = taken.scheduled_events.first().map(PayoutEventRecord::status_update);
+        drop(self.persist(book, &PayoutRecord::Ordered(taken)));
+        OrderResult::Created(first.unwrap_or(event_record(order, 1, book.now, PayoutEventKind::InProcess).status_update()))
     }
 
     /// Everything that will be said of an order, by what its amount does.
@@ -132,57 +132,57 @@ impl SandboxPayouts {
             Some(MagicOutcome::Unclaimed) => vec![(1, now, InProcess)],
             _ => vec![(1, now, InProcess), (2, paid, Complete)],
         };
-        let said = |(sequence, at, says)| word(order, sequence, at, says);
+        let said = |(sequence, at, says)| event_record(order, sequence, at, says);
         words.into_iter().map(said).collect()
     }
 
     /// Says all that was said of an order again.
     fn repeat(&self, book: &mut PayoutRecords, key: JobId) {
         let at = book.now;
-        for word in book.said(key) {
-            drop(self.keep(book, &PayoutRecord::Word(PayoutEventRecord { at, ..word })));
+        for word in book.events_of(key) {
+            drop(self.persist(book, &PayoutRecord::Event(PayoutEventRecord { at, ..word })));
         }
     }
 
-    pub(super) async fn known_order(&self, key: JobId) -> Result<Option<PayoutStatusUpdate>, PortError> {
+    pub(super) async fn find_order(&self, key: JobId) -> Result<Option<PayoutStatusUpdate>, PortError> {
         const CALL: &str = "ask after";
-        self.before(CALL, self.faults.take(PayoutFault::meets_listening))
+        self.before(CALL, self.faults.take(PayoutFault::affects_event_reads))
             .await?;
         let (known, durable) = {
-            let mut book = self.book.lock();
-            let durable = self.speak(&mut book);
+            let mut book = self.records.lock();
+            let durable = self.emit_due_events(&mut book);
             // Every order has its first word from the moment it is taken.
-            let said = book.order(key).and_then(|_| book.said(key).pop());
-            (said.map(|word| word.report()), durable)
+            let said = book.order(key).and_then(|_| book.events_of(key).pop());
+            (said.map(|word| word.status_update()), durable)
         };
         let stopped = |e: LogError| failed(CALL, ErrorKind::Unknown, &e.to_string());
         durable.wait().await.map_err(stopped)?;
         Ok(known)
     }
 
-    pub(super) async fn take_back(&self, key: JobId, payout: PayoutId) -> Result<RecallResult, PortError> {
+    pub(super) async fn recall_order(&self, key: JobId, payout: PayoutId) -> Result<RecallResult, PortError> {
         let fault = self
             .faults
             .take(|fault| !matches!(fault, PayoutFault::Decline | PayoutFault::Duplicate));
         self.before(RECALL, fault).await?;
         let (recall, durable) = {
-            let mut book = self.book.lock();
-            let durable = self.speak(&mut book);
-            let paid = book.said(key).iter().any(|word| word.says == PayoutEventKind::Complete);
+            let mut book = self.records.lock();
+            let durable = self.emit_due_events(&mut book);
+            let paid = book.events_of(key).iter().any(|word| word.kind == PayoutEventKind::Complete);
             match book.order(key) {
                 _ if book.is_recalled(key) => (RecallResult::Recalled, durable),
-                Some(order) if order.gone || (paid && !order.late) => (RecallResult::TooLate, durable),
+                Some(order) if order.not_recallable || (paid && !order.paid_after_decline) => (RecallResult::TooLate, durable),
                 _ => {
                     let sequence = book.latest(key).map_or(1, |word| word.sequence + 1);
-                    drop(self.keep(&mut book, &PayoutRecord::Recalled(key)));
+                    drop(self.persist(&mut book, &PayoutRecord::Recalled(key)));
                     let word = PayoutEventRecord {
                         at: book.now,
                         key,
                         payout,
                         sequence,
-                        says: PayoutEventKind::Returned,
+                        kind: PayoutEventKind::Returned,
                     };
-                    (RecallResult::Recalled, self.keep(&mut book, &PayoutRecord::Word(word)))
+                    (RecallResult::Recalled, self.persist(&mut book, &PayoutRecord::Event(word)))
                 }
             }
         };
@@ -196,13 +196,13 @@ impl SandboxPayouts {
     }
 }
 
-const fn word(order: &PlainPayout, sequence: u64, at: Timestamp, says: PayoutEventKind) -> PayoutEventRecord {
+const fn event_record(order: &PlainPayout, sequence: u64, at: Timestamp, says: PayoutEventKind) -> PayoutEventRecord {
     PayoutEventRecord {
         at,
         key: order.key,
         payout: order.payout,
         sequence,
-        says,
+        kind: says,
     }
 }
 

@@ -5,12 +5,12 @@ use purser_actors::id::JobId;
 use purser_actors::port::{BoxFuture, EntryKey, ListCursor, ListPage, PortError, ProviderEntry, ProviderList};
 use purser_actors::reconciliation::{EntryAmount, EntryStatus};
 
-use super::super::issuer_reconciliation::{ListedRecord, durably, page, place};
+use super::super::issuer_reconciliation::{ListedRecord, await_durable, page, position};
 use super::SandboxPayouts;
 use super::records::{PayoutEventKind, PayoutRecord, PayoutRecords};
 
 impl PayoutEventKind {
-    const fn standing(self) -> EntryStatus {
+    const fn entry_status(self) -> EntryStatus {
         match self {
             Self::InProcess => EntryStatus::Pending,
             Self::Complete => EntryStatus::Completed,
@@ -24,12 +24,12 @@ impl PayoutEventKind {
 fn entry(book: &PayoutRecords, key: JobId) -> Option<ProviderEntry> {
     let (order, word) = (book.order(key)?, book.latest(key)?);
     Some(ProviderEntry {
-        name: EntryKey::of(key),
+        name: EntryKey::for_order(key),
         product: order.line.name().into(),
-        money: EntryAmount::Cents(order.amount, order.currency),
-        returns: None,
+        amount: EntryAmount::Cents(order.amount, order.currency),
+        returned_transfer: None,
         terms: None,
-        standing: word.says.standing(),
+        status: word.kind.entry_status(),
         at: word.at,
     })
 }
@@ -41,28 +41,28 @@ impl ProviderList for SandboxPayouts {
         limit: usize,
     ) -> BoxFuture<'a, Result<ListPage<ProviderEntry>, PortError>> {
         Box::pin(async move {
-            let after = place(after)?;
+            let after = position(after)?;
             let (page, durable) = {
-                let mut book = self.book.lock();
-                let durable = self.speak(&mut book);
+                let mut book = self.records.lock();
+                let durable = self.emit_due_events(&mut book);
                 let shown = |record: &PayoutRecord| match record {
-                    PayoutRecord::Word(word) => entry(&book, word.key).map_or(ListedRecord::Nothing, ListedRecord::As),
+                    PayoutRecord::Event(word) => entry(&book, word.key).map_or(ListedRecord::Nothing, ListedRecord::As),
                     PayoutRecord::Ordered(_) | PayoutRecord::Recalled(_) => ListedRecord::Nothing,
                 };
-                (page(book.words(), after, limit, shown), durable)
+                (page(book.events(), after, limit, shown), durable)
             };
-            durably(page, durable).await
+            await_durable(page, durable).await
         })
     }
 
     fn entry<'a>(&'a self, name: &'a EntryKey) -> BoxFuture<'a, Result<Option<ProviderEntry>, PortError>> {
         Box::pin(async move {
             let (found, durable) = {
-                let mut book = self.book.lock();
-                let durable = self.speak(&mut book);
+                let mut book = self.records.lock();
+                let durable = self.emit_due_events(&mut book);
                 (name.order().and_then(|key| entry(&book, key)), durable)
             };
-            durably(found, durable).await
+            await_durable(found, durable).await
         })
     }
 }

@@ -59,14 +59,14 @@ pub(super) struct PayoutEventRecord {
     pub(super) key: JobId,
     pub(super) payout: PayoutId,
     pub(super) sequence: u64,
-    pub(super) says: PayoutEventKind,
+    pub(super) kind: PayoutEventKind,
 }
 
 impl PayoutEventRecord {
-    pub(super) fn report(&self) -> PayoutStatusUpdate {
+    pub(super) fn status_update(&self) -> PayoutStatusUpdate {
         PayoutStatusUpdate {
             sequence: self.sequence,
-            state: self.says.state(self.key),
+            status: self.kind.state(self.key),
         }
     }
 }
@@ -83,18 +83,18 @@ pub(super) struct PayoutOrderRecord {
     pub(super) digest: [u8; 32],
     pub(super) at: Timestamp,
     /// Whether a payment after a refusal cannot be taken back.
-    pub(super) gone: bool,
+    pub(super) not_recallable: bool,
     /// Whether it is paid after a refusal.
-    pub(super) late: bool,
+    pub(super) paid_after_decline: bool,
     /// What will be said of it.
-    pub(super) to_come: Vec<PayoutEventRecord>,
+    pub(super) scheduled_events: Vec<PayoutEventRecord>,
 }
 
 /// What the file holds.
 #[derive(Clone, Debug, bincode::Encode, bincode::Decode)]
 pub(super) enum PayoutRecord {
     Ordered(PayoutOrderRecord),
-    Word(PayoutEventRecord),
+    Event(PayoutEventRecord),
     /// Its money was taken back: what was still to come is not said any more.
     Recalled(JobId),
 }
@@ -120,13 +120,13 @@ impl ArchiveRecord for PayoutRecord {
     fn index_keys(&self) -> Vec<u64> {
         match self {
             Self::Ordered(order) => vec![by_key(order.key), by_payout(order.payout)],
-            Self::Word(word) => vec![by_key(word.key)],
+            Self::Event(word) => vec![by_key(word.key)],
             Self::Recalled(key) => vec![by_key(*key)],
         }
     }
 
     fn is_counted(&self) -> bool {
-        matches!(self, Self::Word(_))
+        matches!(self, Self::Event(_))
     }
 }
 
@@ -143,15 +143,15 @@ type DueKey = (Timestamp, u64);
 
 #[derive(Default)]
 pub(super) struct PayoutRecords {
-    shelf: RecordBuffer<PayoutRecord>,
+    buffer: RecordBuffer<PayoutRecord>,
     orders: usize,
     recalled: usize,
     /// Words whose time has not come.
-    to_come: BTreeMap<DueKey, PayoutEventRecord>,
+    scheduled_events: BTreeMap<DueKey, PayoutEventRecord>,
     /// Words that were ever to come: what orders those of one moment.
     planned: u64,
     /// Temporary errors that a magic order has had; gone once it is taken.
-    stumbles: HashMap<JobId, u32>,
+    faults: HashMap<JobId, u32>,
     /// The rails' time never runs backwards.
     pub(super) now: Timestamp,
 }
@@ -164,33 +164,33 @@ impl ArchiveState for PayoutRecords {
             PayoutRecord::Ordered(order) => {
                 self.now = self.now.max(order.at);
                 self.orders += 1;
-                for word in &order.to_come {
+                for word in &order.scheduled_events {
                     self.planned += 1;
-                    self.to_come.insert((word.at, self.planned), *word);
+                    self.scheduled_events.insert((word.at, self.planned), *word);
                 }
             }
             // What the desk says was never to come.
-            PayoutRecord::Word(word) => {
-                let planned = self.to_come.iter().find(|(_, to_come)| *to_come == word);
+            PayoutRecord::Event(word) => {
+                let planned = self.scheduled_events.iter().find(|(_, to_come)| *to_come == word);
                 if let Some(due) = planned.map(|(due, _)| *due) {
-                    self.to_come.remove(&due);
+                    self.scheduled_events.remove(&due);
                 }
             }
             PayoutRecord::Recalled(key) => {
                 self.recalled += 1;
-                self.to_come.retain(|_, word| word.key != *key);
+                self.scheduled_events.retain(|_, word| word.key != *key);
             }
         }
-        self.shelf.add(record.clone());
+        self.buffer.add(record.clone());
         Ok(())
     }
 
     fn buffer(&mut self) -> &mut RecordBuffer<PayoutRecord> {
-        &mut self.shelf
+        &mut self.buffer
     }
 
     fn save(&self) -> Vec<u8> {
-        let to_come: Vec<_> = self.to_come.iter().map(|(due, word)| (*due, *word)).collect();
+        let to_come: Vec<_> = self.scheduled_events.iter().map(|(due, word)| (*due, *word)).collect();
         let saved = (self.orders, self.recalled, to_come, self.planned, self.now);
         // Encoding plain data into memory has no failing case.
         bincode::encode_to_vec(saved, bincode::config::standard()).unwrap_or_default()
@@ -200,24 +200,24 @@ impl ArchiveState for PayoutRecords {
         let (saved, _) = bincode::decode_from_slice(saved, bincode::config::standard()).map_err(|e| e.to_string())?;
         let to_come: Vec<(DueKey, PayoutEventRecord)>;
         (self.orders, self.recalled, to_come, self.planned, self.now) = saved;
-        self.to_come = to_come.into_iter().collect();
+        self.scheduled_events = to_come.into_iter().collect();
         Ok(())
     }
 
     fn weight(&self) -> usize {
-        self.to_come.len()
+        self.scheduled_events.len()
     }
 }
 
 impl PayoutRecords {
     /// Orders, words, and money taken back.
     pub(super) const fn totals(&self) -> (usize, u64, usize) {
-        (self.orders, self.shelf.counted(), self.recalled)
+        (self.orders, self.buffer.counted(), self.recalled)
     }
 
     /// The next word whose time has come.
     pub(super) fn due(&self) -> Option<PayoutEventRecord> {
-        let (due, word) = self.to_come.first_key_value()?;
+        let (due, word) = self.scheduled_events.first_key_value()?;
         (due.0 <= self.now).then_some(*word)
     }
 
@@ -230,18 +230,18 @@ impl PayoutRecords {
     }
 
     fn near(&self, name: u64) -> impl Iterator<Item = PayoutOrderRecord> {
-        let found = self.shelf.find(name).into_iter();
+        let found = self.buffer.find(name).into_iter();
         found.filter_map(|record| match record {
             PayoutRecord::Ordered(order) => Some(order),
-            PayoutRecord::Word(_) | PayoutRecord::Recalled(_) => None,
+            PayoutRecord::Event(_) | PayoutRecord::Recalled(_) => None,
         })
     }
 
     /// Every word said of an order, oldest first.
-    pub(super) fn said(&self, key: JobId) -> Vec<PayoutEventRecord> {
-        let found = self.shelf.find(by_key(key)).into_iter();
+    pub(super) fn events_of(&self, key: JobId) -> Vec<PayoutEventRecord> {
+        let found = self.buffer.find(by_key(key)).into_iter();
         let words = found.filter_map(|record| match record {
-            PayoutRecord::Word(word) if word.key == key => Some(word),
+            PayoutRecord::Event(word) if word.key == key => Some(word),
             _ => None,
         });
         let mut said: Vec<PayoutEventRecord> = Vec::new();
@@ -256,28 +256,28 @@ impl PayoutRecords {
 
     /// The word with the highest sequence: the truth, whatever was said last.
     pub(super) fn latest(&self, key: JobId) -> Option<PayoutEventRecord> {
-        self.said(key).into_iter().max_by_key(|word| word.sequence)
+        self.events_of(key).into_iter().max_by_key(|word| word.sequence)
     }
 
     pub(super) fn is_recalled(&self, key: JobId) -> bool {
-        let mut found = self.shelf.find(by_key(key)).into_iter();
+        let mut found = self.buffer.find(by_key(key)).into_iter();
         found.any(|record| matches!(record, PayoutRecord::Recalled(recalled) if recalled == key))
     }
 
     /// Every word that was said, by its number.
-    pub(super) const fn words(&self) -> &RecordBuffer<PayoutRecord> {
-        &self.shelf
+    pub(super) const fn events(&self) -> &RecordBuffer<PayoutRecord> {
+        &self.buffer
     }
 
     /// The words behind this number.
-    pub(super) fn told(&self, after: u64, limit: usize) -> Vec<PayoutEvent> {
+    pub(super) fn events_after(&self, after: u64, limit: usize) -> Vec<PayoutEvent> {
         let mut told = Vec::new();
-        self.shelf.scan(after, |number, record| {
-            if let PayoutRecord::Word(word) = record {
+        self.buffer.scan(after, |number, record| {
+            if let PayoutRecord::Event(word) = record {
                 told.push(PayoutEvent {
-                    number: number + 1,
+                    position: number + 1,
                     payout: word.payout,
-                    report: word.report(),
+                    update: word.status_update(),
                 });
             }
             told.len() < limit
@@ -287,12 +287,12 @@ impl PayoutRecords {
 
     /// Whether an order stumbles once more: twice in all.
     pub(super) fn stumbles(&mut self, key: JobId) -> bool {
-        let stumbles = self.stumbles.entry(key).or_default();
+        let stumbles = self.faults.entry(key).or_default();
         *stumbles += 1;
         if *stumbles <= 2 {
             return true;
         }
-        self.stumbles.remove(&key);
+        self.faults.remove(&key);
         false
     }
 }

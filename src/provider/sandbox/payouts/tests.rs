@@ -12,21 +12,21 @@ use super::*;
 use crate::provider::payouts::PlainPayee;
 use crate::vault::CardNumberRecord;
 
-struct Hand(AtomicU64);
+struct TestClock(AtomicU64);
 
-impl Clock for Hand {
+impl Clock for TestClock {
     fn now(&self) -> Timestamp {
         Timestamp(self.0.load(Ordering::SeqCst))
     }
 }
 
-struct World {
+struct Harness {
     dir: TempDir,
-    clock: Arc<Hand>,
-    rails: SandboxPayouts,
+    clock: Arc<TestClock>,
+    payouts: SandboxPayouts,
 }
 
-fn open(dir: &TempDir, clock: &Arc<Hand>) -> SandboxPayouts {
+fn open(dir: &TempDir, clock: &Arc<TestClock>) -> SandboxPayouts {
     let settings = SandboxPayoutSettings {
         timeout_after_ms: 1,
         ..SandboxPayoutSettings::default()
@@ -34,13 +34,13 @@ fn open(dir: &TempDir, clock: &Arc<Hand>) -> SandboxPayouts {
     SandboxPayouts::open(dir.path(), settings, clock.clone()).unwrap()
 }
 
-fn world() -> World {
+fn harness() -> Harness {
     let (dir, clock) = (
         tempfile::tempdir().unwrap(),
-        Arc::new(Hand(AtomicU64::new(1_768_473_000_000))),
+        Arc::new(TestClock(AtomicU64::new(1_768_473_000_000))),
     );
     let rails = open(&dir, &clock);
-    World { dir, clock, rails }
+    Harness { dir, clock, payouts: rails }
 }
 
 fn name(state: &PayoutRailStatus) -> &'static str {
@@ -53,32 +53,32 @@ fn name(state: &PayoutRailStatus) -> &'static str {
     }
 }
 
-impl World {
+impl Harness {
     fn wait(&self, ms: u64) {
         self.clock.0.fetch_add(ms, Ordering::SeqCst);
     }
 
     fn restarted(self) -> Self {
-        let Self { dir, clock, rails } = self;
+        let Self { dir, clock, payouts: rails } = self;
         drop(rails);
         let rails = open(&dir, &clock);
-        Self { dir, clock, rails }
+        Self { dir, clock, payouts: rails }
     }
 
     /// What an order's answer is called, or its error's kind.
-    async fn said(&self, order: &PlainPayout) -> String {
-        match self.rails.send(order.clone()).await {
-            Ok(report) => format!("{} {}", report.sequence, name(&report.state)),
+    async fn send_result(&self, order: &PlainPayout) -> String {
+        match self.payouts.send(order.clone()).await {
+            Ok(report) => format!("{} {}", report.sequence, name(&report.status)),
             Err(error) => format!("{:?}", error.kind),
         }
     }
 
     /// Every word about a payout, in the order in which it was told.
-    async fn told(&self, payout: PayoutId) -> Vec<String> {
-        let told = self.rails.events_after(0, 1_000).await.unwrap();
+    async fn events_of(&self, payout: PayoutId) -> Vec<String> {
+        let told = self.payouts.events_after(0, 1_000).await.unwrap();
         let of_it = told.iter().filter(|word| word.payout == payout);
         of_it
-            .map(|word| format!("{} {}", word.report.sequence, name(&word.report.state)))
+            .map(|word| format!("{} {}", word.update.sequence, name(&word.update.status)))
             .collect()
     }
 }
@@ -101,15 +101,15 @@ fn order(key: u128, cents: u64) -> PlainPayout {
 // Aim: a key pays once, whatever is asked how often and after which restart; the same key for something else is refused.
 #[tokio::test]
 async fn a_key_pays_once() {
-    let world = world();
+    let world = harness();
     let one = order(1, 5_000);
     for _ in 0..3 {
-        assert_eq!(world.said(&one).await, "1 in-process");
+        assert_eq!(world.send_result(&one).await, "1 in-process");
     }
     world.wait(1_500);
     let world = world.restarted();
-    assert_eq!(world.said(&one).await, "2 complete");
-    assert_eq!(world.said(&order(1, 5_001)).await, "Permanent");
+    assert_eq!(world.send_result(&one).await, "2 complete");
+    assert_eq!(world.send_result(&order(1, 5_001)).await, "Permanent");
     let app = PlainPayout {
         line: ProductLine::AppPayment,
         to: PlainPayee::App(
@@ -123,9 +123,9 @@ async fn a_key_pays_once() {
         ),
         ..one.clone()
     };
-    assert_eq!(world.said(&app).await, "Permanent");
-    assert_eq!(world.rails.state().await.unwrap().orders, 1);
-    assert_eq!(world.told(one.payout).await, ["1 in-process", "2 complete"]);
+    assert_eq!(world.send_result(&app).await, "Permanent");
+    assert_eq!(world.payouts.state().await.unwrap().orders, 1);
+    assert_eq!(world.events_of(one.payout).await, ["1 in-process", "2 complete"]);
 }
 
 // Aim: each magic amount does what its description says, and says the same after a restart.
@@ -146,33 +146,33 @@ async fn magic_amounts_do_what_they_say() {
         (2666, "1 in-process", "1 in-process, 2 cancelled"),
         (2777, "1 in-process", "1 in-process"),
     ] {
-        let world = world();
+        let world = harness();
         let order = order(u128::from(cents), cents);
-        assert_eq!(world.said(&order).await, first, "{cents}");
+        assert_eq!(world.send_result(&order).await, first, "{cents}");
         world.wait(1_500);
-        drop(world.rails.state().await.unwrap());
+        drop(world.payouts.state().await.unwrap());
         let world = world.restarted();
         world.wait(60_000);
-        assert_eq!(world.told(order.payout).await.join(", "), words, "{cents}");
+        assert_eq!(world.events_of(order.payout).await.join(", "), words, "{cents}");
         let world = world.restarted();
-        assert_eq!(world.told(order.payout).await.join(", "), words, "{cents} again");
+        assert_eq!(world.events_of(order.payout).await.join(", "), words, "{cents} again");
     }
-    let world = world();
+    let world = harness();
     let busy = order(1999, 1999);
     assert_eq!(
         [
-            world.said(&busy).await,
-            world.said(&busy).await,
-            world.said(&busy).await
+            world.send_result(&busy).await,
+            world.send_result(&busy).await,
+            world.send_result(&busy).await
         ],
         ["Temporary", "Temporary", "1 in-process"]
     );
     let slow = order(1777, 1777);
-    world.said(&slow).await;
+    world.send_result(&slow).await;
     world.wait(9_999);
-    assert_eq!(world.told(slow.payout).await, ["1 in-process"]);
+    assert_eq!(world.events_of(slow.payout).await, ["1 in-process"]);
     world.wait(1);
-    assert_eq!(world.told(slow.payout).await, ["1 in-process", "2 complete"]);
+    assert_eq!(world.events_of(slow.payout).await, ["1 in-process", "2 complete"]);
 }
 
 // Aim: money that nobody has claimed, or that was paid after a no, is taken back once; what is paid or gone is not.
@@ -185,30 +185,30 @@ async fn money_is_taken_back_once_and_only_while_it_can_be() {
         (2444, 9_000, RecallResult::Recalled, "4 returned"),
         (2555, 9_000, RecallResult::TooLate, "3 complete"),
     ] {
-        let world = world();
+        let world = harness();
         let order = order(7, cents);
-        world.said(&order).await;
+        world.send_result(&order).await;
         world.wait(waited);
-        let ask = async |world: &World| world.rails.recall(order.key, order.payout).await.unwrap();
+        let ask = async |world: &Harness| world.payouts.recall(order.key, order.payout).await.unwrap();
         assert_eq!(ask(&world).await, recall, "{cents} after {waited}");
         let world = world.restarted();
         assert_eq!(ask(&world).await, recall, "{cents} after {waited}, asked again");
         world.wait(60_000);
-        assert_eq!(world.told(order.payout).await.last().unwrap(), last, "{cents}");
+        assert_eq!(world.events_of(order.payout).await.last().unwrap(), last, "{cents}");
         let recalled = usize::from(recall == RecallResult::Recalled);
-        assert_eq!(world.rails.state().await.unwrap().recalled, recalled);
+        assert_eq!(world.payouts.state().await.unwrap().recalled, recalled);
     }
 }
 
 // Aim: every fault meets its call once, and leaves behind it what its description says.
 #[tokio::test]
 async fn faults_do_what_they_say() {
-    let world = world();
+    let world = harness();
     let said = async |fault, key| {
-        world.rails.add_fault(fault, Some(1));
+        world.payouts.add_fault(fault, Some(1));
         let order = order(key, 5_000);
-        let met = world.said(&order).await;
-        (met, world.said(&order).await)
+        let met = world.send_result(&order).await;
+        (met, world.send_result(&order).await)
     };
     let pair = |met: &str, then: &str| (met.to_owned(), then.to_owned());
     assert_eq!(
@@ -229,50 +229,50 @@ async fn faults_do_what_they_say() {
         said(PayoutFault::Duplicate, 6).await,
         pair("1 in-process", "1 in-process")
     );
-    assert_eq!(world.told(PayoutId(1_006)).await, ["1 in-process", "1 in-process"]);
-    let state = world.rails.state().await.unwrap();
+    assert_eq!(world.events_of(PayoutId(1_006)).await, ["1 in-process", "1 in-process"]);
+    let state = world.payouts.state().await.unwrap();
     assert_eq!((state.orders, state.faults_injected, state.rules.len()), (6, 6, 0));
-    world.rails.add_fault(PayoutFault::Unreachable, None);
-    assert!(world.rails.events_after(0, 10).await.is_err());
-    world.rails.clear_faults();
-    assert!(world.rails.events_after(0, 10).await.is_ok());
+    world.payouts.add_fault(PayoutFault::Unreachable, None);
+    assert!(world.payouts.events_after(0, 10).await.is_err());
+    world.payouts.clear_faults();
+    assert!(world.payouts.events_after(0, 10).await.is_ok());
 }
 
 // Aim: words are read on from any number, each once, in the order in which they were said; the desk says what it likes.
 #[tokio::test]
 async fn words_are_read_on_from_where_one_was() {
-    let world = world();
+    let world = harness();
     for key in 1..=5 {
-        world.said(&order(key, 5_000)).await;
+        world.send_result(&order(key, 5_000)).await;
     }
     world.wait(1_500);
     assert!(
         world
-            .rails
+            .payouts
             .emit_event(PayoutId(1_002), PayoutEventKind::Returned, None)
             .await
             .unwrap()
     );
     assert!(
         world
-            .rails
+            .payouts
             .emit_event(PayoutId(1_003), PayoutEventKind::Failed, Some(1))
             .await
             .unwrap()
     );
     assert!(
         !world
-            .rails
+            .payouts
             .emit_event(PayoutId(9), PayoutEventKind::Failed, None)
             .await
             .unwrap()
     );
-    let all = world.rails.events_after(0, 1_000).await.unwrap();
+    let all = world.payouts.events_after(0, 1_000).await.unwrap();
     assert_eq!(all.len(), 12);
     let mut read = Vec::new();
     while let Some(next) = world
-        .rails
-        .events_after(read.last().map_or(0, |w: &PayoutEvent| w.number), 5)
+        .payouts
+        .events_after(read.last().map_or(0, |w: &PayoutEvent| w.position), 5)
         .await
         .unwrap()
         .first()
@@ -282,26 +282,26 @@ async fn words_are_read_on_from_where_one_was() {
     }
     assert_eq!(read, all);
     assert_eq!(
-        world.told(PayoutId(1_002)).await,
+        world.events_of(PayoutId(1_002)).await,
         ["1 in-process", "2 complete", "3 returned"]
     );
-    assert_eq!(world.told(PayoutId(1_003)).await.last().unwrap(), "1 failed");
+    assert_eq!(world.events_of(PayoutId(1_003)).await.last().unwrap(), "1 failed");
 }
 
 // Aim: no number of a card or an account is in the rails' file.
 #[tokio::test]
 async fn the_file_knows_no_number() {
-    let world = world();
+    let world = harness();
     let number = Secret::new("4000008400001234".to_owned());
-    let country = world.rails.card_country(&number).await.unwrap();
+    let country = world.payouts.card_country(&number).await.unwrap();
     assert_eq!(country.unwrap().as_str(), "US");
     let card = PlainPayout {
         line: ProductLine::PushToCard,
         to: PlainPayee::Card(CardNumberRecord::new(number, 12, 2031).unwrap()),
         ..order(2, 5_000)
     };
-    world.said(&order(1, 5_000)).await;
-    world.said(&card).await;
+    world.send_result(&order(1, 5_000)).await;
+    world.send_result(&card).await;
     let file = std::fs::read(world.dir.path().join("payouts.rails")).unwrap();
     let index = std::fs::read_dir(world.dir.path())
         .unwrap()

@@ -10,44 +10,44 @@ use super::{SandboxReloadableCards, another_content, written};
 use crate::provider::CardBalanceReader;
 
 impl<B: CardBalanceReader> SandboxReloadableCards<B> {
-    pub(super) async fn reserved(&self, order: &HoldRequest) -> Result<HoldResult, PortError> {
+    pub(super) async fn create_hold(&self, order: &HoldRequest) -> Result<HoldResult, PortError> {
         const CALL: &str = "reserve";
         let fault = faults::before(&self.rules, CALL).await?;
         let counted = self.counted(&order.account).await?;
         let (answer, durable) = {
-            let mut book = self.book.lock();
-            match book.under(order.key).first() {
-                Some(ReloadableCardRecord::Reserved { account, amount, .. })
+            let mut book = self.records.lock();
+            match book.records_of(order.key).first() {
+                Some(ReloadableCardRecord::HoldCreated { account, amount, .. })
                     if (account, amount) == (&order.account, &order.amount) =>
                 {
-                    let held = match kept(&book, order.key).1 {
+                    let held = match hold_state(&book, order.key).1 {
                         None => HoldResult::Held,
                         Some(paid) => HoldResult::AlreadySettled { paid },
                     };
                     (held, self.archive.barrier())
                 }
-                Some(ReloadableCardRecord::Refused { reason, .. }) => {
-                    (unreserved(reason.clone()), self.archive.barrier())
+                Some(ReloadableCardRecord::Declined { reason, .. }) => {
+                    (no_such_hold(reason.clone()), self.archive.barrier())
                 }
                 Some(_) => return Err(another_content(CALL)),
                 None => {
                     let (key, account, amount) = (order.key, order.account, order.amount);
                     let at = self.clock.now();
-                    let refused = |reason| ReloadableCardRecord::Refused {
+                    let refused = |reason| ReloadableCardRecord::Declined {
                         key,
                         card: false,
                         amount,
                         reason,
                         at,
                     };
-                    let left = counted.saturating_sub(book.drawn(&account));
+                    let left = counted.saturating_sub(book.spent_balance(&account));
                     let (answer, entry) = if fault == Some(ReloadableCardFault::Decline) {
                         let reason = Some("withdrawal_declined".to_owned());
-                        (unreserved(reason.clone()), refused(reason))
+                        (no_such_hold(reason.clone()), refused(reason))
                     } else if amount.get() > left {
-                        (unreserved(None), refused(None))
+                        (no_such_hold(None), refused(None))
                     } else {
-                        let reserved = ReloadableCardRecord::Reserved {
+                        let reserved = ReloadableCardRecord::HoldCreated {
                             key,
                             account,
                             amount,
@@ -55,7 +55,7 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
                         };
                         (HoldResult::Held, reserved)
                     };
-                    (answer, self.keep(&mut book, &[entry]))
+                    (answer, self.persist(&mut book, &[entry]))
                 }
             }
         };
@@ -64,12 +64,12 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
         Ok(answer)
     }
 
-    pub(super) async fn stands(&self, key: JobId) -> Result<HoldStatus, PortError> {
+    pub(super) async fn read_hold_status(&self, key: JobId) -> Result<HoldStatus, PortError> {
         const CALL: &str = "reservation";
         let fault = faults::before(&self.rules, CALL).await?;
         let (stands, durable) = {
-            let book = self.book.lock();
-            let stands = match kept(&book, key) {
+            let book = self.records.lock();
+            let stands = match hold_state(&book, key) {
                 (None, _) => HoldStatus::NotFound,
                 (Some(_), None) => HoldStatus::Held,
                 (Some(_), Some(paid)) => HoldStatus::Settled { paid },
@@ -81,22 +81,22 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
         Ok(stands)
     }
 
-    pub(super) async fn ended(&self, key: JobId, paid: bool) -> Result<(), PortError> {
+    pub(super) async fn end_hold(&self, key: JobId, paid: bool) -> Result<(), PortError> {
         const CALL: &str = "end reservation";
         let fault = faults::before(&self.rules, CALL).await?;
         let durable = {
-            let mut book = self.book.lock();
-            match kept(&book, key) {
+            let mut book = self.records.lock();
+            match hold_state(&book, key) {
                 (Some(_), Some(before)) if before == paid => self.archive.barrier(),
                 (Some((account, amount)), None) => {
-                    let ended = ReloadableCardRecord::Ended {
+                    let ended = ReloadableCardRecord::HoldSettled {
                         key,
                         account,
                         amount,
-                        paid,
+                        captured: paid,
                         at: self.clock.now(),
                     };
-                    self.keep(&mut book, &[ended])
+                    self.persist(&mut book, &[ended])
                 }
                 (Some(_), Some(_)) => return Err(failed(ErrorKind::Permanent, CALL, "it has ended the other way")),
                 (None, _) => {
@@ -114,19 +114,19 @@ impl<B: CardBalanceReader> SandboxReloadableCards<B> {
 }
 
 /// What was set aside under a key, of which account, and whether that has ended as paid.
-fn kept(book: &ReloadableCardRecords, key: JobId) -> (Option<([u8; 20], Cents)>, Option<bool>) {
+fn hold_state(book: &ReloadableCardRecords, key: JobId) -> (Option<([u8; 20], Cents)>, Option<bool>) {
     let (mut reserved, mut ended) = (None, None);
-    for entry in book.under(key) {
+    for entry in book.records_of(key) {
         match entry {
-            ReloadableCardRecord::Reserved { account, amount, .. } => reserved = Some((account, amount)),
-            ReloadableCardRecord::Ended { paid, .. } => ended = Some(paid),
+            ReloadableCardRecord::HoldCreated { account, amount, .. } => reserved = Some((account, amount)),
+            ReloadableCardRecord::HoldSettled { captured: paid, .. } => ended = Some(paid),
             _ => {}
         }
     }
     (reserved, ended)
 }
 
-fn unreserved(reason: Option<String>) -> HoldResult {
+fn no_such_hold(reason: Option<String>) -> HoldResult {
     match reason {
         Some(reason) => HoldResult::Declined { reason: reason.into() },
         None => HoldResult::InsufficientBalance,

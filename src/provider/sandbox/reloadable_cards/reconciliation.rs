@@ -12,7 +12,7 @@ use purser_actors::reconciliation::{EntryAmount, EntryStatus};
 use super::SandboxReloadableCards;
 use super::records::{ReloadableCardRecord, ReloadableCardRecords};
 use crate::provider::sandbox::card_balances::SandboxCardBalances;
-use crate::provider::sandbox::issuer_reconciliation::{ListedRecord, durably, page, place};
+use crate::provider::sandbox::issuer_reconciliation::{ListedRecord, await_durable, page, position};
 
 type ListFuture = purser_actors::port::ProviderEntry;
 
@@ -24,30 +24,30 @@ pub struct ReloadableCardBalanceList(pub Arc<SandboxReloadableCards<SandboxCardB
 
 fn listed(key: JobId, product: &'static str, (standing, amount): (EntryStatus, Cents), at: Timestamp) -> ListFuture {
     ListFuture {
-        name: EntryKey::of(key),
+        name: EntryKey::for_order(key),
         product: product.into(),
-        money: EntryAmount::Cents(amount, Currency::USD),
-        returns: None,
+        amount: EntryAmount::Cents(amount, Currency::USD),
+        returned_transfer: None,
         terms: None,
-        standing,
+        status: standing,
         at,
     }
 }
 
 /// An order as it stands now.
 fn order(book: &ReloadableCardRecords, key: JobId) -> Option<ListFuture> {
-    let mut stands = book.under(key).into_iter().filter_map(|entry| match entry {
+    let mut stands = book.records_of(key).into_iter().filter_map(|entry| match entry {
         ReloadableCardRecord::Opened(opened) => {
             Some(listed(key, "card", (EntryStatus::Completed, opened.amount), opened.at))
         }
-        ReloadableCardRecord::Refused { card, amount, at, .. } => {
+        ReloadableCardRecord::Declined { card, amount, at, .. } => {
             let product = if card { "card" } else { "reservation" };
             Some(listed(key, product, (EntryStatus::Declined, amount), at))
         }
-        ReloadableCardRecord::Reserved { amount, at, .. } => {
+        ReloadableCardRecord::HoldCreated { amount, at, .. } => {
             Some(listed(key, "reservation", (EntryStatus::Held, amount), at))
         }
-        ReloadableCardRecord::Ended { amount, paid, at, .. } => {
+        ReloadableCardRecord::HoldSettled { amount, captured: paid, at, .. } => {
             let standing = if paid {
                 EntryStatus::Completed
             } else {
@@ -55,9 +55,9 @@ fn order(book: &ReloadableCardRecords, key: JobId) -> Option<ListFuture> {
             };
             Some(listed(key, "reservation", (standing, amount), at))
         }
-        ReloadableCardRecord::Moved { .. }
+        ReloadableCardRecord::StateChanged { .. }
         | ReloadableCardRecord::Charged { .. }
-        | ReloadableCardRecord::Became { .. } => None,
+        | ReloadableCardRecord::ChargeUpdated { .. } => None,
     });
     stands.next_back()
 }
@@ -65,11 +65,11 @@ fn order(book: &ReloadableCardRecords, key: JobId) -> Option<ListFuture> {
 /// A card's balance as it stands now.
 fn balance(book: &ReloadableCardRecords, card: CardId) -> Option<ListFuture> {
     let file = book.card(card)?;
-    let left = (EntryStatus::Completed, file.left);
+    let left = (EntryStatus::Completed, file.available);
     Some(listed(file.opened.key, "balance", left, file.changed_at))
 }
 
-fn shown(entry: Option<ListFuture>) -> ListedRecord {
+fn listed_record(entry: Option<ListFuture>) -> ListedRecord {
     entry.map_or(ListedRecord::Nothing, ListedRecord::As)
 }
 
@@ -80,13 +80,13 @@ impl SandboxReloadableCards<SandboxCardBalances> {
         limit: usize,
         list: impl Fn(&ReloadableCardRecords, &ReloadableCardRecord) -> ListedRecord + Send,
     ) -> Result<ListPage<ListFuture>, PortError> {
-        let after = place(after)?;
+        let after = position(after)?;
         let (page, durable) = {
-            let book = self.book.lock();
-            let page = page(&book.shelf, after, limit, |entry| list(&book, entry));
+            let book = self.records.lock();
+            let page = page(&book.buffer, after, limit, |entry| list(&book, entry));
             (page, self.archive.barrier())
         };
-        durably(page, durable).await
+        await_durable(page, durable).await
     }
 
     async fn one(
@@ -94,10 +94,10 @@ impl SandboxReloadableCards<SandboxCardBalances> {
         find: impl FnOnce(&ReloadableCardRecords) -> Option<ListFuture> + Send,
     ) -> Result<Option<ListFuture>, PortError> {
         let (found, durable) = {
-            let book = self.book.lock();
+            let book = self.records.lock();
             (find(&book), self.archive.barrier())
         };
-        durably(found, durable).await
+        await_durable(found, durable).await
     }
 }
 
@@ -108,13 +108,13 @@ impl ProviderList for ReloadableCardList {
         limit: usize,
     ) -> BoxFuture<'a, Result<ListPage<ListFuture>, PortError>> {
         let list = |book: &ReloadableCardRecords, entry: &ReloadableCardRecord| match entry {
-            ReloadableCardRecord::Opened(opened) => shown(order(book, opened.key)),
-            ReloadableCardRecord::Refused { key, .. }
-            | ReloadableCardRecord::Reserved { key, .. }
-            | ReloadableCardRecord::Ended { key, .. } => shown(order(book, *key)),
-            ReloadableCardRecord::Moved { .. }
+            ReloadableCardRecord::Opened(opened) => listed_record(order(book, opened.key)),
+            ReloadableCardRecord::Declined { key, .. }
+            | ReloadableCardRecord::HoldCreated { key, .. }
+            | ReloadableCardRecord::HoldSettled { key, .. } => listed_record(order(book, *key)),
+            ReloadableCardRecord::StateChanged { .. }
             | ReloadableCardRecord::Charged { .. }
-            | ReloadableCardRecord::Became { .. } => ListedRecord::Nothing,
+            | ReloadableCardRecord::ChargeUpdated { .. } => ListedRecord::Nothing,
         };
         Box::pin(self.0.listed(after, limit, list))
     }
@@ -131,10 +131,10 @@ impl ProviderList for ReloadableCardBalanceList {
         limit: usize,
     ) -> BoxFuture<'a, Result<ListPage<ListFuture>, PortError>> {
         let list = |book: &ReloadableCardRecords, entry: &ReloadableCardRecord| match entry {
-            ReloadableCardRecord::Opened(opened) => shown(balance(book, opened.card)),
-            ReloadableCardRecord::Moved { card, .. }
+            ReloadableCardRecord::Opened(opened) => listed_record(balance(book, opened.card)),
+            ReloadableCardRecord::StateChanged { card, .. }
             | ReloadableCardRecord::Charged { card, .. }
-            | ReloadableCardRecord::Became { card, .. } => shown(balance(book, *card)),
+            | ReloadableCardRecord::ChargeUpdated { card, .. } => listed_record(balance(book, *card)),
             _ => ListedRecord::Nothing,
         };
         Box::pin(self.0.listed(after, limit, list))
@@ -143,7 +143,7 @@ impl ProviderList for ReloadableCardBalanceList {
     fn entry<'a>(&'a self, name: &'a EntryKey) -> BoxFuture<'a, Result<Option<ListFuture>, PortError>> {
         Box::pin(self.0.one(|book| {
             let key = name.order()?;
-            let opened = book.under(key).into_iter().find_map(|entry| match entry {
+            let opened = book.records_of(key).into_iter().find_map(|entry| match entry {
                 ReloadableCardRecord::Opened(opened) => Some(opened.card),
                 _ => None,
             });

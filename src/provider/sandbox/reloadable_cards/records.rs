@@ -6,7 +6,7 @@ use purser_actors::port::{
     CardActivity, CardEvent, CardSnapshot, CardState, CardTransaction, Timestamp, TransactionStatus,
 };
 
-use super::super::Sale;
+use super::super::CardCharge;
 use super::card_numbers;
 use crate::sandbox::archive::{ArchiveRecord, ArchiveState, RecordBuffer, name};
 
@@ -16,7 +16,7 @@ pub(super) enum ReloadableCardRecord {
     /// A card was opened and loaded.
     Opened(OpenedCard),
     /// What was ordered under this key was refused: for lack of money, or for a reason.
-    Refused {
+    Declined {
         key: JobId,
         /// Whether it was a card; else part of a balance.
         card: bool,
@@ -25,40 +25,40 @@ pub(super) enum ReloadableCardRecord {
         at: Timestamp,
     },
     /// A card was paused, resumed or closed, by an order or by its one charge.
-    Moved {
+    StateChanged {
         card: CardId,
         account: [u8; 20],
         key: Option<JobId>,
         state: CardState,
         /// To the balance.
-        back: Cents,
+        returned: Cents,
         at: Timestamp,
     },
     /// A card was charged.
     Charged { card: CardId, transaction: CardTransaction },
     /// Something came of a charge.
-    Became {
+    ChargeUpdated {
         card: CardId,
         account: [u8; 20],
         charge: String,
         status: TransactionStatus,
         /// To the balance, where the card had ended.
-        back: Cents,
+        returned: Cents,
         at: Timestamp,
     },
     /// Part of a balance was set aside.
-    Reserved {
+    HoldCreated {
         key: JobId,
         account: [u8; 20],
         amount: Cents,
         at: Timestamp,
     },
     /// That has ended.
-    Ended {
+    HoldSettled {
         key: JobId,
         account: [u8; 20],
         amount: Cents,
-        paid: bool,
+        captured: bool,
         at: Timestamp,
     },
 }
@@ -96,14 +96,14 @@ impl ArchiveRecord for ReloadableCardRecord {
                 by_number(card_numbers::account_part(opened.key, opened.attempt)),
                 by_account(&opened.account),
             ],
-            Self::Refused { key, .. } => vec![by_key(*key)],
-            Self::Moved { card, account, key, .. } => [by_card(*card), by_account(account)]
+            Self::Declined { key, .. } => vec![by_key(*key)],
+            Self::StateChanged { card, account, key, .. } => [by_card(*card), by_account(account)]
                 .into_iter()
                 .chain(key.map(by_key))
                 .collect(),
             Self::Charged { card, .. } => vec![by_card(*card)],
-            Self::Became { card, account, .. } => vec![by_card(*card), by_account(account)],
-            Self::Reserved { key, account, .. } | Self::Ended { key, account, .. } => {
+            Self::ChargeUpdated { card, account, .. } => vec![by_card(*card), by_account(account)],
+            Self::HoldCreated { key, account, .. } | Self::HoldSettled { key, account, .. } => {
                 vec![by_key(*key), by_account(account)]
             }
         }
@@ -140,7 +140,7 @@ fn by_account(account: &[u8; 20]) -> u64 {
 pub(super) struct CardLedger {
     pub(super) opened: OpenedCard,
     pub(super) state: CardState,
-    pub(super) left: Cents,
+    pub(super) available: Cents,
     changes: u64,
     pub(super) changed_at: Timestamp,
     /// Oldest first.
@@ -148,13 +148,13 @@ pub(super) struct CardLedger {
 }
 
 impl CardLedger {
-    pub(super) fn standing(&self) -> CardSnapshot {
-        let newest = self.charges.iter().rev().take(CardActivity::LONGEST);
+    pub(super) fn snapshot(&self) -> CardSnapshot {
+        let newest = self.charges.iter().rev().take(CardActivity::MAX_TRANSACTIONS);
         CardSnapshot {
             sequence: self.changes,
             state: self.state,
             activity: CardActivity {
-                available: self.left,
+                available: self.available,
                 transactions: newest.cloned().collect(),
             },
             released: Cents::ZERO,
@@ -162,11 +162,11 @@ impl CardLedger {
     }
 
     /// What becomes of a merchant's charge: taken, or refused for a reason.
-    pub(super) fn judged(&self, sale: Sale<'_>, now: Timestamp) -> CardTransaction {
+    pub(super) fn charge(&self, sale: CardCharge<'_>, now: Timestamp) -> CardTransaction {
         let refused = match self.state {
             CardState::Paused => Some("card_paused"),
             CardState::Closed => Some("card_closed"),
-            CardState::Open if sale.amount > self.left => Some("insufficient_funds"),
+            CardState::Open if sale.amount > self.available => Some("insufficient_funds"),
             CardState::Open => None,
         };
         CardTransaction {
@@ -185,7 +185,7 @@ impl CardLedger {
 
     /// What follows when a charge is settled or given back; `None` for what cannot become of it. What comes back to a card that
     /// has ended is the balance's.
-    pub(super) fn became(
+    pub(super) fn update_charge(
         &self,
         charge: &str,
         status: TransactionStatus,
@@ -201,12 +201,12 @@ impl CardLedger {
         );
         let is_back = self.state == CardState::Closed && status == TransactionStatus::Refunded;
         follows.then(|| {
-            vec![ReloadableCardRecord::Became {
+            vec![ReloadableCardRecord::ChargeUpdated {
                 card: self.opened.card,
                 account: self.opened.account,
                 charge: charge.to_owned(),
                 status,
-                back: if is_back { one.amount } else { Cents::ZERO },
+                returned: if is_back { one.amount } else { Cents::ZERO },
                 at,
             }]
         })
@@ -221,33 +221,33 @@ impl CardLedger {
 
 #[derive(Default)]
 pub(super) struct ReloadableCardRecords {
-    pub(super) shelf: RecordBuffer<ReloadableCardRecord>,
+    pub(super) buffer: RecordBuffer<ReloadableCardRecord>,
     pub(super) cards: u64,
 }
 
 impl ReloadableCardRecords {
     /// Whatever was done or refused under this key, oldest first.
-    pub(super) fn under(&self, wanted: JobId) -> Vec<ReloadableCardRecord> {
-        let mut found = self.shelf.find(by_key(wanted));
+    pub(super) fn records_of(&self, wanted: JobId) -> Vec<ReloadableCardRecord> {
+        let mut found = self.buffer.find(by_key(wanted));
         found.retain(|entry| match entry {
             ReloadableCardRecord::Opened(opened) => opened.key == wanted,
-            ReloadableCardRecord::Refused { key, .. }
-            | ReloadableCardRecord::Reserved { key, .. }
-            | ReloadableCardRecord::Ended { key, .. } => *key == wanted,
-            ReloadableCardRecord::Moved { key, .. } => *key == Some(wanted),
-            ReloadableCardRecord::Charged { .. } | ReloadableCardRecord::Became { .. } => false,
+            ReloadableCardRecord::Declined { key, .. }
+            | ReloadableCardRecord::HoldCreated { key, .. }
+            | ReloadableCardRecord::HoldSettled { key, .. } => *key == wanted,
+            ReloadableCardRecord::StateChanged { key, .. } => *key == Some(wanted),
+            ReloadableCardRecord::Charged { .. } | ReloadableCardRecord::ChargeUpdated { .. } => false,
         });
         found
     }
 
     pub(super) fn card(&self, wanted: CardId) -> Option<CardLedger> {
         let mut file: Option<CardLedger> = None;
-        for entry in self.shelf.find(by_card(wanted)) {
+        for entry in self.buffer.find(by_card(wanted)) {
             match (entry, &mut file) {
                 (ReloadableCardRecord::Opened(opened), None) if opened.card == wanted => {
                     file = Some(CardLedger {
                         state: CardState::Open,
-                        left: opened.amount,
+                        available: opened.amount,
                         changed_at: opened.at,
                         opened,
                         changes: 0,
@@ -255,30 +255,30 @@ impl ReloadableCardRecords {
                     });
                 }
                 (
-                    ReloadableCardRecord::Moved {
-                        card, state, back, at, ..
+                    ReloadableCardRecord::StateChanged {
+                        card, state, returned: back, at, ..
                     },
                     Some(file),
                 ) if card == wanted => {
                     file.state = state;
                     file.changed_at = at;
-                    file.left = less(file.left, back);
+                    file.available = less(file.available, back);
                     file.changes += 1;
                 }
                 (ReloadableCardRecord::Charged { card, transaction }, Some(file)) if card == wanted => {
                     if transaction.status != TransactionStatus::Declined {
-                        file.left = less(file.left, transaction.amount);
+                        file.available = less(file.available, transaction.amount);
                     }
                     file.changes += 1;
                     file.changed_at = transaction.at;
                     file.charges.push(transaction);
                 }
                 (
-                    ReloadableCardRecord::Became {
+                    ReloadableCardRecord::ChargeUpdated {
                         card,
                         charge,
                         status,
-                        back,
+                        returned: back,
                         at,
                         ..
                     },
@@ -289,7 +289,7 @@ impl ReloadableCardRecords {
                     for one in file.charges.iter_mut().filter(|one| one.id == charge) {
                         if status == TransactionStatus::Refunded {
                             let more = one.amount.get().saturating_sub(back.get());
-                            file.left = Cents::new(file.left.get().saturating_add(more));
+                            file.available = Cents::new(file.available.get().saturating_add(more));
                         }
                         one.status = status;
                     }
@@ -302,7 +302,7 @@ impl ReloadableCardRecords {
 
     /// A card by the issuer's name of it.
     pub(super) fn by_ref(&self, issuer_ref: &str) -> Option<CardLedger> {
-        let near = self.shelf.find(by_ref(issuer_ref)).into_iter();
+        let near = self.buffer.find(by_ref(issuer_ref)).into_iter();
         let mut own = near.filter_map(|entry| match entry {
             ReloadableCardRecord::Opened(opened) if card_numbers::issuer_ref(opened.key) == issuer_ref => {
                 Some(opened.card)
@@ -313,8 +313,8 @@ impl ReloadableCardRecords {
     }
 
     /// Whether a card has the number with this account part.
-    pub(super) fn is_given_out(&self, account_part: u64) -> bool {
-        let near = self.shelf.find(by_number(account_part)).into_iter();
+    pub(super) fn is_number_used(&self, account_part: u64) -> bool {
+        let near = self.buffer.find(by_number(account_part)).into_iter();
         near.into_iter().any(|entry| match entry {
             ReloadableCardRecord::Opened(opened) => {
                 card_numbers::account_part(opened.key, opened.attempt) == account_part
@@ -324,24 +324,24 @@ impl ReloadableCardRecords {
     }
 
     /// Cents that are on cards, set aside or gone, of what ever reached an account.
-    pub(super) fn drawn(&self, wanted: &[u8; 20]) -> u64 {
-        let moved = self.shelf.find(by_account(wanted)).into_iter();
+    pub(super) fn spent_balance(&self, wanted: &[u8; 20]) -> u64 {
+        let moved = self.buffer.find(by_account(wanted)).into_iter();
         moved.fold(0, |drawn: u64, entry| match entry {
             ReloadableCardRecord::Opened(opened) if opened.account == *wanted => {
                 drawn.saturating_add(opened.amount.get())
             }
-            ReloadableCardRecord::Reserved { account, amount, .. } if account == *wanted => {
+            ReloadableCardRecord::HoldCreated { account, amount, .. } if account == *wanted => {
                 drawn.saturating_add(amount.get())
             }
-            ReloadableCardRecord::Moved { account, back, .. } | ReloadableCardRecord::Became { account, back, .. }
+            ReloadableCardRecord::StateChanged { account, returned: back, .. } | ReloadableCardRecord::ChargeUpdated { account, returned: back, .. }
                 if account == *wanted =>
             {
                 drawn.saturating_sub(back.get())
             }
-            ReloadableCardRecord::Ended {
+            ReloadableCardRecord::HoldSettled {
                 account,
                 amount,
-                paid: false,
+                captured: false,
                 ..
             } if account == *wanted => drawn.saturating_sub(amount.get()),
             _ => drawn,
@@ -349,20 +349,20 @@ impl ReloadableCardRecords {
     }
 
     /// What became of cards behind this place, at most so much.
-    pub(super) fn told(&self, after: u64, limit: usize) -> Vec<CardEvent> {
+    pub(super) fn events_after(&self, after: u64, limit: usize) -> Vec<CardEvent> {
         let mut changed = Vec::new();
-        self.shelf.scan(after, |number, entry| {
-            if let ReloadableCardRecord::Moved { card, .. }
+        self.buffer.scan(after, |number, entry| {
+            if let ReloadableCardRecord::StateChanged { card, .. }
             | ReloadableCardRecord::Charged { card, .. }
-            | ReloadableCardRecord::Became { card, .. } = entry
+            | ReloadableCardRecord::ChargeUpdated { card, .. } = entry
             {
                 changed.push((number + 1, *card));
             }
             changed.len() < limit
         });
         let word = |(number, card): (u64, CardId)| {
-            let standing = self.card(card)?.standing();
-            Some(CardEvent { number, card, standing })
+            let standing = self.card(card)?.snapshot();
+            Some(CardEvent { position: number, card, snapshot: standing })
         };
         changed.into_iter().filter_map(word).collect()
     }
@@ -377,12 +377,12 @@ impl ArchiveState for ReloadableCardRecords {
 
     fn apply(&mut self, entry: &ReloadableCardRecord) -> Result<(), String> {
         self.cards += u64::from(matches!(entry, ReloadableCardRecord::Opened(_)));
-        self.shelf.add(entry.clone());
+        self.buffer.add(entry.clone());
         Ok(())
     }
 
     fn buffer(&mut self) -> &mut RecordBuffer<ReloadableCardRecord> {
-        &mut self.shelf
+        &mut self.buffer
     }
 
     fn save(&self) -> Vec<u8> {

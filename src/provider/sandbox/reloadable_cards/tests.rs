@@ -42,17 +42,17 @@ fn reserve(n: u128, cents: u64) -> HoldRequest {
     }
 }
 
-async fn steer(program: &SandboxReloadableCards<Deposited>, n: u128, key: u128, wish: CardAction) -> CardSnapshot {
+async fn apply_action(program: &SandboxReloadableCards<Deposited>, n: u128, key: u128, wish: CardAction) -> CardSnapshot {
     let order = CardActionRequest {
         key: JobId(key),
         card: CardId(n),
         issuer_ref: card_numbers::issuer_ref(JobId(n)),
-        wish,
+        action: wish,
     };
     program.apply_action(&order).await.unwrap()
 }
 
-async fn left(program: &SandboxReloadableCards<Deposited>) -> u64 {
+async fn available(program: &SandboxReloadableCards<Deposited>) -> u64 {
     program.balance(&ACCOUNT).await.unwrap().atomic() / ATOMIC_PER_CENT
 }
 
@@ -80,7 +80,7 @@ async fn orders_at_once_never_overdraw_and_a_key_takes_once() {
         taken.push(order.await.unwrap());
     }
     assert_eq!(taken.iter().filter(|taken| **taken).count(), 3);
-    assert_eq!(left(&program).await, 100);
+    assert_eq!(available(&program).await, 100);
     drop(program);
     // More has reached the account since: what was refused stays refused.
     let program = open(dir.path(), 9_000);
@@ -95,7 +95,7 @@ async fn orders_at_once_never_overdraw_and_a_key_takes_once() {
         };
         assert_eq!(again, taken, "order {n}");
     }
-    assert_eq!(left(&program).await, 8_100);
+    assert_eq!(available(&program).await, 8_100);
     program.open(&order(22, 300, true)).await.unwrap();
     let other = program.open(&order(22, 301, true)).await.unwrap_err();
     assert_eq!(other.kind, ErrorKind::Permanent, "a key is for one order");
@@ -110,7 +110,7 @@ async fn a_card_is_charged_while_it_is_open_and_gives_back_the_rest() {
     program.open(&order(1, 500, true)).await.unwrap();
     program.open(&order(2, 400, false)).await.unwrap();
     let charge = async |n, cents| {
-        let sale = Sale {
+        let sale = CardCharge {
             merchant: "Books",
             amount: Cents::new(cents),
             settles: true,
@@ -119,32 +119,32 @@ async fn a_card_is_charged_while_it_is_open_and_gives_back_the_rest() {
         charged.reason.unwrap_or_else(|| charged.status.name().to_owned())
     };
     assert_eq!(charge(1, 100).await, "settled");
-    assert_eq!(steer(&program, 1, 11, CardAction::Pause).await.state, CardState::Paused);
+    assert_eq!(apply_action(&program, 1, 11, CardAction::Pause).await.state, CardState::Paused);
     assert_eq!(charge(1, 100).await, "card_paused");
-    assert_eq!(steer(&program, 1, 12, CardAction::Resume).await.state, CardState::Open);
+    assert_eq!(apply_action(&program, 1, 12, CardAction::Resume).await.state, CardState::Open);
     assert_eq!(
-        steer(&program, 1, 11, CardAction::Pause).await.state,
+        apply_action(&program, 1, 11, CardAction::Pause).await.state,
         CardState::Open,
         "an old order is not new"
     );
     assert_eq!(charge(1, 401).await, "insufficient_funds");
     assert_eq!(charge(2, 150).await, "settled");
     assert_eq!(charge(2, 1).await, "card_closed");
-    assert_eq!(left(&program).await, 350);
-    let closed = steer(&program, 1, 13, CardAction::Close).await;
+    assert_eq!(available(&program).await, 350);
+    let closed = apply_action(&program, 1, 13, CardAction::Close).await;
     assert_eq!(
         (closed.state, closed.activity.available),
         (CardState::Closed, Cents::ZERO)
     );
-    assert_eq!(left(&program).await, 750);
+    assert_eq!(available(&program).await, 750);
     let told = program.events_after(0, 100).await.unwrap();
-    let cards: Vec<_> = told.iter().map(|word| (word.number, word.card.0)).collect();
+    let cards: Vec<_> = told.iter().map(|word| (word.position, word.card.0)).collect();
     // Openings have taken the first two numbers: the list has them, nobody is called for them.
     let expected = [(3, 1), (4, 1), (5, 1), (6, 1), (7, 1), (8, 2), (9, 2), (10, 2), (11, 1)];
     assert_eq!(cards, expected, "refused charges are told as well");
-    assert_eq!(program.events_after(4, 1).await.unwrap()[0].number, 5);
+    assert_eq!(program.events_after(4, 1).await.unwrap()[0].position, 5);
     drop(program);
-    assert_eq!(left(&open(dir.path(), 1_000)).await, 750);
+    assert_eq!(available(&open(dir.path(), 1_000)).await, 750);
 }
 
 // Aim: what is set aside is the balance's again or gone, once; the other way round is refused.
@@ -163,7 +163,7 @@ async fn a_reservation_ends_one_way() {
         program.settle_hold(JobId(1), true).await.unwrap();
         program.settle_hold(JobId(2), false).await.unwrap();
     }
-    assert_eq!(left(&program).await, 600);
+    assert_eq!(available(&program).await, 600);
     // Whoever asks for it again, from a store that was restored, is not told that it is set aside.
     for (n, paid) in [(1, true), (2, false)] {
         assert_eq!(
@@ -183,7 +183,7 @@ async fn a_reservation_ends_one_way() {
     ] {
         assert_eq!(program.hold_status(JobId(n)).await.unwrap(), stands, "{n}");
     }
-    assert_eq!(left(&program).await, 500);
+    assert_eq!(available(&program).await, 500);
     assert_eq!(
         program.settle_hold(JobId(1), false).await.unwrap_err().kind,
         ErrorKind::Permanent
@@ -221,5 +221,5 @@ async fn faults_take_at_most_once() {
             "a word once given stands"
         );
     }
-    assert_eq!(left(&program).await, 400);
+    assert_eq!(available(&program).await, 400);
 }

@@ -5,39 +5,39 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use purser_actors::id::Network;
 
 use super::*;
-use crate::settlement::gate::{Gate, UNREAD};
+use crate::settlement::gate::{Gate, UNREACHABLE};
 
 /// What the nodes of Base do; those of Solana are good.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Base {
-    Silent,
+enum BaseNodeState {
+    Unresponsive,
     /// Of another chain.
-    Other,
+    OtherChain,
     /// One endpoint answers, with another contract in the place of USDC.
     Changed,
-    Good,
+    Valid,
 }
 
-fn answer(base: Base, host: &str, method: &str, params: &Value) -> Option<Value> {
+fn answer(base: BaseNodeState, host: &str, method: &str, params: &Value) -> Option<Value> {
     if !method.starts_with("eth_") {
-        return Some(good(method, params));
+        return Some(valid_response(method, params));
     }
     match (base, method) {
-        (Base::Silent, _) => None,
-        (Base::Changed, _) if host == "one" => None,
-        (Base::Changed, "eth_call") => Some(json!(format!("0x{}", hex::encode(BaseChain::SEPOLIA.token.domain())))),
-        (Base::Other, "eth_chainId") => Some(json!("0x14a34")),
-        _ => Some(good(method, params)),
+        (BaseNodeState::Unresponsive, _) => None,
+        (BaseNodeState::Changed, _) if host == "one" => None,
+        (BaseNodeState::Changed, "eth_call") => Some(json!(format!("0x{}", hex::encode(BaseChain::SEPOLIA.token.domain())))),
+        (BaseNodeState::OtherChain, "eth_chainId") => Some(json!("0x14a34")),
+        _ => Some(valid_response(method, params)),
     }
 }
 
-fn nodes(base: &Arc<Mutex<Base>>) -> (Arc<dyn Transport>, Arc<dyn Clock>) {
+fn nodes(base: &Arc<Mutex<BaseNodeState>>) -> (Arc<dyn Transport>, Arc<dyn Clock>) {
     let base = base.clone();
     let answers: Answers = Box::new(move |host, method, params| answer(*base.lock(), host, method, params));
     (Arc::new(Nodes(Mutex::new(answers))), Arc::new(SystemClock::default()))
 }
 
-fn checks(base: &Arc<Mutex<Base>>) -> Checks {
+fn checks(base: &Arc<Mutex<BaseNodeState>>) -> Checks {
     let (transport, clock) = nodes(base);
     Checks::new(&chains(), &transport, &clock).unwrap()
 }
@@ -46,19 +46,19 @@ fn checks(base: &Arc<Mutex<Base>>) -> Checks {
 // a chain that answers otherwise than the settings say always ends the start.
 #[tokio::test]
 async fn a_restart_needs_no_answer_of_a_chain_that_was_checked_before() {
-    let tolerated = async |base: Base, knows: bool| {
+    let tolerated = async |base: BaseNodeState, knows: bool| {
         let found = checks(&Arc::new(Mutex::new(base))).run().await;
         found.tolerate(knows).map_err(|misfit| misfit.0.len())
     };
-    let without_base = Unread {
+    let without_base = UnreachableChains {
         base: true,
         solana: false,
     };
-    assert_eq!(tolerated(Base::Silent, true).await, Ok(without_base));
-    assert_eq!(tolerated(Base::Silent, false).await, Err(1));
-    assert_eq!(tolerated(Base::Good, true).await, Ok(Unread::default()));
-    assert_eq!(tolerated(Base::Good, false).await, Ok(Unread::default()));
-    for wrong in [Base::Other, Base::Changed] {
+    assert_eq!(tolerated(BaseNodeState::Unresponsive, true).await, Ok(without_base));
+    assert_eq!(tolerated(BaseNodeState::Unresponsive, false).await, Err(1));
+    assert_eq!(tolerated(BaseNodeState::Valid, true).await, Ok(UnreachableChains::default()));
+    assert_eq!(tolerated(BaseNodeState::Valid, false).await, Ok(UnreachableChains::default()));
+    for wrong in [BaseNodeState::OtherChain, BaseNodeState::Changed] {
         assert!(tolerated(wrong, true).await.is_err(), "{wrong:?}");
     }
 }
@@ -66,27 +66,27 @@ async fn a_restart_needs_no_answer_of_a_chain_that_was_checked_before() {
 // Checks: the gate stays closed while the chain is silent, is another one or has changed, says why, and opens once the chain fits.
 #[tokio::test(start_paused = true)]
 async fn a_chain_is_used_once_it_is_the_one_of_the_settings() {
-    let base = Arc::new(Mutex::new(Base::Silent));
+    let base = Arc::new(Mutex::new(BaseNodeState::Unresponsive));
     let (gate, checks) = (Gate::closed(), checks(&base).base);
     let timer = SystemClock::default();
-    let again = until_it_fits(&checks, Network::Base, &gate, &timer);
+    let again = retry_until_valid(&checks, Network::Base, &gate, &timer);
     let steps = async {
-        let after = async |next: Base, pause: Duration| {
+        let after = async |next: BaseNodeState, pause: Duration| {
             *base.lock() = next;
             tokio::time::sleep(pause + Duration::from_secs(1)).await;
-            gate.why_closed()
+            gate.closed_reason()
         };
-        assert_eq!(after(Base::Silent, UNREAD_AGAIN).await.as_deref(), Some(UNREAD));
-        let why = after(Base::Other, UNREAD_AGAIN).await.unwrap();
+        assert_eq!(after(BaseNodeState::Unresponsive, UNREACHABLE_RETRY).await.as_deref(), Some(UNREACHABLE));
+        let why = after(BaseNodeState::OtherChain, UNREACHABLE_RETRY).await.unwrap();
         assert!(why.contains("chains.base.endpoints[0].url"), "{why}");
-        let why = after(Base::Changed, MISFIT_AGAIN).await.unwrap();
+        let why = after(BaseNodeState::Changed, MISMATCH_RETRY).await.unwrap();
         assert!(why.contains("chains.base.usdc_name"), "{why}");
         assert_eq!(gate.alarms(), 2);
-        let why = after(Base::Changed, MISFIT_AGAIN).await.unwrap();
+        let why = after(BaseNodeState::Changed, MISMATCH_RETRY).await.unwrap();
         assert!(why.contains("chains.base.usdc_name"), "{why}");
         assert_eq!(gate.alarms(), 2, "told once");
-        assert_eq!(after(Base::Silent, MISFIT_AGAIN).await.as_deref(), Some(UNREAD));
-        assert_eq!(after(Base::Good, UNREAD_AGAIN).await, None);
+        assert_eq!(after(BaseNodeState::Unresponsive, MISMATCH_RETRY).await.as_deref(), Some(UNREACHABLE));
+        assert_eq!(after(BaseNodeState::Valid, UNREACHABLE_RETRY).await, None);
     };
     tokio::join!(again, steps);
 }

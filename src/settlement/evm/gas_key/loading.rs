@@ -11,7 +11,7 @@ use purser_chains::evm::{Address, U256};
 use purser_storage::codec;
 use ractor::ActorRef;
 
-use super::{Core, Form, GasKeyActor, Keeper, Message, State};
+use super::{Core, NonceRecord, GasKeyActor, GasKeyState, Message, State};
 use crate::settlement::evm::job::Job;
 use crate::settlement::evm::rows::{self, Key, NonceRow, RowError};
 
@@ -29,7 +29,7 @@ pub(super) async fn counts(core: &Core, address: Address) -> Result<Counts, Node
 /// A row as it was stored.
 struct Loaded {
     row: Row<Key>,
-    form: Form,
+    form: NonceRecord,
     payments: Vec<Job>,
 }
 
@@ -68,33 +68,33 @@ impl GasKeyActor {
         let found = rows.len();
         let settings = core.settings.nonces();
         let (manager, actions) = NonceManager::start(settings, rows, counts, pending, self.now_ms());
-        let mut keeper = Keeper {
+        let mut keeper = GasKeyState {
             manager,
             payments,
             waiting: VecDeque::new(),
             retry: VecDeque::new(),
             durable: HashSet::new(),
-            placed,
-            forms,
+            nonces: placed,
+            records: forms,
             busy: false,
             due: false,
             quote,
             writes: Vec::new(),
             searching: HashSet::new(),
-            coded: HashSet::new(),
-            held: VecDeque::new(),
+            with_code: HashSet::new(),
+            waiting_with_code: VecDeque::new(),
         };
         for (_, value) in rows::scan_all(&*core.store, &rows::waiting_of(&address)).await? {
             let payment = Job::decode_waiting(&value)?;
             keeper.durable.insert(payment.key());
-            keeper.take(Arc::new(payment));
+            keeper.enqueue(Arc::new(payment));
         }
-        early.into_iter().for_each(|payment| keeper.take(payment));
+        early.into_iter().for_each(|payment| keeper.enqueue(payment));
         tracing::info!(key = %address, rows = found, latest = counts.latest, pending, "a gas key is ready");
         self.execute(myself, &mut keeper, actions).await?;
         self.flush(&mut keeper).await?;
         self.plan(myself, &mut keeper).await?;
-        Ok(State::Keeping(Box::new(keeper)))
+        Ok(State::Running(Box::new(keeper)))
     }
 
     async fn load(&self) -> Result<Vec<Loaded>, RowError> {
@@ -108,7 +108,7 @@ impl GasKeyActor {
 
     async fn load_row(&self, nonce: u64, stored: NonceRow) -> Result<Loaded, RowError> {
         let (core, address) = (&self.core, self.address());
-        let payments = carried(core, &address, nonce).await?;
+        let payments = transaction_jobs(core, &address, nonce).await?;
         let damaged = || RowError(format!("the row of nonce {nonce} of {address} is damaged"));
         let mut attempts = Vec::new();
         let mut gas_limit = 0;
@@ -142,14 +142,14 @@ impl GasKeyActor {
                 released: stored.released,
                 canceled: stored.canceled,
             },
-            form: Form {
+            form: NonceRecord {
                 keys,
-                carried: stored.carried,
+                content_bytes: stored.content_bytes,
                 lengths: stored.attempts.iter().map(|attempt| attempt.length).collect(),
                 stage: Stage::First,
                 gas_limit,
                 counted: false,
-                lost: U256::ZERO,
+                lost_gas: U256::ZERO,
             },
             payments,
         })
@@ -157,12 +157,12 @@ impl GasKeyActor {
 }
 
 /// What a transaction was made for.
-pub(in crate::settlement::evm) async fn carried(
+pub(in crate::settlement::evm) async fn transaction_jobs(
     core: &Core,
     gas_key: &Address,
     nonce: u64,
 ) -> Result<Vec<Job>, RowError> {
-    let bytes = rows::read_pieces(&*core.store, &rows::carried(gas_key, nonce)).await?;
+    let bytes = rows::read_pieces(&*core.store, &rows::transaction_payments(gas_key, nonce)).await?;
     if bytes.is_empty() {
         return Ok(Vec::new());
     }

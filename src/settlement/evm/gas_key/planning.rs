@@ -9,25 +9,25 @@ use purser_chains::evm::nonces::{Action, NonceError};
 use purser_storage::Write;
 use ractor::ActorRef;
 
-use super::{Core, GasKeyActor, Keeper, Message, decline};
+use super::{Core, GasKeyActor, GasKeyState, Message, decline};
 use crate::settlement::evm::checking::{Failure, Verdict};
 use crate::settlement::evm::core::Outcome;
 use crate::settlement::evm::job::Job;
 use crate::settlement::evm::rows::{self, Key, RowError};
 
 /// Transactions of payers with code that are on their way at once: what one has cost for nothing is known when it has landed.
-const CODED_IN_FLIGHT: usize = 2;
+const MAX_WITH_CODE_IN_FLIGHT: usize = 2;
 /// A check of a payment that is younger needs not be made again, in milliseconds.
 const FRESH_MS: u64 = 10_000;
 
 impl GasKeyActor {
     /// Takes what waits to a check, if a transaction may be sent and none is being checked: what comes meanwhile goes together.
-    pub(super) async fn plan(&self, myself: &ActorRef<Message>, keeper: &mut Keeper) -> Result<(), RowError> {
+    pub(super) async fn plan(&self, myself: &ActorRef<Message>, keeper: &mut GasKeyState) -> Result<(), RowError> {
         let manager = &keeper.manager;
-        if keeper.busy || manager.is_in_doubt() || manager.in_flight() >= self.core.settings.max_in_flight {
+        if keeper.busy || manager.has_count_conflict() || manager.in_flight() >= self.core.settings.max_in_flight {
             return Ok(());
         }
-        keeper.take_held();
+        keeper.take_waiting_with_code();
         let (keys, stage) = match keeper.retry.pop_front() {
             Some(group) => (group.payments, Some(group.stage)),
             None => {
@@ -43,11 +43,11 @@ impl GasKeyActor {
             return Ok(());
         }
         keeper.busy = true;
-        let codes = stage.is_none().then(|| self.fresh_codes(&payments)).flatten();
+        let codes = stage.is_none().then(|| self.check_code(&payments)).flatten();
         if let (Some(codes), [payment]) = (&codes, payments.as_slice()) {
             let verdict = Verdict {
                 has_code: codes[0],
-                held: None,
+                balance: None,
                 failure: None,
             };
             let actions = self.planned(keeper, vec![(payment.clone(), verdict)], stage).await;
@@ -75,7 +75,7 @@ impl GasKeyActor {
     }
 
     /// Whether the payers have code, where all were checked a moment ago.
-    fn fresh_codes(&self, payments: &[Arc<Job>]) -> Option<Vec<bool>> {
+    fn check_code(&self, payments: &[Arc<Job>]) -> Option<Vec<bool>> {
         let now_ms = self.now_ms();
         let code = |payment: &Arc<Job>| {
             let checked = self.core.checked.get(&payment.key())?;
@@ -88,7 +88,7 @@ impl GasKeyActor {
     /// What would settle is put into transactions, what would not is declined.
     pub(super) async fn planned(
         &self,
-        keeper: &mut Keeper,
+        keeper: &mut GasKeyState,
         found: Vec<(Arc<Job>, Verdict)>,
         stage: Option<Stage>,
     ) -> Vec<Action<Key>> {
@@ -97,8 +97,8 @@ impl GasKeyActor {
         for (payment, verdict) in found {
             let key = payment.key();
             match verdict.failure {
-                None if verdict.has_code && !payment.is_mint() && !keeper.may_send_coded(key) => {
-                    keeper.held.push_back(key);
+                None if verdict.has_code && !payment.is_mint() && !keeper.may_send_with_code(key) => {
+                    keeper.waiting_with_code.push_back(key);
                 }
                 None => candidates.push(Candidate {
                     payment: key,
@@ -113,14 +113,14 @@ impl GasKeyActor {
             match keeper.manager.reserve(group.payments.clone(), self.now_ms()) {
                 Ok(nonce) => {
                     let payments = group.payments.clone();
-                    keeper.place(nonce, group);
+                    keeper.assign_nonce(nonce, group);
                     actions.push(Action::Sign {
                         nonce,
                         fee: keeper.quote.fee,
                         payments,
                     });
                 }
-                Err(NonceError::Full | NonceError::Doubtful) => keeper.put_back(group.payments, stage),
+                Err(NonceError::Full | NonceError::CountConflict) => keeper.requeue(group.payments, stage),
                 // Every payment is placed once: what is in a row never waits.
                 Err(error) => self.core.alarm(&format!("a nonce could not be reserved: {error}")),
             }
@@ -128,7 +128,7 @@ impl GasKeyActor {
         actions
     }
 
-    fn drop_failed(&self, keeper: &mut Keeper, key: Key, failure: Failure) {
+    fn drop_failed(&self, keeper: &mut GasKeyState, key: Key, failure: Failure) {
         let payment = keeper.payments.remove(&key);
         if keeper.durable.remove(&key) {
             keeper.writes.push(Write::Delete {
@@ -136,47 +136,47 @@ impl GasKeyActor {
             });
         }
         match failure {
-            Failure::Refused(decline) => self.core.decline(&key, decline),
+            Failure::Declined(decline) => self.core.decline(&key, decline),
             // Whoever waits for a mint reads the chain.
             Failure::Used if payment.as_ref().is_some_and(|job| job.is_mint()) => {
-                self.core.disown(&key);
-                self.core.tell(&key, &Outcome::Moved);
+                self.core.release_payment(&key);
+                self.core.notify(&key, &Outcome::Settled);
             }
             Failure::Used => {
                 let until = payment.and_then(|payment| payment.valid_before()).unwrap_or(0);
                 self.core.watched.insert(key, until);
-                self.core.disown(&key);
+                self.core.release_payment(&key);
                 let core = self.core.clone();
-                tokio::spawn(async move { core.answer_used(key).await });
+                tokio::spawn(async move { core.resolve_used(key).await });
             }
         }
     }
 }
 
-impl Keeper {
+impl GasKeyState {
     /// Whether a payment of a payer with code may go now; then it counts as on its way.
-    fn may_send_coded(&mut self, key: Key) -> bool {
-        let may = self.coded.len() < CODED_IN_FLIGHT;
+    fn may_send_with_code(&mut self, key: Key) -> bool {
+        let may = self.with_code.len() < MAX_WITH_CODE_IN_FLIGHT;
         if may {
-            self.coded.insert(key);
+            self.with_code.insert(key);
         }
         may
     }
 
     /// As many of those that were held as there is room for are checked again.
-    fn take_held(&mut self) {
-        let placed = &self.placed;
-        self.coded.retain(|key| placed.contains_key(key));
-        let room = CODED_IN_FLIGHT.saturating_sub(self.coded.len()).min(self.held.len());
-        self.waiting.extend(self.held.drain(..room));
+    fn take_waiting_with_code(&mut self) {
+        let placed = &self.nonces;
+        self.with_code.retain(|key| placed.contains_key(key));
+        let room = MAX_WITH_CODE_IN_FLIGHT.saturating_sub(self.with_code.len()).min(self.waiting_with_code.len());
+        self.waiting.extend(self.waiting_with_code.drain(..room));
     }
 }
 
 impl Core {
     /// The token has the nonce of a payment that none of our rows explains: the next blocks say by what.
-    async fn answer_used(&self, key: Key) {
-        match self.is_used_by_now(&key).await {
-            Ok(true) => self.tell(&key, &Outcome::Moved),
+    async fn resolve_used(&self, key: Key) {
+        match self.read_and_check_used(&key).await {
+            Ok(true) => self.notify(&key, &Outcome::Settled),
             Ok(false) => {
                 let used = decline(
                     "invalid_exact_evm_nonce_already_used",
@@ -190,7 +190,7 @@ impl Core {
     }
 
     /// Whether a movement of this authorization is known once everything was read that the chain has now.
-    pub(in crate::settlement::evm) async fn is_used_by_now(&self, key: &Key) -> Result<bool, String> {
+    pub(in crate::settlement::evm) async fn read_and_check_used(&self, key: &Key) -> Result<bool, String> {
         const PATIENCE: Duration = Duration::from_secs(10);
         let head = self
             .node
@@ -198,7 +198,7 @@ impl Core {
             .await
             .map_err(|error| error.to_string())?;
         let head = head.ok_or("no endpoint has a block")?;
-        let read = tokio::time::timeout(PATIENCE, self.read_up_to(head.number)).await;
+        let read = tokio::time::timeout(PATIENCE, self.wait_until_read(head.number)).await;
         read.map_err(|_| "the follower is behind")?;
         let used = self.used(key).await.map_err(|error| error.to_string())?;
         Ok(used.is_some())

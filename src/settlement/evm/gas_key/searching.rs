@@ -11,25 +11,25 @@ use purser_chains::evm::usdc::{self, Movement, MovementKind};
 use purser_chains::evm::{Address, B256, U256};
 use ractor::ActorRef;
 
-use super::{Core, GasKeyActor, Keeper, Message};
+use super::{Core, GasKeyActor, GasKeyState, Message};
 use crate::settlement::evm::core::{Counters, Outcome, gwei};
 use crate::settlement::evm::rows::Key;
 
 /// How long a search waits until the block of a receipt was read.
-const PATIENCE: Duration = Duration::from_secs(10);
+const BLOCK_READ_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl GasKeyActor {
     /// One search a nonce at a time, beside the actor.
-    pub(super) fn search(&self, myself: &ActorRef<Message>, keeper: &mut Keeper, nonce: u64, hashes: Vec<B256>) {
+    pub(super) fn search(&self, myself: &ActorRef<Message>, keeper: &mut GasKeyState, nonce: u64, hashes: Vec<B256>) {
         if !keeper.searching.insert(nonce) {
             return;
         }
         let (core, address, myself) = (self.core.clone(), self.address(), myself.clone());
         tokio::spawn(async move {
-            let message = match core.find(address, nonce, &hashes).await {
-                Ok(Found::Landed(receipt)) => Message::Landed(nonce, receipt),
+            let message = match core.find_receipt(address, nonce, &hashes).await {
+                Ok(Found::Mined(receipt)) => Message::Mined(nonce, receipt),
                 Ok(Found::Absent) => Message::Absent(nonce),
-                Ok(Found::Nothing) => Message::Searched(nonce),
+                Ok(Found::Unproven) => Message::Searched(nonce),
                 Err(error) => {
                     tracing::warn!(nonce, %error, "what became of a transaction is not known yet");
                     Message::Searched(nonce)
@@ -40,7 +40,7 @@ impl GasKeyActor {
     }
 
     /// A receipt decides by its logs: a batch that succeeded may have failed for some.
-    pub(super) fn landed(&self, keeper: &mut Keeper, nonce: u64, receipt: &Receipt) -> Vec<Action<Key>> {
+    pub(super) fn apply_receipt(&self, keeper: &mut GasKeyState, nonce: u64, receipt: &Receipt) -> Vec<Action<Key>> {
         keeper.searching.remove(&nonce);
         let settled = match settled_by(&self.core, receipt) {
             Ok(settled) => settled,
@@ -55,13 +55,13 @@ impl GasKeyActor {
         let (settled, unsettled): (Vec<Key>, Vec<Key>) = row.payments.iter().partition(|key| settled.contains(*key));
         let landed = row.attempts.iter().find(|attempt| attempt.hash == receipt.transaction);
         let filler = landed.is_some_and(|attempt| attempt.filler);
-        if let Some(form) = keeper.forms.get_mut(&nonce).filter(|form| !form.counted) {
+        if let Some(form) = keeper.records.get_mut(&nonce).filter(|form| !form.counted) {
             form.counted = true;
             Counters::add(&self.core.counters.gas_spent_gwei, gwei(receipt.cost));
             if !filler {
                 let calls = U256::from(form.keys.len().max(1));
-                form.lost = receipt.cost * U256::from(unsettled.len()) / calls;
-                Counters::add(&self.core.counters.gas_lost_gwei, gwei(form.lost));
+                form.lost_gas = receipt.cost * U256::from(unsettled.len()) / calls;
+                Counters::add(&self.core.counters.gas_lost_gwei, gwei(form.lost_gas));
             }
         }
         for key in settled.iter().filter(|_| !filler) {
@@ -69,7 +69,7 @@ impl GasKeyActor {
         }
         // Payments are told of by the follower, which does not read the bridge's logs.
         for key in mints_of(receipt) {
-            self.core.tell(&key, &Outcome::Moved);
+            self.core.notify(&key, &Outcome::Settled);
         }
         let (hash, block) = (receipt.transaction, receipt.block_number);
         keeper.manager.mined(nonce, hash, block, &unsettled)
@@ -98,47 +98,47 @@ fn mints_of(receipt: &Receipt) -> impl Iterator<Item = Key> {
 }
 
 enum Found {
-    Landed(Box<Receipt>),
+    Mined(Box<Receipt>),
     Absent,
-    Nothing,
+    Unproven,
 }
 
 impl Core {
-    async fn find(&self, address: Address, nonce: u64, hashes: &[B256]) -> Result<Found, NodeError> {
+    async fn find_receipt(&self, address: Address, nonce: u64, hashes: &[B256]) -> Result<Found, NodeError> {
         for hash in hashes {
             let Some(receipt) = self.node.receipt(*hash).await? else {
                 continue;
             };
             // One endpoint's receipt may say falsely that payments have failed. What they moved is in the rows of the block, once two
             // endpoints have shown the same of it.
-            let read = tokio::time::timeout(PATIENCE, self.checked_up_to(receipt.block_number)).await;
+            let read = tokio::time::timeout(BLOCK_READ_TIMEOUT, self.wait_until_cross_checked(receipt.block_number)).await;
             let view = self.view();
             let canonical = view.is_canonical(receipt.block_number, receipt.block_hash);
             let canonical = canonical.unwrap_or(receipt.block_number < view.oldest_needed());
             return Ok(match read.is_ok() && canonical {
-                true => Found::Landed(Box::new(receipt)),
-                false => Found::Nothing,
+                true => Found::Mined(Box::new(receipt)),
+                false => Found::Unproven,
             });
         }
-        self.find_none(address, nonce, hashes).await
+        self.prove_absent(address, nonce, hashes).await
     }
 
     /// Two endpoints, each of which has used the nonce in a block that proofs rest on, and by none of the attempts.
-    async fn find_none(&self, address: Address, nonce: u64, hashes: &[B256]) -> Result<Found, NodeError> {
+    async fn prove_absent(&self, address: Address, nonce: u64, hashes: &[B256]) -> Result<Found, NodeError> {
         let Some(tag) = self.proof_tag() else {
-            return Ok(Found::Nothing);
+            return Ok(Found::Unproven);
         };
         let counts = self.node.counts_of_each(address, tag).await;
         let used = |count: &Result<u64, NodeError>| count.as_ref().is_ok_and(|count| *count > nonce);
         let mut denies: Vec<bool> = counts.iter().map(used).collect();
         if !denies.contains(&true) {
-            return Ok(Found::Nothing);
+            return Ok(Found::Unproven);
         }
         for hash in hashes {
             for (denies, receipt) in denies.iter_mut().zip(self.node.receipts_of_each(*hash).await) {
                 match receipt {
                     Ok(None) => {}
-                    Ok(Some(_)) => return Ok(Found::Nothing),
+                    Ok(Some(_)) => return Ok(Found::Unproven),
                     Err(_) => *denies = false,
                 }
             }
@@ -148,6 +148,6 @@ impl Core {
         }
         let what = format!("that a transaction with nonce {nonce} of gas key {address} never lands is not proven");
         self.alarm_once(&what, "two endpoints must show it");
-        Ok(Found::Nothing)
+        Ok(Found::Unproven)
     }
 }

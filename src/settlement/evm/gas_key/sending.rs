@@ -8,7 +8,7 @@ use purser_chains::evm::tx::{Fee, SignedTransaction, Transaction};
 use purser_chains::evm::{Address, Bytes, U256};
 use ractor::ActorRef;
 
-use super::{Form, GasKeyActor, Keeper, Message};
+use super::{NonceRecord, GasKeyActor, GasKeyState, Message};
 use crate::settlement::evm::core::Counters;
 use crate::settlement::evm::job::Job;
 use crate::settlement::evm::rows::Key;
@@ -18,7 +18,7 @@ const FILLER_GAS: u64 = 21_000;
 
 impl GasKeyActor {
     /// Whether there is a row to be stored now. A reservation that cannot be signed is given back.
-    pub(super) fn sign(&self, keeper: &mut Keeper, nonce: u64, fee: Fee, payments: &[Key]) -> bool {
+    pub(super) fn sign(&self, keeper: &mut GasKeyState, nonce: u64, fee: Fee, payments: &[Key]) -> bool {
         let now_ms = self.now_ms();
         let attempt = self.attempt(keeper, nonce, fee, payments);
         let signed = match attempt {
@@ -37,7 +37,7 @@ impl GasKeyActor {
                     Counters::add(&counters.transactions, 1);
                     Counters::add(&counters.payments, u64::try_from(payments.len()).unwrap_or(u64::MAX));
                 }
-                keeper.forms.entry(nonce).or_insert_with(Form::of_filler);
+                keeper.records.entry(nonce).or_insert_with(NonceRecord::of_filler);
                 true
             }
             Err(error) => {
@@ -47,13 +47,13 @@ impl GasKeyActor {
                     self.core
                         .alarm(&format!("nonce {nonce} of gas key {key} could not be signed: {error}"));
                 }
-                self.give_back(keeper, nonce);
+                self.return_nonce(keeper, nonce);
                 false
             }
         }
     }
 
-    fn attempt(&self, keeper: &Keeper, nonce: u64, fee: Fee, payments: &[Key]) -> Option<Attempt> {
+    fn attempt(&self, keeper: &GasKeyState, nonce: u64, fee: Fee, payments: &[Key]) -> Option<Attempt> {
         let (to, data, gas_limit) = self.content(keeper, nonce, payments)?;
         let transaction = Transaction {
             chain_id: self.core.settings.chain_id,
@@ -74,7 +74,7 @@ impl GasKeyActor {
     }
 
     /// What every attempt of a nonce carries; a transfer of nothing if it is to carry no payment.
-    fn content(&self, keeper: &Keeper, nonce: u64, payments: &[Key]) -> Option<(Address, Bytes, u64)> {
+    fn content(&self, keeper: &GasKeyState, nonce: u64, payments: &[Key]) -> Option<(Address, Bytes, u64)> {
         if payments.is_empty() {
             return Some((self.address(), Bytes::new(), FILLER_GAS));
         }
@@ -86,26 +86,26 @@ impl GasKeyActor {
         let found = payments.iter().map(|key| keeper.payments.get(key).cloned());
         let found: Vec<Arc<Job>> = found.collect::<Option<_>>()?;
         let (to, data) = self.core.call_of(&found)?;
-        Some((to, data, keeper.forms.get(&nonce)?.gas_limit))
+        Some((to, data, keeper.records.get(&nonce)?.gas_limit))
     }
 
     /// Nothing was signed for this reservation.
-    fn give_back(&self, keeper: &mut Keeper, nonce: u64) {
+    fn return_nonce(&self, keeper: &mut GasKeyState, nonce: u64) {
         keeper.manager.returned(nonce, self.now_ms());
         if keeper.manager.row(nonce).is_some() {
             return;
         }
-        let Some(form) = keeper.forms.remove(&nonce) else {
+        let Some(form) = keeper.records.remove(&nonce) else {
             return;
         };
         for key in form.keys.iter().rev() {
-            keeper.placed.remove(key);
+            keeper.nonces.remove(key);
             keeper.waiting.push_front(*key);
         }
     }
 
     /// To every endpoint, beside the actor.
-    pub(super) fn send(&self, myself: &ActorRef<Message>, keeper: &Keeper, nonce: u64) {
+    pub(super) fn send(&self, myself: &ActorRef<Message>, keeper: &GasKeyState, nonce: u64) {
         let current = keeper.manager.row(nonce).and_then(|row| row.current());
         let Some(attempt) = current.cloned() else { return };
         let (core, myself) = (self.core.clone(), myself.clone());
@@ -124,23 +124,23 @@ impl GasKeyActor {
                 drop(myself.cast(Message::Replied(nonce, attempt.hash, answer.reply)));
             }
             if refused {
-                drop(myself.cast(Message::Refused(nonce)));
+                drop(myself.cast(Message::Rejected(nonce)));
             }
         });
     }
 }
 
-impl Form {
+impl NonceRecord {
     /// Of a nonce that carries nothing.
     const fn of_filler() -> Self {
         Self {
             keys: Vec::new(),
-            carried: 0,
+            content_bytes: 0,
             lengths: Vec::new(),
             stage: Stage::First,
             gas_limit: FILLER_GAS,
             counted: false,
-            lost: U256::ZERO,
+            lost_gas: U256::ZERO,
         }
     }
 }

@@ -4,13 +4,13 @@ use purser_actors::money::Usdc;
 use super::*;
 
 fn failed(reason: &str) -> Option<Failure> {
-    Some(Failure::Refused(decline(reason, "by the token")))
+    Some(Failure::Declined(decline(reason, "by the token")))
 }
 
 fn verdict(has_code: bool, failure: Option<Failure>) -> Verdict {
     Verdict {
         has_code,
-        held: None,
+        balance: None,
         failure,
     }
 }
@@ -26,8 +26,8 @@ fn the_result_of_a_check_before_the_claim() {
     let table = [
         (None, Some(Acceptance::Accepted), None),
         (Some(Failure::Used), None, None),
-        (failed(SHORT), Some(Acceptance::Accepted), Some(SHORT)),
-        (failed(signature), Some(Acceptance::Refused), Some(signature)),
+        (failed(INSUFFICIENT_FUNDS), Some(Acceptance::Accepted), Some(INSUFFICIENT_FUNDS)),
+        (failed(signature), Some(Acceptance::NotAccepted), Some(signature)),
         (failed(other), declined(other), Some(other)),
     ];
     for (failure, of_contract, refused) in table {
@@ -40,9 +40,9 @@ fn the_result_of_a_check_before_the_claim() {
             );
         }
         let plain = verdict(false, failure.clone());
-        assert_eq!(acceptance(&plain, false), Some(Acceptance::NoContract), "{failure:?}");
+        assert_eq!(acceptance(&plain, false), Some(Acceptance::NotAContract), "{failure:?}");
         for has_code in [false, true] {
-            let refusal = refusal(&verdict(has_code, failure.clone()));
+            let refusal = verdict_decline(&verdict(has_code, failure.clone()));
             assert_eq!(refusal.map(|decline| decline.reason.to_string()).as_deref(), refused);
         }
     }
@@ -66,24 +66,24 @@ fn payment(nonce: u8, value: u64, signature: &[u8]) -> Arc<Payment> {
 fn a_check_holds_for_the_payment_that_was_checked() {
     let prechecks = Prechecks::default();
     let checked = payment(1, 5, &[7; 80]);
-    prechecks.keep(&checked, &verdict(true, None), 0);
-    assert!(prechecks.good(&checked, GOOD_MS - 1).is_some());
-    assert!(prechecks.good(&checked, GOOD_MS).is_none());
+    prechecks.cache(&checked, &verdict(true, None), 0);
+    assert!(prechecks.passed(&checked, PASSED_TTL_MS - 1).is_some());
+    assert!(prechecks.passed(&checked, PASSED_TTL_MS).is_none());
     for other in [
         payment(1, 500, &[7; 80]),
         payment(1, 5, &[8; 80]),
         payment(2, 5, &[7; 80]),
     ] {
-        assert!(prechecks.good(&other, 0).is_none(), "{other:?}");
+        assert!(prechecks.passed(&other, 0).is_none(), "{other:?}");
     }
-    let good = Good {
+    let good = PassedCheck {
         has_code: true,
-        held: None,
+        balance: None,
     };
-    assert_eq!(prechecks.take_good(&checked, 1), Some((good, 0)));
-    assert_eq!(prechecks.take_good(&checked, 1), None, "used once");
-    prechecks.keep(&checked, &verdict(true, None), 0);
-    assert_eq!(prechecks.take_good(&payment(1, 500, &[7; 80]), 1), None);
+    assert_eq!(prechecks.take_passed(&checked, 1), Some((good, 0)));
+    assert_eq!(prechecks.take_passed(&checked, 1), None, "used once");
+    prechecks.cache(&checked, &verdict(true, None), 0);
+    assert_eq!(prechecks.take_passed(&payment(1, 500, &[7; 80]), 1), None);
 }
 
 // Checks: a low balance of a payment and an address without code are cached for a limited time; another payment of the payer may be on
@@ -93,13 +93,13 @@ fn payers_are_cached_for_a_limited_time() {
     let prechecks = Prechecks::default();
     let payer = Address::repeat_byte(1);
     let short = payment(1, 5, &[7; 65]);
-    prechecks.keep(&short, &verdict(true, failed(SHORT)), 0);
+    prechecks.cache(&short, &verdict(true, failed(INSUFFICIENT_FUNDS)), 0);
     assert_eq!(prechecks.plain.get(&payer, 0), None);
-    assert!(prechecks.is_short(&short, KEPT_MS - 1));
-    assert!(!prechecks.is_short(&short, KEPT_MS));
-    assert!(!prechecks.is_short(&payment(2, 5, &[7; 65]), 0));
-    assert!(!prechecks.is_short(&payment(1, 6, &[7; 65]), 0));
-    prechecks.keep(&short, &verdict(false, Some(Failure::Used)), 0);
-    assert!(prechecks.plain.get(&payer, KEPT_MS - 1).is_some());
-    assert!(prechecks.plain.get(&payer, KEPT_MS).is_none());
+    assert!(prechecks.is_insufficient(&short, CACHE_TTL_MS - 1));
+    assert!(!prechecks.is_insufficient(&short, CACHE_TTL_MS));
+    assert!(!prechecks.is_insufficient(&payment(2, 5, &[7; 65]), 0));
+    assert!(!prechecks.is_insufficient(&payment(1, 6, &[7; 65]), 0));
+    prechecks.cache(&short, &verdict(false, Some(Failure::Used)), 0);
+    assert!(prechecks.plain.get(&payer, CACHE_TTL_MS - 1).is_some());
+    assert!(prechecks.plain.get(&payer, CACHE_TTL_MS).is_none());
 }

@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, BoxFuture, ChainMovement, ChainStanding, ChainStatus, Decline, ErrorKind, Finality, ListCursor,
+    Authorization, BoxFuture, ChainMovement, ChainTransactionStatus, ChainStatus, Decline, ErrorKind, Finality, ListCursor,
     ListPage, OutgoingTransfer, OutgoingTransferRequest, PortError, Preparation, PreparedTransaction, Settlement,
     SubmitResult, Timestamp, TreasuryList,
 };
@@ -18,17 +18,17 @@ use serde_json::{Value, json};
 use super::MAINNET;
 use super::server::{Backend, Failure};
 use crate::payment::SolanaChain;
-use crate::settlement::chain::{ChainTime, Holdings, Listed, TransferList};
+use crate::settlement::chain::{ChainTime, Holdings, ListedTransfer, TransferList};
 use crate::settlement::facilitator::rows::{Mark, mark};
-use crate::settlement::facilitator::{ChainReader, Look, Presented};
+use crate::settlement::facilitator::{ChainReader, LookupDepth, Presented};
 use crate::settlement::gate::Gate;
 
 #[derive(Default)]
 struct State {
-    landed: HashMap<Mark, String>,
+    settled: HashMap<Mark, String>,
     impossible: HashSet<Mark>,
     decline: Option<Decline>,
-    own: bool,
+    has_own_keys: bool,
 }
 
 pub(super) struct TestChain {
@@ -63,40 +63,40 @@ impl TestChain {
     /// The transaction that executes it; `None` if one has already.
     pub(super) fn execute(&self, mark: Mark) -> Option<String> {
         let mut state = self.state.lock();
-        let count = state.landed.len() + 1;
-        if state.landed.contains_key(&mark) {
+        let count = state.settled.len() + 1;
+        if state.settled.contains_key(&mark) {
             return None;
         }
         let transaction = match self.network {
             Network::Base => format!("0x{count:064x}"),
             Network::Solana => bs58::encode([u8::try_from(count).unwrap(); 64]).into_string(),
         };
-        state.landed.insert(mark, transaction.clone());
+        state.settled.insert(mark, transaction.clone());
         Some(transaction)
     }
 
     pub(super) fn transfers(&self) -> usize {
-        self.state.lock().landed.len()
+        self.state.lock().settled.len()
     }
 
-    pub(super) fn cannot_land(&self, authorization: &Authorization) {
+    pub(super) fn make_impossible(&self, authorization: &Authorization) {
         self.state.lock().impossible.insert(mark(authorization));
     }
 
-    pub(super) fn declines(&self, decline: Option<Decline>) {
+    pub(super) fn set_decline(&self, decline: Option<Decline>) {
         self.state.lock().decline = decline;
     }
 
-    pub(super) fn has_own_keys(&self, own: bool) {
-        self.state.lock().own = own;
+    pub(super) fn set_own_keys(&self, own: bool) {
+        self.state.lock().has_own_keys = own;
     }
 
-    fn shows(&self, authorization: &Authorization) -> ChainStatus {
+    fn status_of(&self, authorization: &Authorization) -> ChainStatus {
         let (state, mark) = (self.state.lock(), mark(authorization));
-        match (state.landed.get(&mark), state.impossible.contains(&mark)) {
-            (Some(transaction), _) => ChainStatus::Landed {
+        match (state.settled.get(&mark), state.impossible.contains(&mark)) {
+            (Some(transaction), _) => ChainStatus::Confirmed {
                 transaction: transaction.clone(),
-                finality: Finality::Seen,
+                finality: Finality::Confirmed,
             },
             (None, true) => ChainStatus::Impossible,
             (None, false) => ChainStatus::Pending,
@@ -129,7 +129,7 @@ impl Backend for TestChain {
     }
 }
 
-fn none<T: Send + 'static>(operation: &'static str) -> BoxFuture<'static, Result<T, PortError>> {
+fn unavailable<T: Send + 'static>(operation: &'static str) -> BoxFuture<'static, Result<T, PortError>> {
     let error = PortError {
         kind: ErrorKind::Permanent,
         operation,
@@ -143,24 +143,24 @@ fn now<T: Send + 'static>(value: T) -> BoxFuture<'static, Result<T, PortError>> 
 }
 
 impl ChainReader for TestChain {
-    fn sends_itself(&self, _: &Authorization) -> bool {
-        self.has_keys()
+    fn can_send_with_own_keys(&self, _: &Authorization) -> bool {
+        self.has_own_keys()
     }
 
     fn gate(&self) -> &Gate {
         &self.gate
     }
 
-    fn has_keys(&self) -> bool {
-        self.state.lock().own
+    fn has_own_keys(&self) -> bool {
+        self.state.lock().has_own_keys
     }
 
-    fn judge<'a>(&'a self, _: &'a Authorization) -> BoxFuture<'a, Result<Option<Decline>, PortError>> {
+    fn would_decline<'a>(&'a self, _: &'a Authorization) -> BoxFuture<'a, Result<Option<Decline>, PortError>> {
         now(self.state.lock().decline.clone())
     }
 
     /// The mark is all that the test's facilitators need.
-    fn present<'a>(
+    fn request_body<'a>(
         &'a self,
         authorization: &'a Authorization,
         _: &'a Presented,
@@ -176,21 +176,21 @@ impl ChainReader for TestChain {
         }
     }
 
-    fn can_be(&self, _: &Authorization, _: &str) -> bool {
+    fn matches_payment(&self, _: &Authorization, _: &str) -> bool {
         true
     }
 
-    fn until(&self, _: &Authorization) -> Timestamp {
+    fn expires_at(&self, _: &Authorization) -> Timestamp {
         Timestamp(u64::MAX)
     }
 
-    fn look<'a>(
+    fn chain_status<'a>(
         &'a self,
         of: &'a Authorization,
         _: Option<&'a str>,
-        _: Look,
+        _: LookupDepth,
     ) -> BoxFuture<'a, Result<ChainStatus, PortError>> {
-        now(self.shows(of))
+        now(self.status_of(of))
     }
 
     fn sign_for<'a>(
@@ -198,17 +198,17 @@ impl ChainReader for TestChain {
         _: &'a OutgoingTransferRequest,
         _: Option<Pubkey>,
     ) -> BoxFuture<'a, Result<Authorization, PortError>> {
-        none("sign")
+        unavailable("sign")
     }
 
-    fn can_receive_from_others<'a>(&'a self, _: &'a Wallet) -> BoxFuture<'a, Result<bool, PortError>> {
-        none("can receive")
+    fn can_receive_from_facilitator<'a>(&'a self, _: &'a Wallet) -> BoxFuture<'a, Result<bool, PortError>> {
+        unavailable("can receive")
     }
 }
 
 impl Settlement for TestChain {
     fn sign<'a>(&'a self, _: &'a OutgoingTransferRequest) -> BoxFuture<'a, Result<Authorization, PortError>> {
-        none("sign")
+        unavailable("sign")
     }
 
     fn prepare<'a>(&'a self, _: &'a Authorization) -> BoxFuture<'a, Result<Preparation, PortError>> {
@@ -226,7 +226,7 @@ impl Settlement for TestChain {
         _: &'a PreparedTransaction,
     ) -> BoxFuture<'a, Result<SubmitResult, PortError>> {
         let transaction = self.execute(mark(authorization)).unwrap();
-        let finality = Finality::Seen;
+        let finality = Finality::Confirmed;
         now(SubmitResult::Settled { transaction, finality })
     }
 
@@ -235,32 +235,32 @@ impl Settlement for TestChain {
         authorization: &'a Authorization,
         _: Option<&'a PreparedTransaction>,
     ) -> BoxFuture<'a, Result<ChainStatus, PortError>> {
-        now(self.shows(authorization))
+        now(self.status_of(authorization))
     }
 
-    fn standing<'a>(
+    fn transaction_status<'a>(
         &'a self,
         _: &'a Authorization,
         _: Option<&'a PreparedTransaction>,
         _: &'a str,
-    ) -> BoxFuture<'a, Result<ChainStanding, PortError>> {
-        now(ChainStanding::Final)
+    ) -> BoxFuture<'a, Result<ChainTransactionStatus, PortError>> {
+        now(ChainTransactionStatus::Final)
     }
 
     fn can_receive<'a>(&'a self, _: &'a Wallet) -> BoxFuture<'a, Result<bool, PortError>> {
-        none("can receive")
+        unavailable("can receive")
     }
 
-    fn treasury_holds(&self, _: Network) -> BoxFuture<'_, Result<Usdc, PortError>> {
-        none("treasury holds")
+    fn final_treasury_balance(&self, _: Network) -> BoxFuture<'_, Result<Usdc, PortError>> {
+        unavailable("treasury holds")
     }
 
     fn sent_by<'a>(&'a self, _: &'a Wallet, _: Timestamp) -> BoxFuture<'a, Result<Vec<OutgoingTransfer>, PortError>> {
-        none("sent by")
+        unavailable("sent by")
     }
 
-    fn departures(&self, _: Timestamp, _: Timestamp) -> BoxFuture<'_, Result<Vec<OutgoingTransfer>, PortError>> {
-        none("departures")
+    fn outgoing_transfers(&self, _: Timestamp, _: Timestamp) -> BoxFuture<'_, Result<Vec<OutgoingTransfer>, PortError>> {
+        unavailable("departures")
     }
 }
 
@@ -271,21 +271,21 @@ impl TreasuryList for TestChain {
         _: Option<&'a ListCursor>,
         _: usize,
     ) -> BoxFuture<'a, Result<ListPage<ChainMovement>, PortError>> {
-        none("movements")
+        unavailable("movements")
     }
 
     fn in_transaction<'a>(&'a self, _: Network, _: &'a str) -> BoxFuture<'a, Result<Vec<ChainMovement>, PortError>> {
-        none("in transaction")
+        unavailable("in transaction")
     }
 
     fn movement_finality<'a>(&'a self, _: Network, _: &'a ChainMovement) -> BoxFuture<'a, Result<Finality, PortError>> {
-        none("movement finality")
+        unavailable("movement finality")
     }
 }
 
 impl Holdings for TestChain {
     fn holds<'a>(&'a self, _: &'a Wallet) -> BoxFuture<'a, Result<Usdc, PortError>> {
-        none("holds")
+        unavailable("holds")
     }
 }
 
@@ -296,7 +296,7 @@ impl ChainTime for TestChain {
 }
 
 impl TransferList for TestChain {
-    fn listed(&self, _: Network, _: u64, _: usize) -> BoxFuture<'_, Result<Vec<Listed>, PortError>> {
-        none("listed")
+    fn transfers_after(&self, _: Network, _: u64, _: usize) -> BoxFuture<'_, Result<Vec<ListedTransfer>, PortError>> {
+        unavailable("listed")
     }
 }

@@ -16,15 +16,15 @@ fn submitting(
     tokio::spawn(async move { port.submit(&payment, &prepared).await })
 }
 
-fn seen(transaction: &str) -> SubmitResult {
+fn settled_unconfirmed(transaction: &str) -> SubmitResult {
     SubmitResult::Settled {
         transaction: transaction.to_owned(),
-        finality: Finality::Seen,
+        finality: Finality::Confirmed,
     }
 }
 
 fn first_transaction() -> SubmitResult {
-    seen(&format!("0x{:064x}", 1))
+    settled_unconfirmed(&format!("0x{:064x}", 1))
 }
 
 fn reason(submitted: SubmitResult) -> String {
@@ -39,9 +39,9 @@ fn reason(submitted: SubmitResult) -> String {
 #[tokio::test]
 async fn case_87_a_payment_that_was_executed_is_settled_whatever_is_answered() {
     let modes = [
-        Mode::Good,
+        Mode::Succeeds,
         Mode::NoHash,
-        Mode::WrongForm,
+        Mode::WrongFormat,
         Mode::OtherNetwork,
         Mode::Pending,
         Mode::FailsAfter(500),
@@ -56,7 +56,7 @@ async fn case_87_a_payment_that_was_executed_is_settled_whatever_is_answered() {
         Mode::CutAfter,
     ];
     for mode in modes {
-        let world = World::start(&[mode, Mode::Good]).await;
+        let world = Harness::start(&[mode, Mode::Succeeds]).await;
         let port = world.open(&[0, 1]).await;
         let settled = submit(&port, &payment(1)).await;
         assert_eq!(settled, first_transaction(), "{mode:?}");
@@ -73,7 +73,7 @@ async fn case_87_a_payment_that_was_executed_is_settled_whatever_is_answered() {
 #[tokio::test]
 async fn case_87_what_is_unknown_goes_to_the_same_facilitator_again() {
     let modes = [
-        Mode::Lies,
+        Mode::FalseReport,
         Mode::Fails(500),
         Mode::Fails(503),
         Mode::Fails(429),
@@ -85,7 +85,7 @@ async fn case_87_what_is_unknown_goes_to_the_same_facilitator_again() {
         Mode::Redirects,
     ];
     for mode in modes {
-        let world = World::start(&[mode, Mode::Good]).await;
+        let world = Harness::start(&[mode, Mode::Succeeds]).await;
         let port = world.open(&[0, 1]).await;
         let prepared = ready(&port, &payment(1)).await;
         let submitted = submitting(&port, &payment(1), &prepared);
@@ -97,7 +97,7 @@ async fn case_87_what_is_unknown_goes_to_the_same_facilitator_again() {
             "{mode:?}"
         );
         assert_eq!((world.chain.transfers(), world.settles()[1]), (0, 0), "{mode:?}");
-        world.servers[0].set(Mode::Good);
+        world.servers[0].set(Mode::Succeeds);
         assert_eq!(submitted.await.unwrap(), Ok(first_transaction()), "{mode:?}");
         assert_eq!((world.chain.transfers(), world.settles()[1]), (1, 0), "{mode:?}");
     }
@@ -107,13 +107,13 @@ async fn case_87_what_is_unknown_goes_to_the_same_facilitator_again() {
 // again, by the same facilitator.
 #[tokio::test]
 async fn a_definite_decline_is_the_answer_and_the_payment_may_come_again() {
-    let world = World::start(&[Mode::Declines("invalid_exact_evm_insufficient_balance"), Mode::Good]).await;
+    let world = Harness::start(&[Mode::Declines("invalid_exact_evm_insufficient_balance"), Mode::Succeeds]).await;
     let port = world.open(&[0, 1]).await;
     for _ in 0..2 {
         assert_eq!(reason(submit(&port, &payment(1)).await), "insufficient_funds");
     }
     assert_eq!(world.settles(), [2, 0]);
-    world.servers[0].set(Mode::Good);
+    world.servers[0].set(Mode::Succeeds);
     assert_eq!(submit(&port, &payment(1)).await, first_transaction());
     assert_eq!(world.settles(), [3, 0]);
 }
@@ -121,7 +121,7 @@ async fn a_definite_decline_is_the_answer_and_the_payment_may_come_again() {
 // Aim: after an unknown outcome a decline proves nothing: the payment may be about to land. Only the chain ends it.
 #[tokio::test]
 async fn after_an_unknown_outcome_a_decline_is_not_believed() {
-    let world = World::start(&[Mode::Fails(500)]).await;
+    let world = Harness::start(&[Mode::Fails(500)]).await;
     let port = world.open(&[0]).await;
     let prepared = ready(&port, &payment(1)).await;
     let submitted = submitting(&port, &payment(1), &prepared);
@@ -130,11 +130,11 @@ async fn after_an_unknown_outcome_a_decline_is_not_believed() {
     let failed = world.servers[0].settles();
     until("it has declined", || world.servers[0].settles() >= failed + 2).await;
     assert!(!submitted.is_finished());
-    world.chain.cannot_land(&payment(1));
+    world.chain.make_impossible(&payment(1));
     assert_eq!(submitted.await.unwrap().unwrap_err().kind, ErrorKind::Permanent);
     assert_eq!(port.lookup(&payment(1), None).await, Ok(ChainStatus::Impossible));
     // The same by a process that does not know what an earlier one has sent.
-    let world = World::start(&[Mode::Fails(500)]).await;
+    let world = Harness::start(&[Mode::Fails(500)]).await;
     let port = world.open(&[0]).await;
     let prepared = ready(&port, &payment(1)).await;
     let submitted = submitting(&port, &payment(1), &prepared);
@@ -154,7 +154,7 @@ async fn after_an_unknown_outcome_a_decline_is_not_believed() {
 // with the same one; without that one it goes to nobody.
 #[tokio::test]
 async fn case_87_a_restart_does_not_change_the_facilitator() {
-    let world = World::start(&[Mode::Fails(500), Mode::Good]).await;
+    let world = Harness::start(&[Mode::Fails(500), Mode::Succeeds]).await;
     let port = world.open(&[0, 1]).await;
     let prepared = ready(&port, &payment(1)).await;
     let submitted = submitting(&port, &payment(1), &prepared);
@@ -168,20 +168,20 @@ async fn case_87_a_restart_does_not_change_the_facilitator() {
     ] {
         assert_eq!(refused.kind, ErrorKind::Temporary);
     }
-    world.servers[0].set(Mode::Good);
+    world.servers[0].set(Mode::Succeeds);
     let port = world.open(&[1, 0]).await;
     // Prepared again, as after a crash between the two steps.
     assert_eq!(submit(&port, &payment(1)).await, first_transaction());
     assert_eq!((world.chain.transfers(), world.settles()[1]), (1, 0));
     // Another payment follows the new order.
-    assert_eq!(submit(&port, &payment(2)).await, seen(&format!("0x{:064x}", 2)));
+    assert_eq!(submit(&port, &payment(2)).await, settled_unconfirmed(&format!("0x{:064x}", 2)));
     assert_eq!(world.settles()[1], 1);
 }
 
 // Aim: the row is lost with a restore, what was prepared is not: it names the same facilitator.
 #[tokio::test]
 async fn what_was_prepared_names_its_facilitator_too() {
-    let world = World::start(&[Mode::Good, Mode::Good]).await;
+    let world = Harness::start(&[Mode::Succeeds, Mode::Succeeds]).await;
     let port = world.open(&[0, 1]).await;
     let prepared = ready(&port, &payment(1)).await;
     port.list.rows.forget(&mark(&payment(1))).await.unwrap();
@@ -194,7 +194,7 @@ async fn what_was_prepared_names_its_facilitator_too() {
 // the payment goes to no other one.
 #[tokio::test]
 async fn a_payment_is_verified_before_it_is_settled() {
-    let world = World::start(&[Mode::Invalid("invalid_exact_evm_signature"), Mode::Good]).await;
+    let world = Harness::start(&[Mode::Invalid("invalid_exact_evm_signature"), Mode::Succeeds]).await;
     let port = world.open(&[0, 1]).await;
     assert_eq!(reason(submit(&port, &payment(1)).await), "invalid_exact_evm_signature");
     assert_eq!(world.settles(), [0, 0]);
@@ -208,7 +208,7 @@ async fn a_payment_is_verified_before_it_is_settled() {
     world.servers[0].set(Mode::Invalid("insufficient_funds"));
     ready(&port, &payment(4)).await;
     assert!(world.chain.execute(mark(&payment(4))).is_some());
-    assert_eq!(submit(&port, &payment(4)).await, seen(&format!("0x{:064x}", 2)));
+    assert_eq!(submit(&port, &payment(4)).await, settled_unconfirmed(&format!("0x{:064x}", 2)));
 }
 
 // Checks: a facilitator executes what `/verify` showed it, though it declines there or does not answer: preparing showed it nothing, the
@@ -216,7 +216,7 @@ async fn a_payment_is_verified_before_it_is_settled() {
 #[tokio::test]
 async fn what_is_executed_at_verify_settles_once() {
     for mode in [Mode::ExecutesInvalid("insufficient_funds"), Mode::HangsInVerify] {
-        let world = World::start(&[mode, Mode::Good]).await;
+        let world = Harness::start(&[mode, Mode::Succeeds]).await;
         let within = |n: usize| FacilitatorSettings {
             timeout: Duration::from_secs(1),
             ..settings(&world.servers[n])
@@ -247,7 +247,7 @@ async fn what_is_executed_at_verify_settles_once() {
 // be signed again or given up after an answer that a facilitator gives to have it settled twice.
 #[tokio::test]
 async fn preparing_shows_a_facilitator_nothing() {
-    let world = World::start(&[Mode::Invalid("insufficient_funds")]).await;
+    let world = Harness::start(&[Mode::Invalid("insufficient_funds")]).await;
     let port = world.open(&[0]).await;
     for _ in 0..2 {
         ready(&port, &payment(1)).await;
@@ -260,13 +260,13 @@ async fn preparing_shows_a_facilitator_nothing() {
 // Aim: what the chain would refuse now costs no call of a facilitator.
 #[tokio::test]
 async fn the_chains_own_decline_comes_first() {
-    let world = World::start(&[Mode::Good]).await;
+    let world = Harness::start(&[Mode::Succeeds]).await;
     let port = world.open(&[0]).await;
     let decline = Decline {
         reason: "insufficient_funds".into(),
         message: "the wallet is empty".into(),
     };
-    world.chain.declines(Some(decline.clone()));
+    world.chain.set_decline(Some(decline.clone()));
     assert_eq!(port.prepare(&payment(1)).await, Ok(Preparation::Declined(decline)));
     assert_eq!((world.servers[0].verifies(), world.servers[0].settles()), (0, 0));
 }
@@ -274,7 +274,7 @@ async fn the_chains_own_decline_comes_first() {
 // Aim: a facilitator that was never reached has received nothing: another one gets the payment. If none is reached, it is not sent.
 #[tokio::test]
 async fn an_unreachable_facilitator_is_passed_over() {
-    let mut world = World::start(&[Mode::Good, Mode::Good]).await;
+    let mut world = Harness::start(&[Mode::Succeeds, Mode::Succeeds]).await;
     let settings = [0, 1].map(|n| settings(&world.servers[n])).to_vec();
     let port = world.open(&[0, 1]).await;
     world.servers[0].stop().await;
@@ -286,44 +286,44 @@ async fn an_unreachable_facilitator_is_passed_over() {
     let error = port.prepare(&payment(3)).await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Temporary);
     let port = world.open_with(settings).await;
-    assert_eq!(port.list.rows.handed(&mark(&payment(2))).await, Ok(None));
+    assert_eq!(port.list.rows.assignment(&mark(&payment(2))).await, Ok(None));
 }
 
 // Aim: own keys come first; what a facilitator has stays with it.
 #[tokio::test]
 async fn own_keys_come_first_and_take_nothing_from_a_facilitator() {
-    let world = World::start(&[Mode::Fails(500)]).await;
+    let world = Harness::start(&[Mode::Fails(500)]).await;
     let port = world.open(&[0]).await;
     let prepared = ready(&port, &payment(1)).await;
     let submitted = submitting(&port, &payment(1), &prepared);
     until("it was sent", || world.servers[0].settles() >= 1).await;
     submitted.abort();
     let _ = submitted.await;
-    world.chain.has_own_keys(true);
+    world.chain.set_own_keys(true);
     let asked = world.settles()[0];
     assert_eq!(submit(&port, &payment(2)).await, first_transaction());
     assert_eq!(world.settles()[0], asked);
-    world.servers[0].set(Mode::Good);
-    assert_eq!(submit(&port, &payment(1)).await, seen(&format!("0x{:064x}", 2)));
+    world.servers[0].set(Mode::Succeeds);
+    assert_eq!(submit(&port, &payment(1)).await, settled_unconfirmed(&format!("0x{:064x}", 2)));
     assert!(world.settles()[0] > asked);
 }
 
 // Aim: the row of a payment that is final or can never land is not kept.
 #[tokio::test]
 async fn a_payment_that_has_ended_leaves_no_row() {
-    let world = World::start(&[Mode::Good]).await;
+    let world = Harness::start(&[Mode::Succeeds]).await;
     let port = world.open(&[0]).await;
     for n in [1, 2] {
         ready(&port, &payment(n)).await;
-        assert!(port.list.rows.handed(&mark(&payment(n))).await.unwrap().is_some());
+        assert!(port.list.rows.assignment(&mark(&payment(n))).await.unwrap().is_some());
     }
     let SubmitResult::Settled { transaction, .. } = submit(&port, &payment(1)).await else {
         panic!()
     };
-    port.standing(&payment(1), None, &transaction).await.unwrap();
-    world.chain.cannot_land(&payment(2));
+    port.transaction_status(&payment(1), None, &transaction).await.unwrap();
+    world.chain.make_impossible(&payment(2));
     assert_eq!(port.lookup(&payment(2), None).await, Ok(ChainStatus::Impossible));
     for n in [1, 2] {
-        assert_eq!(port.list.rows.handed(&mark(&payment(n))).await, Ok(None));
+        assert_eq!(port.list.rows.assignment(&mark(&payment(n))).await, Ok(None));
     }
 }

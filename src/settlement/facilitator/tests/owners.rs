@@ -23,7 +23,7 @@ fn is_settled(submitted: &SubmitResult) -> bool {
 // next process, and a fee payer that nobody has offered is nobody's.
 #[tokio::test]
 async fn a_fee_payer_that_was_offered_is_accepted_by_its_owner() {
-    let world = World::on(TestChain::solana(), &[Mode::Good, Mode::Good]).await;
+    let world = Harness::with_chain(TestChain::solana(), &[Mode::Succeeds, Mode::Succeeds]).await;
     world.offers(0, [1; 32]);
     world.offers(1, [2; 32]);
     let port = world.open(&[0, 1]).await;
@@ -50,7 +50,7 @@ async fn a_fee_payer_that_was_offered_is_accepted_by_its_owner() {
 // Aim: a start without an answer of any facilitator still knows what was offered before it, and offers that.
 #[tokio::test]
 async fn without_an_answer_what_was_offered_last_is_offered_again() {
-    let mut world = World::on(TestChain::solana(), &[Mode::Good]).await;
+    let mut world = Harness::with_chain(TestChain::solana(), &[Mode::Succeeds]).await;
     world.offers(0, [1; 32]);
     let settings = vec![settings(&world.servers[0])];
     drop(world.open(&[0]).await);
@@ -64,7 +64,7 @@ async fn without_an_answer_what_was_offered_last_is_offered_again() {
 // Aim: a fee payer belongs to the facilitator that has offered it first.
 #[tokio::test]
 async fn a_fee_payer_has_one_owner() {
-    let world = World::on(TestChain::solana(), &[Mode::Good, Mode::Good]).await;
+    let world = Harness::with_chain(TestChain::solana(), &[Mode::Succeeds, Mode::Succeeds]).await;
     world.offers(0, [1; 32]);
     world.offers(1, [2; 32]);
     let port = world.open(&[0, 1]).await;

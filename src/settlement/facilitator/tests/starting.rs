@@ -10,11 +10,11 @@ use crate::secret::Secret;
 use crate::settlement::check::ChainCheck as _;
 use crate::settlement::facilitator::{CdpKey, FacilitatorCheck};
 
-async fn refusals(world: &World, servers: &[usize]) -> Vec<(String, String)> {
+async fn startup_errors(world: &Harness, servers: &[usize]) -> Vec<(String, String)> {
     let settings = servers.iter().map(|n| settings(&world.servers[*n])).collect();
     let found = FacilitatorCheck::new(MAINNET, settings).check().await;
     let named = found
-        .wrong
+        .mismatches
         .iter()
         .map(|error| (error.key().unwrap().to_owned(), error.to_string()));
     named.collect()
@@ -23,12 +23,12 @@ async fn refusals(world: &World, servers: &[usize]) -> Vec<(String, String)> {
 // Aim: a facilitator that answers and does not settle what we sell is refused by its setting; one that does not answer is not.
 #[tokio::test]
 async fn a_facilitator_for_something_else_ends_the_start() {
-    let mut world = World::start(&[Mode::Good; 4]).await;
+    let mut world = Harness::start(&[Mode::Succeeds; 4]).await;
     world.servers[1].supports(json!([{"x402Version": 2, "scheme": "exact", "network": "eip155:84532"}]));
     let other = json!({"assets": ["0x0000000000000000000000000000000000000001"]});
     world.servers[2].supports(json!([{"x402Version": 2, "scheme": "exact", "network": "eip155:8453", "extra": other}]));
     world.servers[3].stop().await;
-    let found = refusals(&world, &[0, 1, 2, 3]).await;
+    let found = startup_errors(&world, &[0, 1, 2, 3]).await;
     let keys: Vec<&str> = found.iter().map(|(key, _)| key.as_str()).collect();
     assert_eq!(keys, ["chains.base.facilitators[1]", "chains.base.facilitators[2]"]);
     assert!(
@@ -41,7 +41,7 @@ async fn a_facilitator_for_something_else_ends_the_start() {
 // Aim: every route is called with what the settings say, a JWT of CDP with one for its own route.
 #[tokio::test]
 async fn every_call_is_authenticated() {
-    let world = World::start(&[Mode::Good]).await;
+    let world = Harness::start(&[Mode::Succeeds]).await;
     let fixed = FacilitatorSettings {
         auth: Auth::Header(Secret::new("Bearer of-the-operator".to_owned())),
         ..settings(&world.servers[0])
@@ -52,7 +52,7 @@ async fn every_call_is_authenticated() {
     let all = ["supported", "verify", "settle"].map(fixed);
     assert_eq!(world.servers[0].authorization(), all);
 
-    let world = World::start(&[Mode::Good]).await;
+    let world = Harness::start(&[Mode::Succeeds]).await;
     let secret = STANDARD.encode(SigningKey::from_bytes(&[7; 32]).to_keypair_bytes());
     let cdp = FacilitatorSettings {
         auth: Auth::Cdp(CdpKey::parse("id", &secret).unwrap()),
@@ -75,7 +75,7 @@ async fn every_call_is_authenticated() {
 // Aim: while a facilitator supports something else the next one is used, and it comes back once it does again.
 #[tokio::test]
 async fn a_facilitator_that_changes_is_passed_over() {
-    let world = World::start(&[Mode::Good, Mode::Good]).await;
+    let world = Harness::start(&[Mode::Succeeds, Mode::Succeeds]).await;
     let port = world.open(&[0, 1]).await;
     world.servers[0].supports(json!([]));
     assert!(!port.list.refresh().await);

@@ -11,7 +11,7 @@ use super::super::ledger::{ReplayKey, insufficient};
 use super::SandboxChain;
 
 /// Maximum number of wallets. Beyond it all are removed, and the chain declines each of them once more after a claim.
-const MOST: usize = 10_000;
+const MAX_WALLETS: usize = 10_000;
 
 /// See the module. In memory: a restart removes them.
 #[derive(Debug, Default)]
@@ -24,7 +24,7 @@ pub(super) struct EmptyWallets {
 impl EmptyWallets {
     /// A payment of this wallet was declined.
     fn insert(&self, wallet: Wallet) {
-        if self.count.load(Ordering::Acquire) >= MOST {
+        if self.count.load(Ordering::Acquire) >= MAX_WALLETS {
             self.wallets.clear();
             self.count.store(0, Ordering::Release);
         }
@@ -50,7 +50,7 @@ impl EmptyWallets {
 
 impl SandboxChain {
     /// Inserts the payer if the reason is insufficient funds.
-    pub(super) fn noted(&self, payer: Wallet, decline: Decline) -> Decline {
+    pub(super) fn record_decline(&self, payer: Wallet, decline: Decline) -> Decline {
         if decline == insufficient() {
             self.empty.insert(payer);
         }
@@ -59,7 +59,7 @@ impl SandboxChain {
 
     /// Whether the balance of a wallet that was declined for insufficient funds is still lower than this amount. False for any
     /// other wallet, without a look at the ledger, and for a payment that is on the chain.
-    pub(crate) fn is_known_to_lack(&self, key: &ReplayKey, amount: Usdc) -> bool {
+    pub(crate) fn is_known_insufficient(&self, key: &ReplayKey, amount: Usdc) -> bool {
         if !self.empty.contains(&key.payer) {
             return false;
         }
@@ -92,10 +92,10 @@ mod tests {
         empty.remove(&wallet(0));
         empty.remove(&wallet(0));
         assert!(!empty.contains(&wallet(0)));
-        for n in 0..=MOST {
+        for n in 0..=MAX_WALLETS {
             empty.insert(wallet(n));
         }
-        assert!(empty.contains(&wallet(MOST)), "the newest is there");
-        assert!(empty.wallets.len() <= MOST);
+        assert!(empty.contains(&wallet(MAX_WALLETS)), "the newest is there");
+        assert!(empty.wallets.len() <= MAX_WALLETS);
     }
 }

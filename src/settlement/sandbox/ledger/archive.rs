@@ -20,10 +20,10 @@ impl ArchiveRecord for LedgerRecord {
 
     fn index_keys(&self) -> Vec<u64> {
         match self {
-            Self::Transferred(transfer) | Self::Beside { transfer, .. } => {
-                vec![by_key(&transfer.key), by_transaction(&transfer.transaction)]
+            Self::Transferred(transfer) | Self::TransferredInShared { transfer, .. } => {
+                vec![key_hash(&transfer.key), transaction_hash(&transfer.transaction)]
             }
-            Self::Reorged { key, .. } => vec![by_key(key), by_drop(key)],
+            Self::Reorged { key, .. } => vec![key_hash(key), reorg_key_hash(key)],
             _ => Vec::new(),
         }
     }
@@ -33,15 +33,15 @@ impl ArchiveRecord for LedgerRecord {
     }
 }
 
-pub(super) fn by_key(key: &ReplayKey) -> u64 {
+pub(super) fn key_hash(key: &ReplayKey) -> u64 {
     name(&[b"key", &key.payer.key(), &key.nonce])
 }
 
-pub(super) fn by_drop(key: &ReplayKey) -> u64 {
+pub(super) fn reorg_key_hash(key: &ReplayKey) -> u64 {
     name(&[b"drop", &key.payer.key(), &key.nonce])
 }
 
-pub(super) fn by_transaction(transaction: &str) -> u64 {
+pub(super) fn transaction_hash(transaction: &str) -> u64 {
     name(&[b"transaction", transaction.as_bytes()])
 }
 
@@ -65,13 +65,13 @@ impl ArchiveState for ChainLedger {
         self.take(record)?;
         // The others have done what they do.
         if record.transferred().is_some() || matches!(record, LedgerRecord::Reorged { .. }) {
-            self.shelf.add(record.clone());
+            self.buffer.add(record.clone());
         }
         Ok(())
     }
 
     fn buffer(&mut self) -> &mut RecordBuffer<LedgerRecord> {
-        &mut self.shelf
+        &mut self.buffer
     }
 
     fn save(&self) -> Vec<u8> {

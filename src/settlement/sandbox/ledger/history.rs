@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::archive::by_transaction;
+use super::archive::transaction_hash;
 use super::{ChainLedger, ReplayKey, SettledTransfer};
 
 impl ChainLedger {
@@ -13,14 +13,14 @@ impl ChainLedger {
 
     /// All transfers of the transaction with this id, dropped or not, in their order.
     pub(crate) fn in_transaction(&self, transaction: &str) -> Vec<SettledTransfer> {
-        let near = self.shelf.find(by_transaction(transaction));
+        let near = self.buffer.find(transaction_hash(transaction));
         let its = near.iter().filter_map(|record| {
             let (transfer, index) = record.transferred()?;
             (transfer.transaction == transaction).then_some((index, transfer.key))
         });
         let places: BTreeSet<(u32, ReplayKey)> = its.collect();
         let newest = |(_, key): &(u32, ReplayKey)| {
-            let mut all = self.landed_of(key).into_iter().rev();
+            let mut all = self.settled_transfers(key).into_iter().rev();
             all.find(|landed| landed.transfer.transaction == transaction)
         };
         places.iter().filter_map(newest).collect()
@@ -32,14 +32,14 @@ impl ChainLedger {
         if limit == 0 {
             return page;
         }
-        self.shelf.scan(from, |place, record| {
+        self.buffer.scan(from, |place, record| {
             if let Some((transfer, index)) = record.transferred() {
                 page.push((
                     place,
                     SettledTransfer {
                         transfer: transfer.clone(),
                         index,
-                        dropped: false,
+                        reorged: false,
                     },
                 ));
             }
@@ -47,8 +47,8 @@ impl ChainLedger {
         });
         for (_, seen) in &mut page {
             let key = seen.transfer.key;
-            let dropped = |landed: &SettledTransfer| landed.dropped && landed.transfer == seen.transfer;
-            seen.dropped = self.was_reorganised(&key) && self.landed_of(&key).iter().any(dropped);
+            let dropped = |landed: &SettledTransfer| landed.reorged && landed.transfer == seen.transfer;
+            seen.reorged = self.was_reorganised(&key) && self.settled_transfers(&key).iter().any(dropped);
         }
         page
     }

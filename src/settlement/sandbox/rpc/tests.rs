@@ -12,18 +12,18 @@ use serde_json::{Value, json};
 use crate::sandbox::keys::{fee_payer, fee_payer_signer, treasury};
 use crate::settlement::chain::BlockhashSource as _;
 use crate::settlement::sandbox::svm::{TOKEN_PROGRAM, USDC_MINT, pubkey, token_account};
-use crate::settlement::sandbox::tests::solana::{authorization, honest, payer, wire};
-use crate::settlement::sandbox::tests::{House, ready, settled};
+use crate::settlement::sandbox::tests::solana::{authorization, valid_draft, payer, wire};
+use crate::settlement::sandbox::tests::{Harness, ready, settled};
 use crate::settlement::sandbox::wire::Transaction;
 
-async fn raw(house: &House, method: &str, params: Value) -> Value {
+async fn raw(house: &Harness, method: &str, params: Value) -> Value {
     house
         .chains
         .handle_rpc(json!({ "jsonrpc": "2.0", "id": 7, "method": method, "params": params }))
         .await
 }
 
-async fn result(house: &House, method: &str, params: Value) -> Value {
+async fn result(house: &Harness, method: &str, params: Value) -> Value {
     let answer = raw(house, method, params).await;
     assert_eq!(
         (&answer["jsonrpc"], &answer["id"]),
@@ -34,7 +34,7 @@ async fn result(house: &House, method: &str, params: Value) -> Value {
     answer["result"].clone()
 }
 
-async fn error_code(house: &House, method: &str, params: Value) -> i64 {
+async fn error_code(house: &Harness, method: &str, params: Value) -> i64 {
     raw(house, method, params).await["error"]["code"]
         .as_i64()
         .expect("an error")
@@ -57,7 +57,7 @@ fn fully_signed(bytes: &[u8]) -> String {
 // The stock client reads the mint: its owner program and the 82 bytes with 6 decimals at byte 44.
 #[tokio::test]
 async fn the_mint_has_the_token_programs_layout() {
-    let house = House::new();
+    let house = Harness::new();
     let answer = result(&house, "getAccountInfo", json!([USDC_MINT, { "encoding": "base64" }])).await;
     let value = &answer["value"];
     assert_eq!((&value["owner"], &value["space"]), (&json!(TOKEN_PROGRAM), &json!(82)));
@@ -81,10 +81,10 @@ async fn the_mint_has_the_token_programs_layout() {
 // Token accounts are 165 bytes with mint, owner and amount; what nobody has is null, and its balance is an error.
 #[tokio::test]
 async fn token_accounts_show_what_the_ledger_holds() {
-    let house = House::new();
+    let house = Harness::new();
     settled(
         house
-            .pay(&authorization(&honest(&house.chains, 5_250_000, "one")))
+            .pay(&authorization(&valid_draft(&house.chains, 5_250_000, "one")))
             .await,
     );
     let account = treasury_account();
@@ -115,7 +115,7 @@ async fn token_accounts_show_what_the_ledger_holds() {
 // A block hash from the chain equals the challenge's, is valid for 150 slots, and dies.
 #[tokio::test]
 async fn block_hashes_live_150_slots() {
-    let house = House::new();
+    let house = Harness::new();
     let latest = result(&house, "getLatestBlockhash", json!([{ "commitment": "finalized" }])).await;
     let hint = house.chains.newest().unwrap();
     assert_eq!(
@@ -128,10 +128,10 @@ async fn block_hashes_live_150_slots() {
     );
     let height = result(&house, "getBlockHeight", json!([])).await.as_u64().unwrap();
     assert_eq!(height + 150, hint.last_valid_block_height);
-    house.clock.pass(150 * 400);
+    house.clock.advance(150 * 400);
     let valid = |house, hash| async move { result(house, "isBlockhashValid", json!([hash])).await["value"].clone() };
     assert_eq!(valid(&house, bs58::encode(hint.hash).into_string().clone()).await, true);
-    house.clock.pass(400);
+    house.clock.advance(400);
     assert_eq!(valid(&house, bs58::encode(hint.hash).into_string()).await, false);
     assert!(result(&house, "getBlockHeight", json!([])).await.as_u64().unwrap() > height + 150);
 }
@@ -139,8 +139,8 @@ async fn block_hashes_live_150_slots() {
 // case_10: an observer sends the signed transaction first; the service finds it as its own payment.
 #[tokio::test]
 async fn case_10_an_observer_may_send_first() {
-    let house = House::new();
-    let draft = honest(&house.chains, 5_000_000, "one");
+    let house = Harness::new();
+    let draft = valid_draft(&house.chains, 5_000_000, "one");
     let payment = authorization(&draft);
     let prepared = ready(house.chains.prepare(&payment).await);
     let signed = fully_signed(&wire(&draft));
@@ -170,28 +170,28 @@ async fn case_10_an_observer_may_send_first() {
 // What cannot execute is refused before it is sent, with the runtime's own error.
 #[tokio::test]
 async fn sending_what_cannot_execute_is_refused() {
-    let house = House::new();
+    let house = Harness::new();
     let base64 = json!({ "encoding": "base64" });
-    let draft = honest(&house.chains, u64::MAX, "rich");
+    let draft = valid_draft(&house.chains, u64::MAX, "rich");
     let answer = raw(&house, "sendTransaction", json!([fully_signed(&wire(&draft)), base64])).await;
     assert_eq!(answer["error"]["code"], -32002);
     assert_eq!(
         answer["error"]["data"]["err"],
         json!({ "InstructionError": [2, { "Custom": 1 }] })
     );
-    let half = BASE64.encode(wire(&honest(&house.chains, 1, "half")));
+    let half = BASE64.encode(wire(&valid_draft(&house.chains, 1, "half")));
     assert_eq!(
         error_code(&house, "sendTransaction", json!([half, base64])).await,
         -32003
     );
-    let mut mint = honest(&house.chains, 1, "mint");
+    let mut mint = valid_draft(&house.chains, 1, "mint");
     mint.mint = [3; 32];
     let answer = raw(&house, "sendTransaction", json!([fully_signed(&wire(&mint)), base64])).await;
     assert_eq!(
         answer["error"]["data"]["err"],
         json!({ "InstructionError": [2, { "Custom": 3 }] })
     );
-    house.clock.pass(200 * 400);
+    house.clock.advance(200 * 400);
     let dead = json!([fully_signed(&wire(&draft)), base64]);
     assert_eq!(
         result(&house, "simulateTransaction", dead).await["value"]["err"],
@@ -202,7 +202,7 @@ async fn sending_what_cannot_execute_is_refused() {
 // case_15: nonsense gets JSON-RPC's own errors; a batch is answered in its order, and not above its limit.
 #[tokio::test]
 async fn case_15_nonsense_gets_its_error() {
-    let house = House::new();
+    let house = Harness::new();
     let call = |method: &str| json!({ "jsonrpc": "2.0", "id": method, "method": method });
     let batch = house
         .chains

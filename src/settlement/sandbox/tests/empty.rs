@@ -3,13 +3,13 @@
 use purser_actors::money::Usdc;
 use purser_actors::port::{Authorization, Settlement as _};
 
-use super::{House, declined, payment, settled};
+use super::{Harness, declined, payment, settled};
 
 // Checks: the chain knows a wallet with too low a balance from its first decline on; a payment that is on the chain is not declined, nor
 // is one that the balance covers; the wallet pays again once it has the money.
 #[tokio::test]
 async fn case_88_a_wallet_is_known_to_be_empty_after_one_decline() {
-    let house = House::new();
+    let house = Harness::new();
     let refused = async |payment: &Authorization| {
         let decline = house.chains.precheck(payment).await;
         decline.map(|decline| decline.reason.to_string())

@@ -1,48 +1,48 @@
 //! Seen, final and gone.
 
-use super::solana::{authorization, honest};
+use super::solana::{authorization, valid_draft};
 use super::*;
 
-async fn found(house: &House, payment: &Authorization) -> Option<Finality> {
+async fn found(house: &Harness, payment: &Authorization) -> Option<Finality> {
     match house.chains.lookup(payment, None).await.unwrap() {
-        ChainStatus::Landed { finality, .. } => Some(finality),
+        ChainStatus::Confirmed { finality, .. } => Some(finality),
         _ => None,
     }
 }
 
-async fn stands(house: &House, payment: &Authorization, transaction: &str) -> ChainStanding {
-    house.chains.standing(payment, None, transaction).await.unwrap()
+async fn transaction_status(house: &Harness, payment: &Authorization, transaction: &str) -> ChainTransactionStatus {
+    house.chains.transaction_status(payment, None, transaction).await.unwrap()
 }
 
-fn told(outcome: Result<SubmitResult, PortError>) -> (String, Finality) {
+fn settled(outcome: Result<SubmitResult, PortError>) -> (String, Finality) {
     match outcome {
         Ok(SubmitResult::Settled { transaction, finality }) => (transaction, finality),
         other => panic!("not settled: {other:?}"),
     }
 }
 
-fn one_of_each(house: &House) -> [Authorization; 2] {
+fn one_of_each(house: &Harness) -> [Authorization; 2] {
     [
         payment(5_000_000, 1),
-        authorization(&honest(&house.chains, 5_000_000, "one")),
+        authorization(&valid_draft(&house.chains, 5_000_000, "one")),
     ]
 }
 
 // Aim: unless it is told otherwise, a chain's first word is its last; of what it does not have it says so.
 #[tokio::test]
 async fn a_transfer_is_final_at_once() {
-    let house = House::new();
+    let house = Harness::new();
     for payment in one_of_each(&house) {
-        assert_eq!(stands(&house, &payment, "0x1").await, ChainStanding::Gone);
-        let (transaction, finality) = told(house.pay(&payment).await);
+        assert_eq!(transaction_status(&house, &payment, "0x1").await, ChainTransactionStatus::NotFound);
+        let (transaction, finality) = settled(house.pay(&payment).await);
         assert_eq!(
             (finality, found(&house, &payment).await),
             (Finality::Final, Some(Finality::Final))
         );
-        assert_eq!(stands(&house, &payment, &transaction).await, ChainStanding::Final);
+        assert_eq!(transaction_status(&house, &payment, &transaction).await, ChainTransactionStatus::Final);
         assert_eq!(
-            stands(&house, &payment, "0x1").await,
-            ChainStanding::Gone,
+            transaction_status(&house, &payment, "0x1").await,
+            ChainTransactionStatus::NotFound,
             "by another transaction"
         );
     }
@@ -51,25 +51,25 @@ async fn a_transfer_is_final_at_once() {
 // Aim: for as long as was set a transfer is only seen, whoever asks and however often it is sent; a restart changes nothing.
 #[tokio::test]
 async fn a_transfer_is_seen_before_it_is_final() {
-    let house = House::new();
+    let house = Harness::new();
     let wait = Duration::from_millis(1_000);
     house.chains.finalize_after(wait);
     for payment in one_of_each(&house) {
-        let (transaction, finality) = told(house.pay(&payment).await);
-        assert_eq!(finality, Finality::Seen);
-        house.clock.pass(999);
-        let after = house.killed();
+        let (transaction, finality) = settled(house.pay(&payment).await);
+        assert_eq!(finality, Finality::Confirmed);
+        house.clock.advance(999);
+        let after = house.restart_after_kill();
         after.chains.finalize_after(wait);
         for house in [&house, &after] {
-            assert_eq!(told(house.pay(&payment).await), (transaction.clone(), Finality::Seen));
-            assert_eq!(found(house, &payment).await, Some(Finality::Seen));
-            assert_eq!(stands(house, &payment, &transaction).await, ChainStanding::Seen);
+            assert_eq!(settled(house.pay(&payment).await), (transaction.clone(), Finality::Confirmed));
+            assert_eq!(found(house, &payment).await, Some(Finality::Confirmed));
+            assert_eq!(transaction_status(house, &payment, &transaction).await, ChainTransactionStatus::Confirmed);
         }
-        house.clock.pass(1);
+        house.clock.advance(1);
         for house in [&house, &after] {
-            assert_eq!(told(house.pay(&payment).await), (transaction.clone(), Finality::Final));
+            assert_eq!(settled(house.pay(&payment).await), (transaction.clone(), Finality::Final));
             assert_eq!(found(house, &payment).await, Some(Finality::Final));
-            assert_eq!(stands(house, &payment, &transaction).await, ChainStanding::Final);
+            assert_eq!(transaction_status(house, &payment, &transaction).await, ChainTransactionStatus::Final);
         }
     }
 }
@@ -77,19 +77,19 @@ async fn a_transfer_is_seen_before_it_is_final() {
 // case_8: what a reorganisation is going to remove is never called final, and afterwards it is gone by that transaction.
 #[tokio::test]
 async fn case_08_what_will_be_dropped_is_seen_and_then_gone() {
-    let house = House::new();
+    let house = Harness::new();
     house.fault(ChainFault::Reorg { after_ms: 1_000 });
     let payment = payment(5_000_000, 1);
-    let (first, finality) = told(house.pay(&payment).await);
-    assert_eq!(finality, Finality::Seen);
-    house.clock.pass(999);
-    assert_eq!(found(&house, &payment).await, Some(Finality::Seen));
-    assert_eq!(stands(&house, &payment, &first).await, ChainStanding::Seen);
-    house.clock.pass(1);
+    let (first, finality) = settled(house.pay(&payment).await);
+    assert_eq!(finality, Finality::Confirmed);
+    house.clock.advance(999);
+    assert_eq!(found(&house, &payment).await, Some(Finality::Confirmed));
+    assert_eq!(transaction_status(&house, &payment, &first).await, ChainTransactionStatus::Confirmed);
+    house.clock.advance(1);
     assert_eq!(found(&house, &payment).await, None);
-    assert_eq!(stands(&house, &payment, &first).await, ChainStanding::Gone);
-    let (second, finality) = told(house.pay(&payment).await);
+    assert_eq!(transaction_status(&house, &payment, &first).await, ChainTransactionStatus::NotFound);
+    let (second, finality) = settled(house.pay(&payment).await);
     assert_eq!(finality, Finality::Final, "it is hit once");
-    assert_eq!(stands(&house, &payment, &first).await, ChainStanding::Gone);
-    assert_eq!(stands(&house, &payment, &second).await, ChainStanding::Final);
+    assert_eq!(transaction_status(&house, &payment, &first).await, ChainTransactionStatus::NotFound);
+    assert_eq!(transaction_status(&house, &payment, &second).await, ChainTransactionStatus::Final);
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 
-impl House {
+impl Harness {
     /// Closed and opened again on the same files, index and all.
     fn reopened(self) -> Self {
         let Self { dir, clock, chains } = self;
@@ -21,14 +21,14 @@ impl House {
     async fn find(&self, transaction: &str) -> (u64, bool) {
         let look = |state: &ChainState, _| state.ledger.find_transaction(transaction).unwrap();
         let landed = self.chains.chain(Network::Base).read(look).await.unwrap();
-        (landed.transfer.amount.atomic(), landed.dropped)
+        (landed.transfer.amount.atomic(), landed.reorged)
     }
 }
 
 // Aim: an old transfer is found by its payment and by its id, and its nonce stays used.
 #[tokio::test]
 async fn case_01_an_old_payment_moves_the_money_only_once() {
-    let house = House::new();
+    let house = Harness::new();
     let first = settled(house.pay(&payment(5_000_000, 1)).await);
     house.age().await;
     let mut house = house;
@@ -36,7 +36,7 @@ async fn case_01_an_old_payment_moves_the_money_only_once() {
         let transaction = first.clone();
         let seen = house.chains.lookup(&payment(5_000_000, 1), None).await.unwrap();
         let finality = Finality::Final;
-        assert_eq!(seen, ChainStatus::Landed { transaction, finality });
+        assert_eq!(seen, ChainStatus::Confirmed { transaction, finality });
         assert_eq!(house.find(&first).await, (5_000_000, false));
         assert_eq!(settled(house.pay(&payment(5_000_000, 1)).await), first);
         let other = house.pay(&payment(6_000_000, 1)).await;
@@ -53,13 +53,13 @@ async fn case_01_an_old_payment_moves_the_money_only_once() {
 // case_8: what was planned for a transfer happens to it when it is old too, once.
 #[tokio::test]
 async fn case_08_an_old_transfer_can_still_be_dropped() {
-    let house = House::new();
+    let house = Harness::new();
     house.fault(ChainFault::Reorg { after_ms: 1_000 });
     let authorization = payment(5_000_000, 1);
     let first = settled(house.pay(&authorization).await);
     house.age().await;
     let house = house.reopened();
-    house.clock.pass(1_000);
+    house.clock.advance(1_000);
     assert_eq!(house.received().await, 40_000);
     assert_eq!(
         house.chains.lookup(&authorization, None).await.unwrap(),
@@ -68,12 +68,12 @@ async fn case_08_an_old_transfer_can_still_be_dropped() {
     house.fault(ChainFault::Reorg { after_ms: 1_000 });
     let second = settled(house.pay(&authorization).await);
     assert_ne!(first, second);
-    house.clock.pass(1_000);
+    house.clock.advance(1_000);
     let house = house.reopened();
     assert_eq!(house.received().await, 5_040_000, "a key is hit once");
     assert_eq!(house.find(&first).await, (5_000_000, true));
     assert_eq!(house.find(&second).await, (5_000_000, false));
     let all = house.chains.transfers(Network::Base, 0, 100).await.unwrap();
-    let dropped: Vec<_> = all.iter().filter(|t| t.dropped).map(|t| &t.id).collect();
+    let dropped: Vec<_> = all.iter().filter(|t| t.reorged).map(|t| &t.id).collect();
     assert_eq!((all.len(), dropped), (42, vec![&first]));
 }

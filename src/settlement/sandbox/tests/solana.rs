@@ -42,7 +42,7 @@ fn treasury_owner() -> [u8; 32] {
     }
 }
 
-pub(in crate::settlement::sandbox) fn honest(chains: &SandboxSettlement, amount: u64, memo: &str) -> Draft {
+pub(in crate::settlement::sandbox) fn valid_draft(chains: &SandboxSettlement, amount: u64, memo: &str) -> Draft {
     let blockhash = chains.newest().unwrap().hash;
     Draft {
         mint: pubkey(USDC_MINT),
@@ -106,7 +106,7 @@ pub(in crate::settlement::sandbox) fn authorization(draft: &Draft) -> Authorizat
     })
 }
 
-async fn received(house: &House) -> u64 {
+async fn received(house: &Harness) -> u64 {
     house.chains.balance(&treasury(Network::Solana)).await.unwrap().atomic()
 }
 
@@ -150,8 +150,8 @@ fn case_15_any_bytes_are_parsed_or_refused() {
 // A payment lands under the id known before it is sent, once however often it is sent, also after a kill.
 #[tokio::test]
 async fn a_prepared_payment_lands_once_under_its_id() {
-    let house = House::new();
-    let payment = authorization(&honest(&house.chains, 5_000_000, "one"));
+    let house = Harness::new();
+    let payment = authorization(&valid_draft(&house.chains, 5_000_000, "one"));
     let prepared = ready(house.chains.prepare(&payment).await);
     assert_eq!(ready(house.chains.prepare(&payment).await), prepared);
     assert_eq!(house.chains.lookup(&payment, None).await.unwrap(), ChainStatus::Pending);
@@ -159,13 +159,13 @@ async fn a_prepared_payment_lands_once_under_its_id() {
         settled(house.chains.submit(&payment, &prepared).await),
         prepared.transaction
     );
-    let after = house.killed();
+    let after = house.restart_after_kill();
     for house in [&house, &after] {
         assert_eq!(
             settled(house.chains.submit(&payment, &prepared).await),
             prepared.transaction
         );
-        let landed = ChainStatus::Landed {
+        let landed = ChainStatus::Confirmed {
             transaction: prepared.transaction.clone(),
             finality: Finality::Final,
         };
@@ -177,32 +177,32 @@ async fn a_prepared_payment_lands_once_under_its_id() {
 // A transaction can land while its block hash is 150 slots old and is impossible only when that is final.
 #[tokio::test]
 async fn a_payment_dies_with_its_block_hash() {
-    let house = House::new();
-    let early = authorization(&honest(&house.chains, 1, "early"));
-    let late = authorization(&honest(&house.chains, 1, "late"));
+    let house = Harness::new();
+    let early = authorization(&valid_draft(&house.chains, 1, "early"));
+    let late = authorization(&valid_draft(&house.chains, 1, "late"));
     let prepared = ready(house.chains.prepare(&late).await);
-    house.clock.pass(150 * 400);
+    house.clock.advance(150 * 400);
     settled(house.pay(&early).await);
-    house.clock.pass(400);
+    house.clock.advance(400);
     assert_eq!(
         declined(house.chains.submit(&late, &prepared).await),
         "invalid_exact_svm_transaction_failed"
     );
     assert_eq!(house.chains.lookup(&late, None).await.unwrap(), ChainStatus::Pending);
-    house.clock.pass(31 * 400);
+    house.clock.advance(31 * 400);
     assert_eq!(house.chains.lookup(&late, None).await.unwrap(), ChainStatus::Pending);
-    house.clock.pass(400);
+    house.clock.advance(400);
     assert_eq!(house.chains.lookup(&late, None).await.unwrap(), ChainStatus::Impossible);
     assert!(matches!(
         house.chains.lookup(&early, None).await.unwrap(),
-        ChainStatus::Landed { .. }
+        ChainStatus::Confirmed { .. }
     ));
 }
 
 // case_13: two transfers, an unknown program, another mint, a look-alike source or destination: nothing moves.
 #[tokio::test]
 async fn case_13_only_one_plain_usdc_transfer_lands() {
-    let house = House::new();
+    let house = Harness::new();
     let changes: [fn(&mut Draft); 6] = [
         |d| d.transfers = 2,
         |d| d.transfers = 0,
@@ -212,7 +212,7 @@ async fn case_13_only_one_plain_usdc_transfer_lands() {
         |d| d.destination = [5; 32],
     ];
     for (number, change) in changes.iter().enumerate() {
-        let mut draft = honest(&house.chains, 5_000_000, "x");
+        let mut draft = valid_draft(&house.chains, 5_000_000, "x");
         change(&mut draft);
         let outcome = house.pay(&authorization(&draft)).await;
         assert_eq!(
@@ -221,7 +221,7 @@ async fn case_13_only_one_plain_usdc_transfer_lands() {
             "change {number}"
         );
     }
-    let rich = authorization(&honest(&house.chains, DEFAULT_GRANT.atomic() + 1, "rich"));
+    let rich = authorization(&valid_draft(&house.chains, DEFAULT_GRANT.atomic() + 1, "rich"));
     assert_eq!(declined(house.pay(&rich).await), "insufficient_funds");
     assert_eq!(received(&house).await, 0);
 }
@@ -229,8 +229,8 @@ async fn case_13_only_one_plain_usdc_transfer_lands() {
 // A forged payer signature passes no check of the chain, whatever the caller verified.
 #[tokio::test]
 async fn a_forged_payer_signature_is_refused() {
-    let house = House::new();
-    let Authorization::Solana(mut transfer) = authorization(&honest(&house.chains, 1, "f")) else {
+    let house = Harness::new();
+    let Authorization::Solana(mut transfer) = authorization(&valid_draft(&house.chains, 1, "f")) else {
         panic!("not Solana");
     };
     transfer.transaction[70] ^= 1;
@@ -244,8 +244,8 @@ async fn a_forged_payer_signature_is_refused() {
 // What is not ours to pay for, or not what it says it is, can never be sent.
 #[tokio::test]
 async fn only_our_own_fee_slot_is_signed() {
-    let house = House::new();
-    let Authorization::Solana(good) = authorization(&honest(&house.chains, 1, "f")) else {
+    let house = Harness::new();
+    let Authorization::Solana(good) = authorization(&valid_draft(&house.chains, 1, "f")) else {
         panic!("not Solana");
     };
     let mut other_payer = good.clone();

@@ -5,7 +5,7 @@ use super::*;
 // case_11: nobody at home is a temporary error of every call and changes nothing.
 #[tokio::test]
 async fn case_11_an_unreachable_chain_charges_nothing() {
-    let house = House::new();
+    let house = Harness::new();
     let authorization = payment(5_000_000, 1);
     let prepared = ready(house.chains.prepare(&authorization).await);
     house.fault(ChainFault::Unreachable);
@@ -29,14 +29,14 @@ async fn case_11_an_unreachable_chain_charges_nothing() {
 // case_11: a chain that does not answer has not lost anything.
 #[tokio::test]
 async fn case_11_an_unreachable_chain_says_nothing_of_a_transfer() {
-    let house = House::new();
+    let house = Harness::new();
     let payment = payment(5_000_000, 1);
     let transaction = settled(house.pay(&payment).await);
     house.fault(ChainFault::Unreachable);
-    let silent = house.chains.standing(&payment, None, &transaction).await;
+    let silent = house.chains.transaction_status(&payment, None, &transaction).await;
     assert_eq!(silent.unwrap_err().kind, ErrorKind::Temporary);
     assert_eq!(
-        house.chains.standing(&payment, None, &transaction).await.unwrap(),
-        ChainStanding::Final
+        house.chains.transaction_status(&payment, None, &transaction).await.unwrap(),
+        ChainTransactionStatus::Final
     );
 }

@@ -9,22 +9,22 @@ const FEE_PAYER: u8 = b'n';
 
 /// A fee payer that a payment of a facilitator has named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-struct OfFacilitator(Pubkey);
+struct FacilitatorFeePayer(Pubkey);
 
-impl Stored for OfFacilitator {
+impl Stored for FacilitatorFeePayer {
     const SCHEMA: u16 = 533;
 }
 
 impl Rows {
     /// All of them.
     pub(in crate::settlement::solana) async fn fee_payers(&self) -> Result<Vec<Pubkey>, RowError> {
-        let all = self.all::<OfFacilitator>(FEE_PAYER, None).await?;
+        let all = self.all::<FacilitatorFeePayer>(FEE_PAYER, None).await?;
         Ok(all.into_iter().map(|(_, row)| row.0).collect())
     }
 
     /// Durable when it returns.
-    pub(in crate::settlement::solana) async fn keep_fee_payer(&self, fee_payer: &Pubkey) -> Result<(), RowError> {
-        let row = put(key(FEE_PAYER, &[fee_payer]), &OfFacilitator(*fee_payer));
+    pub(in crate::settlement::solana) async fn persist_fee_payer(&self, fee_payer: &Pubkey) -> Result<(), RowError> {
+        let row = put(key(FEE_PAYER, &[fee_payer]), &FacilitatorFeePayer(*fee_payer));
         self.commit(Vec::new(), vec![row]).await
     }
 }

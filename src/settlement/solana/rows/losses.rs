@@ -23,7 +23,7 @@ impl Stored for LostFee {
 
 impl Rows {
     /// Does not wait until it is durable.
-    pub(in crate::settlement::solana) fn lose(&self, id: &Signature, lost: &LostFee) {
+    pub(in crate::settlement::solana) fn record_loss(&self, id: &Signature, lost: &LostFee) {
         let batch = Batch {
             writes: vec![put(key(LOST, &[id]), lost)],
             ..Batch::default()

@@ -4,29 +4,29 @@ use purser_chains::solana::{Pubkey, Signature};
 use purser_storage::codec::{self, Stored};
 use purser_storage::{Condition, Write};
 
-use super::{Moved, RowError, Rows, key, put};
+use super::{MovementRow, RowError, Rows, key, put};
 
 /// How far a wallet was read, by its address; without one the number of rows of [`LEFT`].
 const WALLET: u8 = b'r';
 /// Transfers out of managed wallets, by number from 1.
-const LEFT: u8 = b'v';
+const WALLET_TRANSFER: u8 = b'v';
 
 /// A final transfer out of a managed wallet.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub(in crate::settlement::solana) struct LeftWallet {
+pub(in crate::settlement::solana) struct WalletTransfer {
     pub(in crate::settlement::solana) wallet: Pubkey,
-    pub(in crate::settlement::solana) moved: Moved,
+    pub(in crate::settlement::solana) movement: MovementRow,
 }
 
-impl Stored for LeftWallet {
+impl Stored for WalletTransfer {
     const SCHEMA: u16 = 528;
 }
 
 /// How far a wallet was read: its newest final transaction, which may have moved nothing.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-struct ReadTo(Signature);
+struct WalletCursor(Signature);
 
-impl Stored for ReadTo {
+impl Stored for WalletCursor {
     const SCHEMA: u16 = 529;
 }
 
@@ -40,26 +40,26 @@ impl Stored for Count {
 
 impl Rows {
     /// The newest final transaction of a wallet that was read.
-    pub(in crate::settlement::solana) async fn read_to(&self, wallet: &Pubkey) -> Result<Option<Signature>, RowError> {
-        let read: Option<ReadTo> = self.one(&key(WALLET, &[wallet])).await?;
+    pub(in crate::settlement::solana) async fn wallet_cursor(&self, wallet: &Pubkey) -> Result<Option<Signature>, RowError> {
+        let read: Option<WalletCursor> = self.one(&key(WALLET, &[wallet])).await?;
         Ok(read.map(|read| read.0))
     }
 
     /// Adds what left a wallet, together with how far it is read by now. One caller at a time.
-    pub(in crate::settlement::solana) async fn add_left(
+    pub(in crate::settlement::solana) async fn add_wallet_transfers(
         &self,
         wallet: &Pubkey,
-        moved: Vec<Moved>,
+        moved: Vec<MovementRow>,
         read_to: Signature,
     ) -> Result<(), RowError> {
         let at = key(WALLET, &[]);
         let revision = self.0.read(&at).await?.map_or(0, |row| row.revision);
-        let mut count = self.count_left().await?;
-        let mut writes = vec![put(key(WALLET, &[wallet]), &ReadTo(read_to))];
+        let mut count = self.count_wallet_transfers().await?;
+        let mut writes = vec![put(key(WALLET, &[wallet]), &WalletCursor(read_to))];
         for moved in moved {
             count += 1;
-            let left = LeftWallet { wallet: *wallet, moved };
-            writes.push(put(key(LEFT, &[&count.to_be_bytes()]), &left));
+            let left = WalletTransfer { wallet: *wallet, movement: moved };
+            writes.push(put(key(WALLET_TRANSFER, &[&count.to_be_bytes()]), &left));
         }
         writes.push(Write::Put {
             key: at.clone(),
@@ -70,18 +70,18 @@ impl Rows {
     }
 
     /// How many transfers out of managed wallets there are.
-    pub(in crate::settlement::solana) async fn count_left(&self) -> Result<u64, RowError> {
+    pub(in crate::settlement::solana) async fn count_wallet_transfers(&self) -> Result<u64, RowError> {
         let count: Option<Count> = self.one(&key(WALLET, &[])).await?;
         Ok(count.map_or(0, |count| count.0))
     }
 
     /// What left managed wallets behind a number, at most `limit`, with their numbers.
-    pub(in crate::settlement::solana) async fn left_wallets(
+    pub(in crate::settlement::solana) async fn wallet_transfers(
         &self,
         after: u64,
         limit: usize,
-    ) -> Result<Vec<(u64, LeftWallet)>, RowError> {
-        let (prefix, after) = (key(LEFT, &[]), key(LEFT, &[&after.to_be_bytes()]));
+    ) -> Result<Vec<(u64, WalletTransfer)>, RowError> {
+        let (prefix, after) = (key(WALLET_TRANSFER, &[]), key(WALLET_TRANSFER, &[&after.to_be_bytes()]));
         let page = self.0.scan(&prefix, Some(&after), limit).await?;
         let mut left = Vec::with_capacity(page.len());
         for (key, row) in page {

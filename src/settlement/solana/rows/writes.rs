@@ -4,32 +4,32 @@ use purser_chains::solana::Signature;
 use purser_chains::solana::follow::Row as ChainRow;
 use purser_storage::Write;
 
-use super::{FINAL, MOVEMENT, Moved, NUMBER, OUT, PENDING, POSITION, Seen, key, put, put_bytes};
+use super::{FINAL, MOVEMENT, MovementRow, NUMBER, OUTGOING, PENDING, POSITION, TransactionRow, key, put, put_bytes};
 
 /// The write for a transaction that is seen.
-pub(in crate::settlement::solana) fn seen(row: ChainRow) -> Write {
-    put(key(PENDING, &[&row.id]), &Seen::from(row))
+pub(in crate::settlement::solana) fn put_pending(row: ChainRow) -> Write {
+    put(key(PENDING, &[&row.id]), &TransactionRow::from(row))
 }
 
 /// The write for one that was removed.
-pub(in crate::settlement::solana) fn gone(id: &Signature) -> Write {
+pub(in crate::settlement::solana) fn delete_pending(id: &Signature) -> Write {
     Write::Delete {
         key: key(PENDING, &[id]),
     }
 }
 
 /// The writes for a transaction that is final: its row and its number.
-pub(in crate::settlement::solana) fn finalized(row: ChainRow, number: u64) -> [Write; 3] {
+pub(in crate::settlement::solana) fn put_final(row: ChainRow, number: u64) -> [Write; 3] {
     let number = number.to_be_bytes();
     [
-        gone(&row.id),
-        put(key(FINAL, &[&number]), &Seen::from(row)),
+        delete_pending(&row.id),
+        put(key(FINAL, &[&number]), &TransactionRow::from(row)),
         put_bytes(key(NUMBER, &[&row.id]), number.to_vec()),
     ]
 }
 
 /// The writes for a movement of it.
-pub(in crate::settlement::solana) fn moved(movement: &Moved, position: u64) -> Vec<Write> {
+pub(in crate::settlement::solana) fn put_movement(movement: &MovementRow, position: u64) -> Vec<Write> {
     let position = position.to_be_bytes();
     let by_name = key(POSITION, &[&movement.transaction, &movement.index.to_be_bytes()]);
     let mut writes = vec![
@@ -38,7 +38,7 @@ pub(in crate::settlement::solana) fn moved(movement: &Moved, position: u64) -> V
     ];
     if !movement.incoming {
         writes.push(put_bytes(
-            key(OUT, &[&movement.at.0.to_be_bytes(), &position]),
+            key(OUTGOING, &[&movement.at.0.to_be_bytes(), &position]),
             Vec::new(),
         ));
     }

@@ -35,21 +35,21 @@ pub struct WebhookStats {
     /// Milliseconds from an event to its delivery, where the first try did it.
     pub first_ms: HistogramSnapshot,
     /// Tries that hang, or go to endpoints that did not answer last time.
-    pub slow: usize,
+    pub degraded: usize,
 }
 
 /// Who may be tried when.
 pub(in crate::engine) struct DeliveryLimiter {
-    quick: Arc<Semaphore>,
+    healthy: Arc<Semaphore>,
     /// Of accounts that have a place in the quick room, or wait for one.
-    shares: DashMap<Wallet, Arc<Semaphore>>,
-    share_max: usize,
-    pub(super) slow: Arc<Semaphore>,
-    slow_max: usize,
+    per_account: DashMap<Wallet, Arc<Semaphore>>,
+    max_per_account: usize,
+    pub(super) degraded: Arc<Semaphore>,
+    max_degraded: usize,
     /// Whether an endpoint answered last time.
-    pub(super) well: DashMap<WebhookId, bool>,
+    pub(super) answered_last: DashMap<WebhookId, bool>,
     /// Endpoints that are tried in the slow room.
-    tried: DashMap<WebhookId, ()>,
+    in_attempt: DashMap<WebhookId, ()>,
     outcomes: [AtomicU64; OUTCOMES.len()],
     pub(super) first_ms: Histogram,
 }
@@ -62,44 +62,44 @@ pub(super) enum DeliveryPermit {
 
 /// A place in the quick room, which is one of its account's.
 pub(super) struct HealthyPermit {
-    rooms: Arc<DeliveryLimiter>,
+    limiter: Arc<DeliveryLimiter>,
     owner: Wallet,
-    own: Option<OwnedSemaphorePermit>,
-    place: Option<OwnedSemaphorePermit>,
+    account_permit: Option<OwnedSemaphorePermit>,
+    permit: Option<OwnedSemaphorePermit>,
 }
 
 impl Drop for HealthyPermit {
     fn drop(&mut self) {
-        (self.own, self.place) = (None, None);
+        (self.account_permit, self.permit) = (None, None);
         // Whoever waits holds the account's share too; the last one out removes it.
-        let shares = &self.rooms.shares;
+        let shares = &self.limiter.per_account;
         shares.remove_if(&self.owner, |_, share| Arc::strong_count(share) == 1);
     }
 }
 
 /// The one place of an endpoint in the slow room.
 pub(super) struct DegradedPermit {
-    rooms: Arc<DeliveryLimiter>,
+    limiter: Arc<DeliveryLimiter>,
     endpoint: WebhookId,
-    _place: OwnedSemaphorePermit,
+    _permit: OwnedSemaphorePermit,
 }
 
 impl Drop for DegradedPermit {
     fn drop(&mut self) {
-        self.rooms.tried.remove(&self.endpoint);
+        self.limiter.in_attempt.remove(&self.endpoint);
     }
 }
 
 impl DeliveryLimiter {
     pub(in crate::engine) fn new(settings: &WebhookSettings) -> Arc<Self> {
         Arc::new(Self {
-            quick: Arc::new(Semaphore::new(settings.quick_max)),
-            shares: DashMap::new(),
-            share_max: (settings.quick_max / MAX_ACCOUNT_FRACTION).max(1),
-            slow: Arc::new(Semaphore::new(settings.slow_max)),
-            slow_max: settings.slow_max,
-            well: DashMap::new(),
-            tried: DashMap::new(),
+            healthy: Arc::new(Semaphore::new(settings.max_concurrent_healthy)),
+            per_account: DashMap::new(),
+            max_per_account: (settings.max_concurrent_healthy / MAX_ACCOUNT_FRACTION).max(1),
+            degraded: Arc::new(Semaphore::new(settings.max_concurrent_degraded)),
+            max_degraded: settings.max_concurrent_degraded,
+            answered_last: DashMap::new(),
+            in_attempt: DashMap::new(),
             outcomes: Default::default(),
             first_ms: Histogram::new(BOUNDS_MS),
         })
@@ -109,27 +109,27 @@ impl DeliveryLimiter {
         WebhookStats {
             outcomes: self.outcomes.each_ref().map(|n| n.load(Ordering::Relaxed)),
             first_ms: self.first_ms.snapshot(),
-            slow: self.slow_max.saturating_sub(self.slow.available_permits()),
+            degraded: self.max_degraded.saturating_sub(self.degraded.available_permits()),
         }
     }
 
     /// A place for a try to an endpoint that answered last time. It waits for one of its account's, and only then for room.
     pub(super) async fn acquire_healthy(self: &Arc<Self>, owner: Wallet) -> Result<DeliveryPermit, AttemptFailure> {
         let share = self
-            .shares
+            .per_account
             .entry(owner)
-            .or_insert_with(|| Arc::new(Semaphore::new(self.share_max)))
+            .or_insert_with(|| Arc::new(Semaphore::new(self.max_per_account)))
             .clone();
         // From here on the share is removed by the drop, even if whoever waits is gone.
         let mut taken = HealthyPermit {
-            rooms: self.clone(),
+            limiter: self.clone(),
             owner,
-            own: None,
-            place: None,
+            account_permit: None,
+            permit: None,
         };
         let closed = |e: AcquireError| AttemptFailure::temporary(e.to_string());
-        taken.own = Some(share.acquire_owned().await.map_err(closed)?);
-        taken.place = Some(self.quick.clone().acquire_owned().await.map_err(closed)?);
+        taken.account_permit = Some(share.acquire_owned().await.map_err(closed)?);
+        taken.permit = Some(self.healthy.clone().acquire_owned().await.map_err(closed)?);
         Ok(DeliveryPermit::Healthy(taken))
     }
 
@@ -139,17 +139,17 @@ impl DeliveryLimiter {
         endpoint: WebhookId,
         jitter: u64,
     ) -> Result<DeliveryPermit, AttemptFailure> {
-        if self.tried.insert(endpoint, ()).is_some() {
+        if self.in_attempt.insert(endpoint, ()).is_some() {
             return Err(AttemptFailure::defer(BUSY_RETRY_MS + jitter % BUSY_RETRY_MS));
         }
-        match self.slow.clone().try_acquire_owned() {
+        match self.degraded.clone().try_acquire_owned() {
             Ok(place) => Ok(DeliveryPermit::Degraded(DegradedPermit {
-                rooms: self.clone(),
+                limiter: self.clone(),
                 endpoint,
-                _place: place,
+                _permit: place,
             })),
             Err(_) => {
-                self.tried.remove(&endpoint);
+                self.in_attempt.remove(&endpoint);
                 Err(AttemptFailure::defer(FULL_RETRY_MS + jitter % (4 * FULL_RETRY_MS)))
             }
         }

@@ -1,6 +1,6 @@
 //! What holders have at the bank and at the card issuer, as their lists should have it.
 
-use super::{InternalEntry, order};
+use super::{InternalEntry, order_entry};
 use crate::banking::transfer::{self, BankTransfer, TransferDirection};
 use crate::card_withdrawal::{self, CardWithdrawal};
 use crate::id::{BankTransferId, CardId, WithdrawalId};
@@ -11,20 +11,20 @@ use crate::reloadable_card::{self, ReloadableCard};
 /// What the bank was told to move. That it came back is another entry, of what came in.
 pub(super) fn from_bank_transfer(number: u128, transfer: &BankTransfer) -> Option<InternalEntry> {
     let standing = match &transfer.status {
-        _ if transfer.way == TransferDirection::Incoming => return None,
+        _ if transfer.direction == TransferDirection::Incoming => return None,
         transfer::Status::Pending(_) => EntryStatus::Pending,
         transfer::Status::Complete(_) | transfer::Status::Returned(_) => EntryStatus::Completed,
         transfer::Status::Failed(_) => EntryStatus::Declined,
     };
     let named = (ReconciliationSource::BankTransfers, number, BankTransferId(number));
     let money = (standing, transfer.cents, Currency::USD);
-    Some(order(named, money, transfer.updated_at))
+    Some(order_entry(named, money, transfer.updated_at))
 }
 
 /// What was credited of what came in at the bank, from outside or back.
-pub(super) fn of_incoming(number: u128, transfer: &BankTransfer) -> Option<InternalEntry> {
+pub(super) fn from_bank_deposit(number: u128, transfer: &BankTransfer) -> Option<InternalEntry> {
     let (reference, cents) = match &transfer.status {
-        transfer::Status::Complete(reference) if transfer.way == TransferDirection::Incoming => {
+        transfer::Status::Complete(reference) if transfer.direction == TransferDirection::Incoming => {
             (reference, transfer.cents)
         }
         transfer::Status::Returned(back) => (&back.reference, back.amount.whole_cents()),
@@ -32,14 +32,14 @@ pub(super) fn of_incoming(number: u128, transfer: &BankTransfer) -> Option<Inter
     };
     Some(InternalEntry {
         source: ReconciliationSource::BankDeposits,
-        flow: EntryKind::IncomingTransfer,
+        entry_kind: EntryKind::IncomingTransfer,
         key: reference.clone(),
-        mark: None,
+        fingerprint: None,
         payer: None,
         subject: BankTransferId(number).to_string(),
         listed: ListedEntry {
-            standing: EntryStatus::Completed,
-            money: EntryAmount::Cents(cents, Currency::USD),
+            status: EntryStatus::Completed,
+            amount: EntryAmount::Cents(cents, Currency::USD),
             at: transfer.updated_at,
         },
     })
@@ -53,15 +53,15 @@ pub(super) fn from_card_opening(number: u128, card: &ReloadableCard) -> Internal
         Status::Failed { .. } => EntryStatus::Declined,
     };
     let named = (ReconciliationSource::ReloadableCards, number, CardId(number));
-    order(named, (standing, card.amount, Currency::USD), card.updated_at)
+    order_entry(named, (standing, card.amount, Currency::USD), card.updated_at)
 }
 
 /// What is left on a card that was opened.
-pub(super) fn of_balance(number: u128, card: &ReloadableCard) -> Option<InternalEntry> {
+pub(super) fn from_card_balance(number: u128, card: &ReloadableCard) -> Option<InternalEntry> {
     card.details()?;
     let named = (ReconciliationSource::CardBalances, number, CardId(number));
     let money = (EntryStatus::Completed, card.activity.available, Currency::USD);
-    Some(order(named, money, card.updated_at))
+    Some(order_entry(named, money, card.updated_at))
 }
 
 pub(super) fn from_hold(number: u128, withdrawal: &CardWithdrawal) -> InternalEntry {
@@ -74,7 +74,7 @@ pub(super) fn from_hold(number: u128, withdrawal: &CardWithdrawal) -> InternalEn
         Status::Failed { .. } => EntryStatus::Declined,
     };
     let named = (ReconciliationSource::ReloadableCards, number, WithdrawalId(number));
-    order(
+    order_entry(
         named,
         (standing, withdrawal.amount, Currency::USD),
         withdrawal.updated_at,

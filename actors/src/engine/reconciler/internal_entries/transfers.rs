@@ -2,9 +2,9 @@
 
 use purser_storage::{Store, StoreError};
 
-use super::{InternalEntry, of_incoming_transfer, of_payment, read, transfer_entry};
-use crate::engine::incoming::{Settles, settles_by};
-use crate::engine::untracked_transfers::recorded::{RecordedTransfers, Row};
+use super::{InternalEntry, from_incoming_transfer, from_payment, read, transfer_entry};
+use crate::engine::incoming::{SettlementMatch, match_settlement};
+use crate::engine::untracked_transfers::recorded::{RecordedTransfers, TransferRow};
 use crate::id::{DepositId, Network};
 use crate::incoming::{Incoming, Transfer};
 use crate::kernel::{EntityKind, table};
@@ -14,14 +14,14 @@ use crate::reconciliation::{EntryAmount, EntryKind, EntryStatus, ListedEntry, Re
 
 /// What a transfer to our treasury paid for, or whom it was credited to. A payment that was refused, or never sent, says
 /// no more than that nobody expects it.
-pub(in crate::engine::reconciler) async fn deposited(
+pub(in crate::engine::reconciler) async fn deposit_entry(
     store: &dyn Store,
     network: Network,
     moved: &ChainMovement,
     secret: &[u8; 32],
 ) -> Result<Option<InternalEntry>, StoreError> {
-    let claim = claim_key(&moved.other, &moved.mark);
-    let id = payment::id_of_claim(&claim, secret);
+    let claim = claim_key(&moved.counterparty, &moved.fingerprint);
+    let id = payment::id_for_claim(&claim, secret);
     let payment: Option<Payment> = read(store, &table::entity(EntityKind::Payment, &id.0.to_be_bytes())).await?;
     let under_way = |payment: &Payment| {
         let standing = match payment.status {
@@ -31,32 +31,32 @@ pub(in crate::engine::reconciler) async fn deposited(
             _ => EntryStatus::Pending,
         };
         InternalEntry {
-            source: ReconciliationSource::of(network),
-            flow: EntryKind::Deposit,
+            source: ReconciliationSource::for_network(network),
+            entry_kind: EntryKind::Deposit,
             key: moved.key(),
-            mark: Some(moved.mark),
-            payer: Some(moved.other),
+            fingerprint: Some(moved.fingerprint),
+            payer: Some(moved.counterparty),
             subject: id.to_string(),
             listed: ListedEntry {
-                standing,
-                money: EntryAmount::Usdc(payment.price()),
+                status: standing,
+                amount: EntryAmount::Usdc(payment.price()),
                 at: payment.updated_at,
             },
         }
     };
-    let of_its_own = DepositId::of(network, &moved.transaction, moved.index);
+    let of_its_own = DepositId::for_transfer(network, &moved.transaction, moved.index);
     let incoming: Option<Incoming> =
         read(store, &table::entity(EntityKind::Incoming, &of_its_own.0.to_be_bytes())).await?;
-    if let Some(taken) = incoming.as_ref().and_then(of_incoming_transfer) {
+    if let Some(taken) = incoming.as_ref().and_then(from_incoming_transfer) {
         return Ok(Some(taken));
     }
-    let transfer = Transfer::of(network, moved, id);
+    let transfer = Transfer::from_movement(network, moved, id);
     // Another transfer beside the payment's own is nobody's. On Base each has a mark of its own.
     let own = |payment: &Payment| {
-        network == Network::Base || moved.index == 0 || settles_by(payment, &transfer) != Settles::No
+        network == Network::Base || moved.index == 0 || match_settlement(payment, &transfer) != SettlementMatch::Unrelated
     };
     let payment = payment.filter(own);
-    let bought = payment.as_ref().and_then(|payment| of_payment(id, payment));
+    let bought = payment.as_ref().and_then(|payment| from_payment(id, payment));
     Ok(bought.or_else(|| payment.as_ref().map(under_way)))
 }
 
@@ -66,46 +66,46 @@ pub(in crate::engine::reconciler) fn outgoing_transfer(
     (all, index): (&[OutgoingTransfer], u32),
     known: &RecordedTransfers,
 ) -> Option<InternalEntry> {
-    let mut explained = all.iter().zip(known.explain(all));
+    let mut explained = all.iter().zip(known.match_rows(all));
     let (one, row) = explained.find(|(one, _)| one.index == index)?;
     let ours = transfer_entry(network, row?.clone());
     Some(InternalEntry { key: one.key(), ..ours })
 }
 
 /// Which of the transfers out of the treasury by one transaction was for this.
-pub(in crate::engine::reconciler) fn left_for(
+pub(in crate::engine::reconciler) fn outgoing_index(
     all: &[OutgoingTransfer],
     subject: &str,
     known: &RecordedTransfers,
 ) -> Option<u32> {
-    let mut explained = all.iter().zip(known.explain(all));
-    let is_its = |row: Option<&Row>| row.is_some_and(|row| row.left.subject == subject);
+    let mut explained = all.iter().zip(known.match_rows(all));
+    let is_its = |row: Option<&TransferRow>| row.is_some_and(|row| row.transfer.subject == subject);
     let (one, _) = explained.find(|(_, row)| is_its(*row))?;
     Some(one.index)
 }
 
 /// Our row of what left the treasury for this subject by the transaction in this name.
-pub(in crate::engine::reconciler) fn sent(
+pub(in crate::engine::reconciler) fn sent_transfer(
     network: Network,
     (name, subject): (&str, &str),
     known: &RecordedTransfers,
 ) -> Option<InternalEntry> {
-    let row = known.named(name, subject)?;
+    let row = known.find(name, subject)?;
     Some(transfer_entry(network, row.clone()))
 }
 
 /// The transfer by which something of ours was paid, among all that its transaction moved.
-pub(in crate::engine::reconciler) fn paid_by(all: Vec<ChainMovement>, ours: &InternalEntry) -> Option<ChainMovement> {
+pub(in crate::engine::reconciler) fn paying_movement(all: Vec<ChainMovement>, ours: &InternalEntry) -> Option<ChainMovement> {
     let name = TransferName::parse(&ours.key)?;
     let mut incoming: Vec<ChainMovement> = all.into_iter().filter(|moved| moved.incoming).collect();
-    let fits = |moved: &ChainMovement| match (name.index, ours.mark) {
+    let fits = |moved: &ChainMovement| match (name.index, ours.fingerprint) {
         (Some(index), _) => moved.index == index,
-        (None, Some(mark)) => moved.mark == mark && EntryAmount::Usdc(moved.amount) == ours.listed.money,
+        (None, Some(mark)) => moved.fingerprint == mark && EntryAmount::Usdc(moved.amount) == ours.listed.amount,
         (None, None) => moved.index == 0,
     };
     let at = incoming.iter().position(fits);
     // Alone it is what its transaction is known by, whatever else is different, but that it is not another payment.
-    let its_own = |moved: &ChainMovement| ours.mark.is_none_or(|mark| moved.mark == mark);
+    let its_own = |moved: &ChainMovement| ours.fingerprint.is_none_or(|mark| moved.fingerprint == mark);
     let alone = incoming.len() == 1 && name.index.is_none() && incoming.iter().all(its_own);
     let at = at.or(alone.then_some(0))?;
     Some(incoming.swap_remove(at))

@@ -27,12 +27,12 @@ pub(super) struct Chain {
     pub(super) pool: BTreeMap<u64, Tx>,
     pub(super) base_fee: u128,
     /// Payments that make their transaction revert.
-    pub(super) hostile: BTreeSet<u32>,
+    pub(super) reverting: BTreeSet<u32>,
     /// Number of blocks that cannot be removed.
     pub(super) finalized: usize,
     pub(super) hashes: u64,
     /// Everything that a node has ever had: other nodes may still have it.
-    pub(super) seen: Vec<Tx>,
+    pub(super) known: Vec<Tx>,
 }
 
 impl Chain {
@@ -63,7 +63,7 @@ impl Chain {
     }
 
     pub(super) fn reverts(&self, tx: &Tx) -> bool {
-        tx.payments.iter().any(|payment| self.hostile.contains(payment))
+        tx.payments.iter().any(|payment| self.reverting.contains(payment))
     }
 
     /// How many transactions on the chain have settled this payment.
@@ -98,14 +98,14 @@ impl Chain {
             _ => {}
         }
         self.pool.insert(tx.nonce, tx.clone());
-        self.seen.push(tx.clone());
+        self.known.push(tx.clone());
         SendReply::Accepted
     }
 
     /// Another node sends an old transaction again.
     pub(super) fn revive(&mut self, random: &mut Random) {
         let count = self.count();
-        let usable: Vec<&Tx> = self.seen.iter().filter(|tx| tx.nonce >= count).collect();
+        let usable: Vec<&Tx> = self.known.iter().filter(|tx| tx.nonce >= count).collect();
         if !usable.is_empty() {
             let tx = usable[random.below(usable.len() as u64) as usize].clone();
             self.pool.insert(tx.nonce, tx);

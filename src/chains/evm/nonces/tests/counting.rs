@@ -2,7 +2,7 @@
 
 use super::*;
 
-const DOUBT_MS: u64 = 30_000;
+const CONFLICT_MS: u64 = 30_000;
 
 /// Reads the counts every two seconds; what was to be done meanwhile, searches apart.
 fn read(manager: &mut NonceManager<u32>, counts: Counts, from_ms: u64, to_ms: u64) -> Vec<Action<u32>> {
@@ -26,9 +26,9 @@ fn alarms(actions: &[Action<u32>]) -> Vec<Alarm> {
 // Checks: which counts bring a final count into doubt, when it is taken back, and which nonce is next then.
 #[test]
 fn a_final_count_that_was_wrong_is_taken_back() {
-    let contradicted = |shown| Alarm::Contradicted { believed: 55, shown };
-    let taken_back = |latest| Alarm::TakenBack { believed: 55, latest };
-    let full = DOUBT_MS + 2_000;
+    let contradicted = |shown| Alarm::Contradicted { expected: 55, reported: shown };
+    let taken_back = |latest| Alarm::CountReverted { expected: 55, latest };
+    let full = CONFLICT_MS + 2_000;
     type Reads = Vec<(Counts, u64)>;
     type Case = (&'static str, Reads, Vec<Alarm>, Result<u64, NonceError>);
     let cases: [Case; 8] = [
@@ -47,9 +47,9 @@ fn a_final_count_that_was_wrong_is_taken_back() {
         ),
         (
             "not long enough",
-            vec![(counts(5, 5), DOUBT_MS)],
+            vec![(counts(5, 5), CONFLICT_MS)],
             vec![contradicted(5)],
-            Err(NonceError::Doubtful),
+            Err(NonceError::CountConflict),
         ),
         (
             "long enough",
@@ -61,7 +61,7 @@ fn a_final_count_that_was_wrong_is_taken_back() {
             "with a break",
             vec![(counts(5, 5), 28_000), (counts(55, 55), 2_000), (counts(5, 5), 28_000)],
             vec![contradicted(5), contradicted(5)],
-            Err(NonceError::Doubtful),
+            Err(NonceError::CountConflict),
         ),
         (
             "the highest of what was shown counts",
@@ -85,7 +85,7 @@ fn a_final_count_that_was_wrong_is_taken_back() {
             now_ms += span_ms;
         }
         assert_eq!(alarms(&actions), expected, "{name}");
-        let doubts = (manager.is_in_doubt(), manager.is_in_lasting_doubt());
+        let doubts = (manager.has_count_conflict(), manager.has_lasting_count_conflict());
         assert_eq!(doubts, (next.is_err(), next.is_err()), "{name}");
         assert_eq!(manager.reserve(vec![1], now_ms), next, "{name}");
     }
@@ -112,9 +112,9 @@ fn a_key_goes_on_after_a_second_of_wrong_counts() {
                 .iter()
                 .any(|action| matches!(action, Action::Release { .. } | Action::Forget { .. }))
         );
-        assert_eq!(manager.reserve(vec![2], 30_000), Err(NonceError::Doubtful));
+        assert_eq!(manager.reserve(vec![2], 30_000), Err(NonceError::CountConflict));
         read(&mut manager, counts(latest, 5), 30_000, 42_000);
-        assert!(!manager.is_in_doubt() && manager.row(20) == Some(&row), "{latest}");
+        assert!(!manager.has_count_conflict() && manager.row(20) == Some(&row), "{latest}");
         assert_eq!(manager.reserve(vec![2], 44_000), Ok(6), "never 5");
         manager.signed(6, attempt(3, fee(100)), 44_000).unwrap();
         manager.stored(6, 44_000);

@@ -30,7 +30,7 @@ impl Harness {
         Self {
             chain: Chain {
                 base_fee: 50,
-                hostile,
+                reverting: hostile,
                 ..Chain::default()
             },
             manager,
@@ -111,7 +111,7 @@ impl Harness {
                     *self.released.entry(reason as u8).or_default() += 1;
                     // A hostile payment is given up, the others try again.
                     self.waiting
-                        .extend(payments.iter().filter(|p| !self.chain.hostile.contains(p)));
+                        .extend(payments.iter().filter(|p| !self.chain.reverting.contains(p)));
                 }
                 Action::Alarm(_) => {}
             }
@@ -159,7 +159,7 @@ impl Harness {
         let rows: Vec<_> = self.durable.values().cloned().collect();
         // What was reserved and in no durable row waits again.
         let in_rows: BTreeSet<u32> = rows.iter().flat_map(|row| row.payments.clone()).collect();
-        let open = (0..PAYMENTS).filter(|p| !in_rows.contains(p) && !self.chain.hostile.contains(p));
+        let open = (0..PAYMENTS).filter(|p| !in_rows.contains(p) && !self.chain.reverting.contains(p));
         self.waiting = open.filter(|p| self.chain.settled(*p) == 0).collect();
         let (counts, pending) = (self.counts(), self.chain.pending());
         let (manager, actions) = NonceManager::start(NonceSettings::new(CAP), rows, counts, pending, self.now_ms);
@@ -238,7 +238,7 @@ impl Harness {
         }
     }
 
-    fn quiet(&self) -> bool {
+    fn is_idle(&self) -> bool {
         self.waiting.is_empty() && self.durable.is_empty() && self.manager.in_flight() == 0
     }
 }
@@ -256,13 +256,13 @@ fn every_payment_settles_once_and_no_gap_stays_for_every_seed() {
         harness.faults = false;
         harness.chain.base_fee = 50;
         let mut steps = 0;
-        while !harness.quiet() {
+        while !harness.is_idle() {
             harness.step();
             steps += 1;
             assert!(steps < 400, "seed {seed}: {:?} {:?}", harness.manager, harness.waiting);
         }
         for payment in 0..PAYMENTS {
-            let expected = usize::from(!harness.chain.hostile.contains(&payment));
+            let expected = usize::from(!harness.chain.reverting.contains(&payment));
             assert_eq!(
                 harness.chain.settled(payment),
                 expected,

@@ -71,7 +71,7 @@ fn counts_of_a_lagging_endpoint_free_no_final_nonce() {
     assert_eq!(manager.counted(counts(6, 5), 0), []);
     assert_eq!(manager.tick(fee(100), 60_000), []);
     // Which nonce is next is not known while it is behind.
-    assert_eq!(manager.reserve(vec![1], 60_000), Err(NonceError::Doubtful));
+    assert_eq!(manager.reserve(vec![1], 60_000), Err(NonceError::CountConflict));
     assert_eq!(manager.counted(counts(8, 5), 60_000), []);
     // 8 was not final and may be free again.
     assert_eq!(manager.reserve(vec![1], 60_000), Ok(8));

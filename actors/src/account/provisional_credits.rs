@@ -1,0 +1,132 @@
+//! Credits that rest on a payment which is not final: in the balance and held, until the payment is final or gone for good.
+
+use super::machine::credit;
+use super::statement::{StatementLineType, append_line};
+use super::{Account, Command, Event, Rejection};
+use crate::id::{PaymentId, Wallet};
+use crate::kernel::job::Job;
+use crate::kernel::{Context, Decision, table};
+use crate::ledger::{LedgerAccount, LedgerTransaction};
+use crate::money::Usdc;
+
+const PROVISIONAL_HOLD_SUFFIX: &str = ".unfinal";
+
+/// What the ledger calls the hold of what rests on a payment: the credit itself has a cause of its own.
+pub fn provisional_hold_cause(payment: PaymentId) -> String {
+    format!("{payment}{PROVISIONAL_HOLD_SUFFIX}")
+}
+
+/// The payment that such a hold rests on, by what the ledger calls it.
+pub fn underlying_payment(cause: &str) -> Option<PaymentId> {
+    cause.strip_suffix(PROVISIONAL_HOLD_SUFFIX)?.parse().ok()
+}
+
+/// Credits, or ends the hold.
+pub(super) fn decide(
+    this: Option<&Account>,
+    wallet: &Wallet,
+    command: Command,
+    context: &Context,
+) -> Result<Decision<Account>, Rejection> {
+    match (this, command) {
+        (
+            this,
+            Command::CreditProvisionally {
+                job: effect,
+                amount,
+                cause,
+                payment,
+            },
+        ) => {
+            let credited = credit(this, wallet, (effect, amount), cause, context)?;
+            hold(this, wallet, (amount, payment), credited, context)
+        }
+        (
+            Some(account),
+            Command::EndProvisionalHold {
+                job: effect,
+                payment,
+                amount,
+                is_final,
+            },
+        ) => {
+            let done = Decision::answer(()).completes_job(effect);
+            end(account, (amount, payment), is_final, done, context)
+        }
+        (_, _) => Err(Rejection::NotFound),
+    }
+}
+
+/// Holds what the same batch credits. It holds only while the payment is not final: one that is by now holds nothing.
+fn hold(
+    this: Option<&Account>,
+    wallet: &Wallet,
+    (amount, payment): (Usdc, PaymentId),
+    credited: Decision<Account>,
+    context: &Context,
+) -> Result<Decision<Account>, Rejection> {
+    let (before, held, lines) = this.map_or((Usdc::ZERO, Usdc::ZERO, 0), |a| (a.balance, a.held, a.statement_line_count));
+    let balance = before.checked_add(amount).map_err(|_| Rejection::Overflow)?;
+    let held = held.checked_add(amount).map_err(|_| Rejection::Overflow)?;
+    let booked = LedgerTransaction::new(context.now, provisional_hold_cause(payment)).post(
+        LedgerAccount::Customer(*wallet),
+        LedgerAccount::CustomerHeld(*wallet),
+        amount,
+    );
+    let account = *wallet;
+    let release = Job::ReleaseCredit {
+        account,
+        payment,
+        amount,
+    };
+    let decision = credited
+        .requires_present(table::pending_finality(payment))
+        .event(Event::HeldUntilFinal(amount, payment))
+        .post_ledger(&booked, context)
+        .enqueue(release, context);
+    let noted = (StatementLineType::HeldUntilFinal, amount, payment.to_string());
+    let after = (balance, held, lines.saturating_add(1));
+    Ok(append_line(decision, wallet, noted, after, context))
+}
+
+/// Ends the hold: the amount is available, or it is not there any more and the loss of the payment is so much smaller.
+fn end(
+    account: &Account,
+    (amount, payment): (Usdc, PaymentId),
+    is_final: bool,
+    done: Decision<Account>,
+    context: &Context,
+) -> Result<Decision<Account>, Rejection> {
+    let owner = account.wallet;
+    let held = account.held.checked_sub(amount).map_err(|_| Rejection::Overflow)?;
+    let (event, change, balance, goes_to) = match is_final {
+        true => {
+            let event = Event::Finalized(amount, payment);
+            (
+                event,
+                StatementLineType::Released,
+                account.balance,
+                LedgerAccount::Customer(owner),
+            )
+        }
+        false => {
+            let balance = account.balance.checked_sub(amount).map_err(|_| Rejection::Overflow)?;
+            let event = Event::Reversed(amount, payment);
+            (event, StatementLineType::Reversed, balance, LedgerAccount::Losses)
+        }
+    };
+    let booked = LedgerTransaction::new(context.now, provisional_hold_cause(payment)).post(
+        LedgerAccount::CustomerHeld(owner),
+        goes_to,
+        amount,
+    );
+    let decision = done.event(event).post_ledger(&booked, context);
+    let noted = (change, amount, payment.to_string());
+    Ok(append_line(
+        decision,
+        &owner,
+        noted,
+        (balance, held, account.statement_line_count),
+        context,
+    ))
+}

@@ -1,0 +1,92 @@
+//! Payments whose outcome is not known: the chain is read until it is.
+
+use purser_storage::codec;
+use purser_storage::mutants::{self, Mutant};
+
+use super::{HandlerResult, JobHandlers, ask_entity, load_failed};
+use crate::id::{DepositId, PaymentId, Wallet};
+use crate::kernel::{AttemptFailure, OutboxJob, table};
+use crate::payment::{self, Status, IncomingOutcome};
+use crate::port::ChainStatus;
+
+impl JobHandlers {
+    /// Whether the effect's row is the one this delivery was started for: the id of a watch is used again.
+    async fn is_open(&self, effect: &OutboxJob) -> Result<bool, AttemptFailure> {
+        let row = self.store.read(&table::outbox_job(effect.id)).await;
+        let Some(row) = row.map_err(|e| AttemptFailure::temporary(e.to_string()))? else {
+            return Ok(false);
+        };
+        let stored: OutboxJob = codec::decode(&row.value).map_err(|e| AttemptFailure::temporary(e.to_string()))?;
+        Ok(stored.created_at == effect.created_at)
+    }
+
+    /// What was decided about the transfer that an account's payment would settle by, if it was taken in without it.
+    pub(super) async fn incoming_outcome(&self, id: PaymentId, account: Wallet) -> Result<Option<IncomingOutcome>, AttemptFailure> {
+        if !self.incoming.has_taken_in() || mutants::is_enabled(Mutant::TakenInPaymentSettles) {
+            return Ok(None);
+        }
+        let row = self.store.read(&table::taken_in_payment(id)).await;
+        let Some(row) = row.map_err(|e| AttemptFailure::temporary(e.to_string()))? else {
+            return Ok(None);
+        };
+        let damaged = || AttemptFailure::temporary("the transfer that was taken in for a payment cannot be read");
+        let deposit = <[u8; 16]>::try_from(&*row.value).map_err(|_| damaged())?;
+        let deposit = DepositId(u128::from_be_bytes(deposit));
+        let read = self.registries.incoming.read(&deposit).await.map_err(load_failed)?;
+        let (incoming, _) = read.ok_or_else(damaged)?;
+        IncomingOutcome::from_incoming(&incoming, account).ok_or_else(damaged).map(Some)
+    }
+
+    /// Reads the chain until the payment has landed or never can.
+    pub(super) async fn watch_payment(&self, effect: &OutboxJob, id: PaymentId) -> HandlerResult {
+        if !self.is_open(effect).await? {
+            // The payment was sent again meanwhile, which ended this watch; if it was declined again, a younger one is
+            // on its way.
+            return Ok(());
+        }
+        let payment = self.payment(id).await?;
+        let lookup = if matches!(payment.status, Status::Unknown(_) | Status::Declined(..)) {
+            let lookup = self
+                .ports
+                .settlement
+                .lookup(&payment.claim.authorization, payment.prepared());
+            match self.with_timeout(lookup, "lookup").await {
+                Err(_) if mutants::is_enabled(Mutant::RefusedWithoutProof) => ChainStatus::Impossible,
+                Ok(ChainStatus::Pending) => return Err(AttemptFailure::defer(self.settings.watch_every_ms)),
+                Err(error) => return Err(AttemptFailure::from(error).retry_every_ms(self.settings.watch_every_ms)),
+                Ok(ChainStatus::Confirmed { transaction, finality }) => {
+                    match self.incoming_outcome(id, payment.account()).await? {
+                        Some(taken_in) => {
+                            let command = payment::Command::RecordRestoreCredit {
+                                job: effect.id,
+                                transaction,
+                                outcome: taken_in,
+                            };
+                            return ask_entity(&self.registries.payments, id, command).await;
+                        }
+                        None => {
+                            self.outgoing_guard.note_finality(finality);
+                            ChainStatus::Confirmed { transaction, finality }
+                        }
+                    }
+                }
+                Ok(ChainStatus::Impossible) => ChainStatus::Impossible,
+            }
+        } else {
+            // Nothing to watch any more: this ends the effect.
+            ChainStatus::Pending
+        };
+        let made = matches!(lookup, ChainStatus::Confirmed { .. }) && self.is_ordered_at_provider(id, &payment).await?;
+        ask_entity(
+            &self.registries.payments,
+            id,
+            payment::Command::RecordChainLookup {
+                job: effect.id,
+                lookup,
+                is_ordered: made,
+            },
+        )
+        .await?;
+        Ok(())
+    }
+}

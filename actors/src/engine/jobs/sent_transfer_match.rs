@@ -1,0 +1,73 @@
+//! By which transfer of a managed wallet each of its spends was sent, as far as its row knows that: one transfer for each, though a
+//! transaction may have moved more than one.
+
+use crate::id::Wallet;
+use crate::money::Usdc;
+use crate::port::{OutgoingTransfer, TransferName};
+use crate::wallet_payment::{Status, WalletPayment};
+
+/// By what a spend's transfer is known, the surest first.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum MatchKey {
+    Fingerprint([u8; 32]),
+    Name(TransferName),
+    Transaction(String),
+    /// By nothing: the lost history may have sent it.
+    RecipientAndAmount,
+}
+
+/// What a spend's transfer looks like.
+pub(super) struct SentTransferMatch {
+    key: MatchKey,
+    order: (Wallet, Usdc),
+}
+
+impl SentTransferMatch {
+    /// Of a spend that this history has signed or recognised; `None` for one that has sent nothing.
+    pub(super) fn from_payment(spend: &WalletPayment) -> Option<Self> {
+        let by = match &spend.status {
+            Status::Signed(signed) | Status::Sent(signed, _) => MatchKey::Fingerprint(signed.authorization.fingerprint()),
+            Status::Settled { transaction, .. } => {
+                let name = TransferName::parse(transaction)?;
+                match name.index {
+                    Some(_) => MatchKey::Name(name),
+                    None => MatchKey::Transaction(name.transaction),
+                }
+            }
+            Status::Pending | Status::Failed { .. } | Status::Unsettled { .. } => return None,
+        };
+        Some(Self::with_key(by, spend))
+    }
+
+    /// The same; and of one that is reserved, if the lost history may have sent it: then it will be recognised.
+    pub(super) fn from_payment_or_order(spend: &WalletPayment, may_be_sent: bool) -> Option<Self> {
+        let reserved = may_be_sent && matches!(spend.status, Status::Pending);
+        Self::from_payment(spend).or_else(|| reserved.then(|| Self::with_key(MatchKey::RecipientAndAmount, spend)))
+    }
+
+    const fn with_key(key: MatchKey, spend: &WalletPayment) -> Self {
+        let order = (spend.order.to, spend.order.amount);
+        Self { key, order }
+    }
+
+    fn matches(&self, one: &OutgoingTransfer) -> bool {
+        let known = match &self.key {
+            MatchKey::Fingerprint(mark) => *mark == one.fingerprint,
+            MatchKey::Name(name) => one.is_named(name),
+            MatchKey::Transaction(transaction) => *transaction == one.transaction,
+            MatchKey::RecipientAndAmount => true,
+        };
+        known && self.order == (one.to, one.amount)
+    }
+}
+
+/// Leaves those that none of these spends was sent by.
+pub(super) fn exclude_matched(mut spends: Vec<SentTransferMatch>, sent: &mut Vec<OutgoingTransfer>) {
+    // What is known best first: a transaction alone may be any of several.
+    spends.sort_by(|one, other| one.key.cmp(&other.key));
+    for spend in spends {
+        if let Some(at) = sent.iter().position(|one| spend.matches(one)) {
+            sent.remove(at);
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! After a restore: what was ended in the lost history ends again; and where nobody can say what was, nothing of before is good
+//! until somebody says so.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use purser_storage::mutants::{self, Mutant};
+use purser_storage::{Batch, CommitError, Condition, Store, StoreError, Write};
+
+use super::operator_actions::AuditEntry;
+use super::operators::{corrupt, put_row};
+use super::{Engine, OperationError, commit};
+use crate::api_key;
+use crate::id::{ApiKeyId, SessionId};
+use crate::kernel::{AskError, table};
+use crate::operator::{AuditExtras, OperatorAction, OperatorToken};
+use crate::port::Timestamp;
+use crate::session;
+
+/// Where it is kept which restore was begun, and when by our own clock.
+const FIRST_START_KEY: &str = "restored-start";
+/// Where it is kept since when what was made before is suspended.
+const SUSPENDED_SINCE_KEY: &str = "suspended";
+
+/// The second since which what was made before opens nothing; 0 if everything is good.
+#[derive(Debug, Default)]
+pub(super) struct SuspensionTime(AtomicU64);
+
+impl SuspensionTime {
+    pub(super) async fn load(store: &dyn Store) -> Result<Self, StoreError> {
+        let row = store.read(&table::meta(SUSPENDED_SINCE_KEY)).await?;
+        let since = row.and_then(|row| (*row.value).try_into().ok().map(u64::from_be_bytes));
+        Ok(Self(AtomicU64::new(since.unwrap_or(0))))
+    }
+}
+
+/// What somebody says is good again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SuspendedItem {
+    /// One API key.
+    ApiKey(ApiKeyId),
+    /// One operator's token, by its name.
+    Token(String),
+    /// All of them: nothing was revoked in the history that was lost.
+    Everything,
+}
+
+impl Engine {
+    /// The first start on a restored store, once for each restore: login codes of before are worth nothing any more, since they may
+    /// have been used, and without the log of revocations everything of before is suspended. Returns when that was, by our own clock.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn start_restored(&self, restored: Timestamp, has_log: bool) -> Result<Timestamp, StoreError> {
+        if let Some(at) = self.restored_start(restored).await? {
+            return Ok(at);
+        }
+        let (store, key) = (&*self.0.store, table::meta(FIRST_START_KEY));
+        let now = self.0.clock.now();
+        let put = |key, value| Write::Put {
+            key,
+            revision: 0,
+            value,
+        };
+        let both = [restored.0.to_be_bytes(), now.0.to_be_bytes()].concat();
+        let mut writes = vec![put(key, both)];
+        let codes = store.scan(&[table::LOGIN_CODE], None, usize::MAX).await?;
+        writes.extend(codes.into_iter().map(|(key, _)| Write::Delete { key }));
+        // Tokens say in which second they were made: none is made in this one any more.
+        let since_s = now.seconds().saturating_add(1);
+        if !has_log {
+            writes.push(put(table::meta(SUSPENDED_SINCE_KEY), since_s.to_be_bytes().to_vec()));
+        }
+        let batch = Batch {
+            writes,
+            ..Batch::default()
+        };
+        commit(store, batch).await.map_err(corrupt)?;
+        if !has_log {
+            self.0.suspended.0.store(since_s, Ordering::Release);
+            tokio::time::sleep(Duration::from_millis(1_000 - now.0 % 1_000)).await;
+        }
+        Ok(now)
+    }
+
+    /// Whether there was a start on what this restore made.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn has_started(&self, restored: Timestamp) -> Result<bool, StoreError> {
+        Ok(self.restored_start(restored).await?.is_some())
+    }
+
+    async fn restored_start(&self, restored: Timestamp) -> Result<Option<Timestamp>, StoreError> {
+        let row = self.0.store.read(&table::meta(FIRST_START_KEY)).await?;
+        let both = row.and_then(|row| {
+            let (of, at) = row.value.split_first_chunk::<8>()?;
+            Some((u64::from_be_bytes(*of), u64::from_be_bytes(*at.first_chunk()?)))
+        });
+        Ok(both.filter(|(of, _)| *of == restored.0).map(|(_, at)| Timestamp(at)))
+    }
+
+    /// Since when what was made before is suspended, if it is.
+    pub fn suspended_since(&self) -> Option<Timestamp> {
+        match self.0.suspended.0.load(Ordering::Acquire) {
+            0 => None,
+            second => Some(Timestamp(second.saturating_mul(1_000))),
+        }
+    }
+
+    /// Whether something that was made then, in seconds, is suspended.
+    pub fn is_suspended(&self, made_s: u64) -> bool {
+        made_s < self.0.suspended.0.load(Ordering::Acquire) && !mutants::is_enabled(Mutant::KeysNotSuspended)
+    }
+
+    /// Whether an API key is, and nobody has said that it is good.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn is_key_suspended(&self, id: ApiKeyId, made: Timestamp) -> Result<bool, StoreError> {
+        Ok(self.is_suspended(made.seconds()) && self.0.store.read(&table::confirmed_key(id)).await?.is_none())
+    }
+
+    /// Whether an operator's token is, and nobody has said that it is good.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn is_token_suspended(&self, hash: &[u8; 32], made: Timestamp) -> Result<bool, StoreError> {
+        Ok(self.is_suspended(made.seconds()) && self.0.store.read(&table::confirmed_token(hash)).await?.is_none())
+    }
+
+    /// An administrator says what is good again. Sessions of before end for good where one thing is named; who was signed in signs in
+    /// again.
+    ///
+    /// # Errors
+    /// [`Denied::Used`] when there is nothing of that name, or nothing is suspended.
+    pub async fn confirm_suspended(&self, what: &SuspendedItem, act: &OperatorAction) -> Result<(), OperationError<()>> {
+        let one = self.lock_operator().await;
+        let since = table::meta(SUSPENDED_SINCE_KEY);
+        let good = |key| Write::Put {
+            key,
+            revision: 0,
+            value: Vec::new(),
+        };
+        let (subject, write) = match what {
+            SuspendedItem::ApiKey(id) => {
+                let known = self.api_key(id).await.map_err(|_| OperationError::Unavailable)?;
+                known.ok_or(OperationError::AlreadyUsed)?;
+                (id.to_string(), good(table::confirmed_key(*id)))
+            }
+            SuspendedItem::Token(name) => {
+                let hash = self.token_named(name).await.map_err(|_| OperationError::Unavailable)?;
+                let (hash, _) = hash.ok_or(OperationError::AlreadyUsed)?;
+                (name.clone(), good(table::confirmed_token(&hash)))
+            }
+            SuspendedItem::Everything => ("everything".to_owned(), Write::Delete { key: since.clone() }),
+        };
+        let words = AuditEntry {
+            act,
+            action: "suspended.confirm",
+            subject,
+            note: None,
+            extras: AuditExtras::default(),
+        };
+        let there = vec![Condition::Present(since)];
+        match self.commit_with_audit(&one, &words, there, vec![write]).await {
+            Ok(()) => {
+                if *what == SuspendedItem::Everything {
+                    self.0.suspended.0.store(0, Ordering::Release);
+                }
+                Ok(())
+            }
+            Err(CommitError::Condition(_)) => Err(OperationError::AlreadyUsed),
+            Err(_) => Err(OperationError::Unavailable),
+        }
+    }
+
+    /// A stored token by its name, with its hash.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub(super) async fn token_named(&self, name: &str) -> Result<Option<([u8; 32], OperatorToken)>, StoreError> {
+        let rows = self.0.store.scan(&[table::OPERATOR_TOKEN], None, usize::MAX).await?;
+        for (key, row) in rows {
+            let token: OperatorToken = purser_storage::codec::decode(&row.value).map_err(corrupt)?;
+            if let Some(hash) = key.last_chunk::<32>().filter(|_| token.name == name) {
+                return Ok(Some((*hash, token)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// A session ends that the log of revocations names. One that this store does not know has tokens all the same.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn end_session(&self, id: SessionId) -> Result<(), StoreError> {
+        match self.0.registries.sessions.ask(id, session::Command::Revoke).await {
+            Ok(_) | Err(AskError::Rejected(session::Rejection::Revoked)) => Ok(()),
+            Err(AskError::NotFound | AskError::Rejected(_)) => self.record_revocation(id).await,
+            Err(refusal) => Err(corrupt(format!("{id}: {refusal:?}"))),
+        }
+    }
+
+    /// An API key ends that the log of revocations names.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn end_api_key(&self, id: ApiKeyId) -> Result<(), StoreError> {
+        match self.revoke_api_key(id).await {
+            Ok(()) => Ok(()),
+            Err(OperationError::Rejected(api_key::Rejection::NotFound)) => self.record_revocation(id.session_id()).await,
+            Err(denied) => Err(corrupt(format!("{id}: {denied:?}"))),
+        }
+    }
+
+    /// An operator's token ends that the log of revocations names.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn end_token(&self, hash: &[u8; 32]) -> Result<(), StoreError> {
+        let Some(token) = self.operator_token(hash).await?.filter(|token| !token.revoked) else {
+            return Ok(());
+        };
+        let revoked = OperatorToken { revoked: true, ..token };
+        let batch = Batch {
+            writes: vec![put_row(table::operator(hash), &revoked)],
+            ..Batch::default()
+        };
+        commit(&*self.0.store, batch).await.map_err(corrupt)
+    }
+
+    async fn record_revocation(&self, id: SessionId) -> Result<(), StoreError> {
+        let until_s = self.0.clock.now().seconds() + session::ID_TOKEN_MAX_S;
+        let row = Write::Put {
+            key: table::revoked_session(until_s, id),
+            revision: 0,
+            value: Vec::new(),
+        };
+        let batch = Batch {
+            writes: vec![row],
+            ..Batch::default()
+        };
+        commit(&*self.0.store, batch).await.map_err(corrupt)
+    }
+}

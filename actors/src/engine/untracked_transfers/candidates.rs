@@ -1,0 +1,102 @@
+//! What left the treasury and no row explains, with what it may have been for.
+
+use purser_storage::StoreError;
+
+use super::top_ups::{PossibleTopUpPayment, candidate_burn};
+use super::{PAGE, candidate_withdrawal, for_each};
+use crate::engine::Engine;
+use crate::engine::operators::corrupt;
+use crate::id::{DepositId, TopUpId, WithdrawalId};
+use crate::incoming::{self, Incoming};
+use crate::kernel::{EntityKind, table};
+use crate::port::OutgoingTransfer;
+use crate::top_up::TopUp;
+use crate::withdrawal::Withdrawal;
+
+/// A departure without a row, and what it may have been for.
+#[derive(Clone, Debug)]
+pub struct UntrackedTransfer {
+    /// As the chain lists it.
+    pub transfer: OutgoingTransfer,
+    /// Whether whoever received it has an account here.
+    pub has_account: bool,
+    /// Withdrawals and top-ups that wait and that it may be the transfer of, and incoming transfers that it may be the top-up of,
+    /// by id.
+    pub candidates: Vec<String>,
+}
+
+impl Engine {
+    /// What waits to be explained, and what it may have been for.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn untracked_transfers(&self) -> Result<Vec<UntrackedTransfer>, StoreError> {
+        let open = self.0.outgoing_guard.untracked.lock().clone();
+        if open.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut waiting: Vec<Vec<String>> = vec![Vec::new(); open.len()];
+        let store = &*self.0.store;
+        for_each(
+            store,
+            &[table::ENTITY, EntityKind::Withdrawal as u8],
+            |id, withdrawal: Withdrawal| {
+                for (departure, names) in open.iter().zip(&mut waiting) {
+                    names.extend(candidate_withdrawal(&withdrawal, departure).then(|| WithdrawalId(id).to_string()));
+                }
+            },
+        )
+        .await?;
+        for_each(store, &[table::ENTITY, EntityKind::TopUp as u8], |id, top_up: TopUp| {
+            for (departure, names) in open.iter().zip(&mut waiting) {
+                names.extend(candidate_burn(&top_up, departure).then(|| TopUpId(id).to_string()));
+            }
+        })
+        .await?;
+        self.for_each_possible_top_up(|id, paid| {
+            for (departure, names) in open.iter().zip(&mut waiting) {
+                names.extend(paid.may_match(departure).then(|| id.to_string()));
+            }
+        })
+        .await?;
+        let mut found = Vec::with_capacity(open.len());
+        for (departure, may_be) in open.into_iter().zip(waiting) {
+            let account = self.account(&departure.to).await.map_err(corrupt)?;
+            found.push(UntrackedTransfer {
+                has_account: account.is_some(),
+                transfer: departure,
+                candidates: may_be,
+            });
+        }
+        Ok(found)
+    }
+
+    /// Incoming transfers that wait for an operator and may have paid for a top-up.
+    async fn for_each_possible_top_up(&self, mut take: impl FnMut(DepositId, &PossibleTopUpPayment)) -> Result<(), StoreError> {
+        let mut after = None;
+        loop {
+            let page = self.incoming_transfers(after, PAGE).await?;
+            for ((_, id), incoming) in &page {
+                let paid = self.possible_top_up(incoming).await?;
+                if let Some(paid) = paid {
+                    take(DepositId(*id), &paid);
+                }
+            }
+            match page.into_iter().last() {
+                Some((place, _)) => after = Some(place),
+                None => return Ok(()),
+            }
+        }
+    }
+
+    /// For what an incoming transfer may have paid, if it is of the time that a restore has lost and waits for an operator.
+    pub(super) async fn possible_top_up(&self, incoming: &Incoming) -> Result<Option<PossibleTopUpPayment>, StoreError> {
+        let transfer = &incoming.transfer;
+        let lost = self.0.lost_history.is_some_and(|lost| lost.contains(transfer.at));
+        if incoming.status != incoming::Status::Waiting || !lost {
+            return Ok(None);
+        }
+        let account = self.account_of(&transfer.from);
+        PossibleTopUpPayment::from_transfer(transfer, account, &*self.0.store).await.map(Some)
+    }
+}

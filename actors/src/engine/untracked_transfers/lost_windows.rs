@@ -1,0 +1,56 @@
+//! Of which times restores have lost the history: what moved in one of them may have no row.
+
+use std::ops::RangeInclusive;
+
+use purser_storage::{Store, StoreError, Write};
+
+use super::{RestoreWindow, put_row};
+use crate::engine::Engine;
+use crate::engine::operators::corrupt;
+use crate::intl_order::IntlOrder;
+use crate::kernel::table;
+use crate::port::Timestamp;
+
+/// Each time as two numbers of milliseconds.
+const LOST_WINDOWS_KEY: &str = "lost-times";
+const WINDOW_BYTES: usize = 16;
+
+async fn read(store: &dyn Store) -> Result<Vec<u8>, StoreError> {
+    let row = store.read(&table::meta(LOST_WINDOWS_KEY)).await?;
+    Ok(row.map(|row| row.value.to_vec()).unwrap_or_default())
+}
+
+/// All of them, the restore before last included: a backup of a restored store may be restored too.
+///
+/// # Errors
+/// When storage fails.
+pub async fn lost_windows(store: &dyn Store) -> Result<Vec<RangeInclusive<Timestamp>>, StoreError> {
+    let time = |bytes: &[u8]| bytes.first_chunk().map(|ms| Timestamp(u64::from_be_bytes(*ms)));
+    let span = |bytes: &[u8]| Some(time(bytes)?..=time(bytes.get(8..)?)?);
+    Ok(read(store).await?.chunks_exact(WINDOW_BYTES).filter_map(span).collect())
+}
+
+/// Adds the time that this restore has lost.
+pub(super) async fn append_window(store: &dyn Store, restored: RestoreWindow) -> Result<Write, StoreError> {
+    let mut all = read(store).await?;
+    all.extend(restored.since.0.to_be_bytes());
+    all.extend(restored.until.0.to_be_bytes());
+    Ok(put_row(table::meta(LOST_WINDOWS_KEY), all))
+}
+
+impl Engine {
+    /// Whether an operator may have made the card of an open order in a history that a restore has lost: it was paid for by then, and
+    /// no operator has put it back since. What that history was paid may be presented again for as long as it can land.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn may_be_made_manually(&self, order: &IntlOrder) -> Result<bool, StoreError> {
+        let departures = &self.0.outgoing_guard;
+        if !order.is_open() || !departures.may_have_been_done_manually(Timestamp(0), order.released_at) {
+            return Ok(false);
+        }
+        let payment = self.payment(&order.charge.payment).await.map_err(corrupt)?;
+        let paid = payment.map_or(order.created_at, |payment| payment.claim.at);
+        Ok(departures.may_have_been_done_manually(paid, order.released_at))
+    }
+}

@@ -1,0 +1,154 @@
+//! What a holder wants of an international card, and what operators report of it.
+
+use super::{Reply, Event, IntlOrder, Rejection, CardReport, Status};
+use crate::card::lifecycle::{LifecycleChange, CardLifecycle, CardUpdate, LifecycleState, ActionDecision};
+use crate::id::CardId;
+use crate::kernel::job::Job;
+use crate::kernel::{Context, Decision, Entity as _, InvalidTransition, table};
+use crate::ledger::LedgerProvider;
+use crate::money::Usdc;
+use crate::operator::AuditedAction;
+use crate::port::{CardAction, CardSnapshot, CardState, Timestamp};
+use crate::refund::Refunded;
+
+impl IntlOrder {
+    /// Puts what the holder wants into the operators' list, unless it is so already. Nobody has begun with what waits there, so
+    /// that a holder may want something else instead, or nothing.
+    pub(super) fn request_action(&self, id: CardId, wish: CardAction, context: &Context) -> Decision<Self> {
+        let Some(stand) = self.lifecycle_state() else {
+            return Decision::answer(Reply::ActionRequested(false));
+        };
+        let before = CardLifecycle {
+            pending_action: None,
+            ..self.lifecycle.clone()
+        };
+        let is_so = before.decide_action(stand, wish) == ActionDecision::AlreadyInEffect;
+        match (self.lifecycle.decide_action(stand, wish), is_so) {
+            (ActionDecision::InProgress, _) => Decision::answer(Reply::ActionRequested(true)),
+            (ActionDecision::OtherInProgress(_), true) => {
+                let decided = Decision::answer(Reply::ActionRequested(false)).event(Event::ActionCancelled(context.now));
+                self.clear_pending_action(id, decided)
+            }
+            (_, true) => Decision::answer(Reply::ActionRequested(false)),
+            (_, false) => {
+                let decided = Decision::answer(Reply::ActionRequested(true)).event(Event::ActionRequested(wish, context.now));
+                // What is wanted instead keeps its place.
+                match self.action_requested_at {
+                    Some(_) => decided,
+                    None => decided.put_new(table::pending_card_action(context.now, id), Vec::new()),
+                }
+            }
+        }
+    }
+
+    /// What an operator's report brings about. It is the newest word by its place in the audit log.
+    pub(super) fn record_report(
+        &self,
+        id: CardId,
+        act: &AuditedAction,
+        (report, refunded): (CardReport, Refunded),
+        context: &Context,
+    ) -> Result<Decision<Self>, Rejection> {
+        let Some(stand) = self.lifecycle_state() else {
+            return Err(Rejection::InvalidState(self.status()));
+        };
+        if stand == LifecycleState::Ended && report.state != CardState::Closed {
+            return Err(Rejection::Ended);
+        }
+        if report.released > self.amount || report.released < self.lifecycle.released {
+            return Err(Rejection::Released);
+        }
+        let standing = CardSnapshot {
+            sequence: self.lifecycle.sequence.saturating_add(1),
+            state: report.state,
+            activity: report.activity,
+            released: report.released,
+        };
+        let words = format!("{} released", report.released.decimal());
+        let decided = Decision::answer(Reply::Done).audit(act, "intl_order.report", id, Some(words), context);
+        let news = self.lifecycle.updates_from(stand, standing, self.amount);
+        let releases = self.lifecycle.released_totals(&news);
+        let ends = news.iter().any(|one| matches!(one, CardUpdate::Closed(_)));
+        let (by, given) = (LedgerProvider::IntlFulfilment, refunded.amount);
+        let back = self.charge.return_remainder(context.now, id, by, releases, given);
+        let decided = match back.retained > Usdc::ZERO {
+            true => decided.event(Event::RemainderRetained(back.retained, context.now)),
+            false => decided,
+        };
+        let decided = news
+            .into_iter()
+            .fold(decided, |decided, one| decided.event(Event::Updated(one, context.now)));
+        let mut decided = back.post_and_credit(decided, (self.owner, id), (&self.charge, refunded), context);
+        if ends {
+            decided = decided.enqueue(Job::ShredCvv(id), context);
+        }
+        Ok(self.complete_action(id, (report.state, report.ends_action), decided, context))
+    }
+
+    /// What the holder wants has come true with this, or nothing will come of it.
+    fn complete_action(
+        &self,
+        id: CardId,
+        (state, ends_wish): (CardState, bool),
+        decided: Decision<Self>,
+        context: &Context,
+    ) -> Decision<Self> {
+        let Some(wish) = self.lifecycle.pending_action else { return decided };
+        let is_done = matches!(
+            (wish, state),
+            (CardAction::Pause, CardState::Paused)
+                | (CardAction::Resume, CardState::Open)
+                | (CardAction::Close, CardState::Closed)
+        );
+        if is_done {
+            return self.clear_pending_action(id, decided.event(Event::ActionCompleted(context.now)));
+        }
+        // Of a card that is closed nothing more can come.
+        if ends_wish || state == CardState::Closed {
+            return self.clear_pending_action(id, decided.event(Event::ActionCancelled(context.now)));
+        }
+        decided
+    }
+
+    /// Takes it off the operators' list.
+    pub(super) fn clear_pending_action(&self, id: CardId, decided: Decision<Self>) -> Decision<Self> {
+        match self.action_requested_at {
+            Some(since) => decided.delete(table::pending_card_action(since, id)),
+            None => decided,
+        }
+    }
+
+    pub(super) fn with_pending_action(self, wish: Option<CardAction>, at: Timestamp) -> Self {
+        let wished_at = wish.map(|_| self.action_requested_at.unwrap_or(at));
+        let life = CardLifecycle { pending_action: wish, ..self.lifecycle };
+        Self {
+            lifecycle: life,
+            action_requested_at: wished_at,
+            ..self
+        }
+    }
+
+    pub(super) fn with_history_entry(self, change: LifecycleChange, at: Timestamp) -> Self {
+        let life = self.lifecycle.with_history_entry(change, at);
+        Self { lifecycle: life, ..self }
+    }
+
+    /// After something new was reported.
+    pub(super) fn apply_update(self, news: &CardUpdate, at: Timestamp) -> Result<Self, InvalidTransition> {
+        let status = match (&self.status, news) {
+            (Status::Ready(d), CardUpdate::Paused(_)) => Status::Paused(d.clone()),
+            (Status::Paused(d), CardUpdate::Resumed(_)) => Status::Ready(d.clone()),
+            (Status::Ready(d) | Status::Paused(d), CardUpdate::Closed(_)) => Status::Closed(d.clone()),
+            (Status::Ready(_) | Status::Paused(_), CardUpdate::Charged(..))
+            | (Status::Closed(_) | Status::Expired(_), CardUpdate::Charged(..) | CardUpdate::Released(_)) => self.status.clone(),
+            (_, _) => return Err(InvalidTransition::new(self.status(), news)),
+        };
+        let life = self.lifecycle.apply_update(news, at);
+        Ok(Self {
+            status,
+            lifecycle: life,
+            updated_at: at,
+            ..self
+        })
+    }
+}

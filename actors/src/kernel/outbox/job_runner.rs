@@ -1,0 +1,80 @@
+//! The actor that runs one effect after the other.
+
+use std::sync::Arc;
+
+use purser_storage::{Store, codec};
+use ractor::{Actor, ActorProcessingErr, ActorRef};
+use tracing::Instrument as _;
+
+use super::{JobHandler, SupervisorMsg, RetryReason};
+use crate::kernel::job::{AttemptFailure, OutboxJob, RetryMode};
+use crate::kernel::{request_context, table};
+
+/// Runs effects, one after the other, until one fails.
+pub(super) struct JobRunner {
+    pub(super) handler: Arc<dyn JobHandler>,
+    pub(super) store: Arc<dyn Store>,
+    pub(super) supervisor: ActorRef<SupervisorMsg>,
+}
+
+impl Actor for JobRunner {
+    type Msg = OutboxJob;
+    type State = ();
+    type Arguments = ();
+
+    async fn pre_start(&self, _: ActorRef<OutboxJob>, (): ()) -> Result<(), ActorProcessingErr> {
+        Ok(())
+    }
+
+    async fn handle(
+        &self,
+        myself: ActorRef<OutboxJob>,
+        effect: OutboxJob,
+        (): &mut (),
+    ) -> Result<(), ActorProcessingErr> {
+        let (id, request, work) = (effect.id, effect.request_id, effect.job.name());
+        // Off by default, and then free: the lines that matter by default name effect and request themselves.
+        let span = tracing::debug_span!("delivery", effect = %id, %request, work);
+        let end = match request_context::with_request(request, self.handler.handle(&effect))
+            .instrument(span)
+            .await
+        {
+            Ok(()) => {
+                self.check_ended(&effect).await?;
+                SupervisorMsg::Completed(myself.get_id())
+            }
+            Err(AttemptFailure {
+                retry_mode: RetryMode::Defer(ms),
+                ..
+            }) => SupervisorMsg::Retry(myself.get_id(), ms, RetryReason::NotDue),
+            Err(AttemptFailure {
+                retry_mode: RetryMode::Blocked(ms),
+                message,
+                ..
+            }) => SupervisorMsg::Retry(myself.get_id(), ms, RetryReason::Blocked(message)),
+            Err(AttemptFailure {
+                retry_mode: RetryMode::Fixed(ms),
+                kind,
+                message,
+            }) => {
+                tracing::debug!(effect = %id, work, error = message, "a try failed and is repeated");
+                SupervisorMsg::Retry(myself.get_id(), ms, RetryReason::Failed(kind, message))
+            }
+            Err(failure) => return Err(failure.into()),
+        };
+        drop(self.supervisor.cast(end));
+        Ok(())
+    }
+}
+
+impl JobRunner {
+    /// A worker that reports success and leaves the row would lose the effect until the next start.
+    async fn check_ended(&self, effect: &OutboxJob) -> Result<(), ActorProcessingErr> {
+        let row = self.store.read(&table::outbox_job(effect.id)).await?;
+        let open: Option<OutboxJob> = row.map(|row| codec::decode(&row.value)).transpose()?;
+        if open.is_some_and(|open| open.created_at == effect.created_at) {
+            return Err(AttemptFailure::temporary("the try ended and the effect is still open").into());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,33 @@
+//! What payments are called, and the numbers of their stored forms.
+
+use purser_storage::codec::Stored;
+
+use super::{Event, Payment};
+use crate::id::PaymentId;
+use crate::port::Authorization;
+
+impl Stored for Payment {
+    const SCHEMA: u16 = 448;
+}
+
+impl Stored for Event {
+    const SCHEMA: u16 = 449;
+}
+
+/// The id of a payment: a keyed digest of what makes it this payment, so that the row that holds it is also the claim,
+/// and nobody without the key can tell one from the other.
+pub fn id_for_authorization(authorization: &Authorization, secret: &[u8; 32]) -> PaymentId {
+    id_for_claim(&authorization.claim_key(), secret)
+}
+
+/// The same by [`Authorization::claim_key`].
+pub fn id_for_claim(claim_key: &[u8; 32], secret: &[u8; 32]) -> PaymentId {
+    use sha2::{Digest, Sha256};
+    let mut hash = Sha256::new();
+    hash.update(secret);
+    hash.update(claim_key);
+    let hash = hash.finalize();
+    let mut id = [0; 16];
+    id.copy_from_slice(&hash[..16]);
+    PaymentId(u128::from_be_bytes(id))
+}

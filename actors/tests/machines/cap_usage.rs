@@ -1,0 +1,126 @@
+//! What an account's daily caps count besides its purchases: what a history that a restore has lost has bought, or may have.
+
+use purser_actors::account::{Account, Command, Rejection};
+use purser_actors::kernel::job::{CapReservation, UnclaimedCapUsage};
+use purser_actors::kernel::{Decision, Entity, EntityKind, table};
+use purser_actors::money::Cents;
+use purser_actors::port::Timestamp;
+use purser_actors::product::ProductLine;
+use purser_storage::{Condition, RowKey, Write};
+
+use crate::accounts::{CAPS, account_after, claim};
+use crate::fixtures::{DAY, DAY_MS, JOB, NOW, PAYMENT, CAP_RESERVATION, WALLET, accounts, claim_request, at, fold, event_names};
+
+#[test]
+fn what_was_bought_already_counts_and_nothing_refuses_it() {
+    // Aim: beyond the cap, for a frozen account and for one that is not there; of a day that is over nothing is counted, and what was
+    // counted today stays.
+    let counted = |account: Option<Account>, share, now| {
+        let command = Command::CountCapReservation { job: JOB, reservation: share };
+        let decision = Account::decide(account.as_ref(), &WALLET, command, &at(now)).unwrap();
+        assert!(!decision.conditions().is_empty(), "it is counted once");
+        let told = event_names(&decision);
+        (told, fold(account, &WALLET, decision.events()))
+    };
+    let (told, new) = counted(None, CAP_RESERVATION, NOW);
+    assert_eq!(told, "Opened+Reserved");
+    assert!(claim(Some(&new), 95_01, CAPS, NOW).is_err() && claim(Some(&new), 95_00, CAPS, NOW).is_ok());
+    let (told, full) = counted(Some(account_after(&[1, 1, 1], NOW)), CAP_RESERVATION, NOW);
+    assert_eq!(told, "Reserved");
+    assert!(claim(Some(&full), 1, CAPS, NOW).is_err());
+    assert_eq!(counted(Some(accounts().remove(1)), CAP_RESERVATION, NOW).0, "Reserved");
+    let tomorrow = Timestamp(NOW.0 + DAY_MS);
+    let full = account_after(&[1, 1, 1], tomorrow);
+    let command = Command::CountCapReservation {
+        job: JOB,
+        reservation: CAP_RESERVATION,
+    };
+    let decision = Account::decide(Some(&full), &WALLET, command, &at(tomorrow)).unwrap();
+    assert_eq!(event_names(&decision), "=");
+    assert!(claim(Some(&full), 1, CAPS, tomorrow).is_err());
+    // A clock that is a little behind the chain's counts it today.
+    let ahead = purser_actors::kernel::job::CapReservation { day: DAY + 1, ..CAP_RESERVATION };
+    let (_, full) = counted(Some(account_after(&[1, 1], NOW)), ahead, NOW);
+    assert!(claim(Some(&full), 1, CAPS, NOW).is_err());
+}
+
+fn writes_row(decision: &Decision<Account>, row: &RowKey) -> bool {
+    let mut writes = decision.writes().iter();
+    writes.any(|write| matches!(write, Write::Put { key, .. } if key == row))
+}
+
+fn decide_and_apply(account: &Account, command: Command, now: Timestamp) -> (Decision<Account>, Account) {
+    let decision = Account::decide(Some(account), &WALLET, command, &at(now)).unwrap();
+    let after = fold(Some(account.clone()), &WALLET, decision.events());
+    (decision, after)
+}
+
+/// Of a payment that may have bought a card of 5 dollars or a gift card.
+fn unclaimed_usage() -> UnclaimedCapUsage {
+    let gift = CapReservation {
+        cap_group: ProductLine::GiftCard,
+        ..CAP_RESERVATION
+    };
+    UnclaimedCapUsage {
+        account: WALLET,
+        lines: vec![ProductLine::UsaCard, ProductLine::GiftCard],
+        reservations: vec![CAP_RESERVATION, gift],
+    }
+}
+
+#[test]
+fn what_an_unclaimed_payment_may_have_bought_counts_until_it_has_settled() {
+    // Aim: it counts in each budget that it may have been of, once, and only while nobody has claimed that payment. Presented again the
+    // payment needs no room of its own, whatever becomes of it, and buys nothing that it cannot have been; another payment finds no
+    // room. Once it has settled, it counts for what it bought.
+    let count = |counted| Command::CountUnclaimed {
+        job: JOB,
+        payment: PAYMENT,
+        revision: 0,
+        counted,
+    };
+    let (decision, full) = decide_and_apply(&account_after(&[95_00], NOW), count(Some(unclaimed_usage())), NOW);
+    assert_eq!(event_names(&decision), "Reserved+Reserved");
+    let payment = table::entity(EntityKind::Payment, &PAYMENT.0.to_be_bytes());
+    assert!(decision.conditions().contains(&Condition::Revision(payment, 0)));
+    assert!(writes_row(&decision, &table::unclaimed_cap_usage(PAYMENT)));
+    assert!(claim(Some(&full), 1, CAPS, NOW).is_err(), "another payment");
+
+    let present = |account: &Account, lines: &[ProductLine]| {
+        let mut again = claim_request(Cents::new(4_00), CAPS);
+        again.counted = Some(lines.to_vec());
+        Account::decide(Some(account), &WALLET, Command::Claim(again), &at(NOW))
+    };
+    assert_eq!(
+        present(&full, &[ProductLine::CardBalance]).map(drop),
+        Err(Rejection::MayHaveBought)
+    );
+    assert!(present(&accounts()[1], &[ProductLine::UsaCard]).is_err(), "frozen");
+    let claimed = present(&full, &[ProductLine::UsaCard, ProductLine::GiftCard]).unwrap();
+    assert_eq!(event_names(&claimed), "=");
+    let there = Condition::Present(table::unclaimed_cap_usage(PAYMENT));
+    assert!(claimed.conditions().contains(&there));
+    let share = CapReservation::for_unclaimed(ProductLine::UsaCard, Cents::new(4_00));
+    let free = Command::ReleaseCapReservation { job: JOB, reservation: share };
+    let (_, released) = decide_and_apply(&full, free, NOW);
+    assert!(
+        claim(Some(&released), 1, CAPS, NOW).is_err(),
+        "released, it frees nothing"
+    );
+
+    let share = CapReservation { day: DAY, ..share };
+    let settled = |counted| Command::CountClaimed {
+        job: JOB,
+        payment: PAYMENT,
+        counted,
+    };
+    let (decision, counted) = decide_and_apply(&full, settled(Some((unclaimed_usage(), Some(share)))), NOW);
+    assert_eq!(event_names(&decision), "Freed+Freed+Reserved");
+    assert!(decision.conditions().contains(&there), "once");
+    assert!(claim(Some(&counted), 1_01, CAPS, NOW).is_err() && claim(Some(&counted), 1_00, CAPS, NOW).is_ok());
+    let (decision, freed) = decide_and_apply(&full, settled(Some((unclaimed_usage(), None))), NOW);
+    assert_eq!(event_names(&decision), "Freed+Freed");
+    assert!(claim(Some(&freed), 5_00, CAPS, NOW).is_ok(), "it bought nothing");
+    assert_eq!(event_names(&decide_and_apply(&full, settled(None), NOW).0), "=");
+    assert_eq!(event_names(&decide_and_apply(&full, count(None), NOW).0), "=");
+}

@@ -1,0 +1,36 @@
+//! A spend that our own service refused: the one end that the chain need not show.
+
+use purser_actors::kernel::Entity;
+use purser_actors::kernel::job::Job;
+use purser_actors::wallet_payment::{Event, PaymentMethod, WalletPayment};
+
+use crate::fixtures::{NOW, WALLET, at, fold};
+use crate::wallet_payments::{PAYMENT_ID, answer, commands, order, wallet_payments};
+
+#[test]
+fn what_our_own_service_refused_ends_at_once() {
+    // Aim: answer and end in one batch, the reservation ended without payment; once it was answered or for another server's call
+    // only the chain ends it.
+    let [reserved, signed, ..] = &wallet_payments()[..] else {
+        panic!("one in each state")
+    };
+    let own = |spend: &WalletPayment| {
+        let host = PaymentMethod::OWN.to_owned();
+        let order = order(PaymentMethod::PaidCall { host });
+        WalletPayment { order, ..spend.clone() }
+    };
+    let (_, declined) = commands().remove(2);
+    let ask = |spend: &WalletPayment| WalletPayment::decide(Some(spend), &PAYMENT_ID, declined.clone(), &at(NOW));
+    let decision = ask(&own(signed)).unwrap();
+    let [Event::ResponseReceived(..), Event::Unsettled(reason, _)] = decision.events() else {
+        panic!("{:?}", decision.events())
+    };
+    assert_eq!(&**reason, "not_taken");
+    let ended: WalletPayment = fold(Some(own(signed)), &PAYMENT_ID, decision.events());
+    assert_eq!((ended.failure(), ended.is_open()), (Some("unsettled"), false));
+    assert_eq!(ended.response(), Some(&answer()));
+    let told: Vec<_> = decision.jobs().iter().map(|effect| effect.job.clone()).collect();
+    let (wallet, spend, paid) = (WALLET, PAYMENT_ID, false);
+    assert_eq!(told, [Job::SettleWalletHold { wallet, payment, paid }]);
+    assert!(ask(&own(reserved)).is_err() && ask(signed).is_err() && ask(&ended).is_err());
+}

@@ -1,0 +1,115 @@
+//! The operator's API as a command asks it: where it is, and by whose token.
+
+use std::path::Path;
+
+use reqwest::Url;
+use serde_json::Value;
+use zeroize::Zeroizing;
+
+use super::{Args, describe_error};
+use crate::cli::CliError;
+use crate::cli::http_client::{HttpClient, HttpResponse, at, parse_url, reachable};
+use crate::service::DataDir;
+
+/// The operator's API, and who asks it.
+pub(super) struct AdminClient {
+    remote: HttpClient,
+    url: Url,
+    token: Zeroizing<String>,
+    /// Where it was found.
+    token_of: String,
+}
+
+impl AdminClient {
+    pub(super) fn of(args: &Args) -> Result<Self, CliError> {
+        let config = args.settings()?;
+        let data = DataDir::at(&config.data_dir);
+        let listen = data.operator_address().or(config.operator.listen);
+        let url = match (&args.url, listen) {
+            (Some(url), _) => parse_url(url)?,
+            (None, Some(listen)) if listen.port() != 0 => parse_url(&format!("http://{}", reachable(listen)))?,
+            (None, _) => return Err(CliError::Usage("say where the service is, with --at URL".to_owned())),
+        };
+        let (token, token_of) = match (&args.token_file, std::env::var("PURSER_OPERATOR_TOKEN")) {
+            (Some(path), _) => read(path)?,
+            (None, Ok(token)) => (Zeroizing::new(token), "$PURSER_OPERATOR_TOKEN".to_owned()),
+            (None, Err(_)) => read(&data.operator_token())?,
+        };
+        let token = Zeroizing::new(token.trim().to_owned());
+        if token.is_empty() || !token.bytes().all(|b| b.is_ascii_graphic()) {
+            return Err(CliError::Usage(format!("{token_of} holds no token, which is one line")));
+        }
+        Ok(Self {
+            remote: HttpClient::new(&args.tls, &url)?,
+            url,
+            token,
+            token_of,
+        })
+    }
+
+    /// The answer, or the refusal in the server's words; of a token that is not good, with where it was found.
+    pub(super) fn check(&self, answer: &HttpResponse) -> Result<(), CliError> {
+        describe_error(answer).map_err(|error| match error {
+            CliError::Rejected { status: 401, what } => CliError::Rejected {
+                status: 401,
+                what: format!("{what} The token was that of {}.", self.token_of),
+            },
+            error => error,
+        })
+    }
+
+    pub(super) async fn get(&self, path: &str) -> Result<HttpResponse, CliError> {
+        let bearer = Zeroizing::new(format!("Bearer {}", *self.token));
+        self.remote
+            .get(&at(&self.url, path)?, &[("authorization", &bearer)])
+            .await
+    }
+
+    /// Who that is; nobody is a failure, unless there is more to look at.
+    pub(super) async fn search_customers(&self, quoted: &str, after: Option<&str>, limit: u8) -> Result<HttpResponse, CliError> {
+        let mut url = at(&self.url, "/admin/customers")?;
+        let limit = limit.to_string();
+        url.query_pairs_mut()
+            .append_pair("q", quoted)
+            .append_pair("limit", &limit);
+        if let Some(after) = after {
+            url.query_pairs_mut().append_pair("after", after);
+        }
+        let bearer = Zeroizing::new(format!("Bearer {}", *self.token));
+        let answer = self.remote.get(&url, &[("authorization", &bearer)]).await?;
+        let nothing = answer.body["found"].as_array().is_some_and(Vec::is_empty);
+        if !nothing || !answer.body["next_after"].is_null() {
+            return Ok(answer);
+        }
+        let of_call = match quoted.trim().starts_with("req_") {
+            true => {
+                ": a Request-Id finds what its call created, and a call that was refused, or only read, created nothing"
+            }
+            false => "",
+        };
+        Err(CliError::NotFound(format!("nobody is found by {quoted}{of_call}")))
+    }
+
+    pub(super) async fn page(&self, path: &str, after: Option<String>) -> Result<HttpResponse, CliError> {
+        let query = after.map(|after| format!("?after={after}"));
+        self.get(&format!("{path}{}", query.unwrap_or_default())).await
+    }
+
+    pub(super) async fn post(&self, path: &str, body: Value) -> Result<HttpResponse, CliError> {
+        self.remote.post_as(&self.token, &at(&self.url, path)?, &body).await
+    }
+}
+
+/// A token, and the name of its file.
+fn read(path: &Path) -> Result<(Zeroizing<String>, String), CliError> {
+    let file = path.display().to_string();
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok((Zeroizing::new(text), file)),
+        Err(source) => Err(CliError::Io {
+            what: format!(
+                "no operator's token in {file} (--token-file, $PURSER_OPERATOR_TOKEN or --data says where it is)"
+            ),
+            source,
+        }),
+    }
+}

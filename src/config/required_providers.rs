@@ -1,0 +1,50 @@
+//! Which products need which provider: what is not sold needs none.
+
+use purser_actors::product::ProductLine;
+
+use super::Config;
+use super::validate::ConfigErrors;
+
+/// Each product that is sold has its providers, and none is the sandbox's.
+pub(super) fn check(config: &Config, found: &mut ConfigErrors) {
+    for (key, outside) in config.providers.all() {
+        let sold = products_that_need(config, key);
+        let reason = format!(
+            "production needs your own: products.{} cannot be sold without it. Set it, or set available = false",
+            sold.join(", products.")
+        );
+        found.require(
+            !outside.url.is_empty() || sold.is_empty(),
+            format!("{key}.url"),
+            &reason,
+        );
+    }
+}
+
+/// Products that cannot be sold without this provider, by its name in the settings, of those that are sold.
+fn products_that_need(config: &Config, provider: &str) -> Vec<&'static str> {
+    let products = &config.products;
+    let in_other_currencies = |line: &ProductLine| {
+        let currencies = &products.of(*line).currencies;
+        // A gift card has the currency of the card itself.
+        currencies.is_empty() || currencies.iter().any(|currency| *currency != "USD")
+    };
+    let lines: Vec<ProductLine> = match provider {
+        "providers.issuer" => vec![ProductLine::UsaCard],
+        "providers.gift_cards" => vec![ProductLine::GiftCard],
+        "providers.payouts" => vec![
+            ProductLine::PushToCard,
+            ProductLine::BankPayment,
+            ProductLine::AppPayment,
+        ],
+        // App payments and balances at the card issuer need a verified account owner.
+        "providers.identity" => vec![ProductLine::AppPayment, ProductLine::CardBalance],
+        // The bridge is built in: see [chains.bridge].
+        "providers.card_accounts" => vec![ProductLine::CardBalance],
+        "providers.rates" => ProductLine::ALL.into_iter().filter(in_other_currencies).collect(),
+        // Bank accounts and the search for merchants are no products: without a provider they are not there.
+        _ => Vec::new(),
+    };
+    let sold = lines.into_iter().filter(|line| products.of(*line).available);
+    sold.map(ProductLine::name).collect()
+}

@@ -1,0 +1,27 @@
+//! How long nothing leaves after a restore.
+
+use super::Config;
+use super::validate::ConfigErrors;
+use crate::agent_wallet::signer::MAX_VALIDITY_S;
+use crate::payment::evm::MAX_EXTRA_VALIDITY_SECONDS;
+use crate::settlement::sandbox::MAX_SIGNED_VALIDITY_S;
+
+/// The longest life of anything that we accept or sign, in seconds.
+fn max_authorization_validity_s(config: &Config) -> u64 {
+    let accepted = config
+        .payment
+        .quote_ttl_seconds
+        .saturating_add(MAX_EXTRA_VALIDITY_SECONDS);
+    accepted.max(MAX_VALIDITY_S.into()).max(MAX_SIGNED_VALIDITY_S)
+}
+
+/// A shorter time would let something leave a second time.
+pub(super) fn check(config: &Config, found: &mut ConfigErrors) {
+    let least = max_authorization_validity_s(config);
+    let reason = format!(
+        "must be at least {least}: for so long something that a lost history accepted or signed can land \
+         (payment.max_timeout_seconds and {MAX_EXTRA_VALIDITY_SECONDS} more, and what is signed here)"
+    );
+    let quiet = config.engine.restore_pause_seconds;
+    found.require(quiet >= least, "engine.restored_quiet_seconds", &reason);
+}

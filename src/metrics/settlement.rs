@@ -1,0 +1,119 @@
+//! Figures of what settles on the real chains beside our own keys: facilitators, the built-in bridge; and of the checks before
+//! claims. The sandbox has none of them.
+
+use purser_actors::engine::stats::EngineStats;
+use purser_actors::kernel::job::Job;
+
+use super::exposition::{Exposition, Unit};
+use crate::settlement::facilitator::FacilitatorStats;
+use crate::settlement::real::stats::ChainStats;
+
+/// The work that waits for attestation and mint.
+const BRIDGE_JOB: &str = "cross_bridge";
+
+/// Checks of payments before their claims.
+pub(super) fn prechecks(page: &mut Exposition, chains: &[ChainStats]) {
+    let of = |figure: fn(&ChainStats) -> u64| chains.iter().map(move |chain| (chain.network.name(), figure(chain)));
+    page.counter(
+        "purser_prechecks_total",
+        "Payments that were checked before their claim.",
+    )
+    .each("network", of(|chain| chain.prechecks.requests));
+    page.counter(
+        "purser_precheck_reads_total",
+        "Reads of the chain for checks of payments.",
+    )
+    .each("network", of(|chain| chain.prechecks.reads));
+    page.counter(
+        "purser_prechecks_unavailable_total",
+        "Of them, those that the chain did not answer in time: they were decided after the claim.",
+    )
+    .each("network", of(|chain| chain.prechecks.unavailable));
+    let mut declined = page.counter("purser_prechecks_declined_total", "Of them, those declined, by reason.");
+    for chain in chains {
+        for (reason, count) in &chain.prechecks.declined {
+            declined = declined.with(&[("network", chain.network.name()), ("reason", reason)], *count);
+        }
+    }
+}
+
+/// Burns of the built-in bridge, and what has been burned and is not minted, over whichever bridge.
+pub(super) fn bridge(page: &mut Exposition, burns: u64, figures: &EngineStats) {
+    page.counter(
+        "purser_bridge_burns_total",
+        "Burns into the built-in bridge that became final.",
+    )
+    .is(burns);
+    let named = Job::NAMES.into_iter().zip(&figures.jobs);
+    let crossing = named.filter(|(name, _)| *name == BRIDGE_JOB).map(|(_, work)| work);
+    let (mut waiting, mut oldest_ms) = (0, 0);
+    for work in crossing {
+        waiting += work.attempts.running + work.scheduled + work.dead_lettered;
+        oldest_ms = oldest_ms.max(work.oldest_age_ms).max(work.oldest_dead_letter_age_ms);
+    }
+    page.gauge(
+        "purser_bridge_mints_waiting",
+        Unit::One,
+        "Top-ups that are burned on Solana and not minted on Base.",
+    )
+    .is(waiting);
+    page.gauge(
+        "purser_bridge_oldest_seconds",
+        Unit::Millis,
+        "How long the oldest of them has waited; 0 without one.",
+    )
+    .is(oldest_ms);
+}
+
+/// Each facilitator of the settings.
+pub(super) fn facilitators(page: &mut Exposition, chains: &[ChainStats]) {
+    let each = || {
+        chains.iter().flat_map(|chain| {
+            let all = chain.facilitators.iter();
+            all.map(|one| (chain.network.name(), one))
+        })
+    };
+    let figure = |page: &mut Exposition, name, help, counts: bool, of: fn(&FacilitatorStats) -> u64| {
+        let mut samples = match counts {
+            true => page.counter(name, help),
+            false => page.gauge(name, Unit::One, help),
+        };
+        for (network, one) in each() {
+            samples = samples.with(&[("network", network), ("facilitator", &one.name)], of(one));
+        }
+    };
+    let paused = "1 while a facilitator is passed over because it has failed, if another has not.";
+    figure(page, "purser_facilitator_paused", paused, false, |one| {
+        u64::from(one.is_paused)
+    });
+    let payments = "Payments that were handed to a facilitator.";
+    figure(page, "purser_facilitator_payments_total", payments, true, |one| {
+        one.payments
+    });
+    let mut requests = page.counter(
+        "purser_facilitator_requests_total",
+        "Requests to a facilitator, by route and what came of them.",
+    );
+    for (network, one) in each() {
+        for request in &one.requests {
+            let labels = [
+                ("network", network),
+                ("facilitator", &*one.name),
+                ("request", request.request),
+                ("outcome", request.outcome),
+            ];
+            requests = requests.with(&labels, request.count);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Checks: the work that is counted as waiting for a mint exists under this name.
+    #[test]
+    fn the_crossing_is_a_kind_of_work() {
+        assert!(Job::NAMES.contains(&BRIDGE_JOB));
+    }
+}

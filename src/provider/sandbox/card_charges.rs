@@ -1,0 +1,160 @@
+//! What is bought with the sandbox's prepaid cards, and what their holders want of them.
+
+use purser_actors::money::Cents;
+use purser_actors::port::{
+    CardActionRequest, CardEvent, CardSnapshot, CardTransaction, ErrorKind, PortError, TransactionStatus,
+};
+
+use super::SandboxIssuer;
+use super::issuer_records::CardOrderRecord;
+use super::issuer_card_ledger::{CardLedger, CardRecord, CardLedgers, CardChange};
+use crate::sandbox::archive::ArchiveState as _;
+use crate::sandbox::record_log::DurablePromise;
+
+/// How a merchant charges.
+#[derive(Clone, Copy, Debug)]
+pub struct CardCharge<'a> {
+    /// In the merchant's own words.
+    pub merchant: &'a str,
+    /// In US dollars.
+    pub amount: Cents,
+    /// Whether the merchant takes it at once; else it is pending.
+    pub settles: bool,
+}
+
+impl SandboxIssuer {
+    /// A merchant charges a card, which is taken or refused: both are written down. `Permanent` for a card that is not there.
+    ///
+    /// # Errors
+    /// As a call of the port.
+    pub async fn charge(&self, issuer_ref: &str, sale: CardCharge<'_>) -> Result<CardTransaction, PortError> {
+        let known = self.find("charge", issuer_ref).await?;
+        let now = self.clock.now();
+        let lived = |file: &CardLedger| Some(vec![file.charge(sale.merchant, sale.amount, sale.settles, now)]);
+        let standing = self.change_card(known, issuer_ref, lived).await?;
+        let newest = standing.and_then(|standing| standing.activity.transactions.into_iter().next());
+        newest.ok_or_else(|| failed("charge", ErrorKind::Unknown, "it was not written down"))
+    }
+
+    /// Something comes of a charge: the merchant takes what is pending, or gives it back. `Permanent` where that cannot be.
+    ///
+    /// # Errors
+    /// As a call of the port.
+    pub async fn end_charge(
+        &self,
+        issuer_ref: &str,
+        transaction: &str,
+        status: TransactionStatus,
+    ) -> Result<(), PortError> {
+        let known = self.find("end charge", issuer_ref).await?;
+        let now = self.clock.now();
+        let lived = |file: &CardLedger| file.update_charge(transaction, status, now);
+        match self.change_card(known, issuer_ref, lived).await? {
+            Some(_) => Ok(()),
+            None => Err(failed(
+                "end charge",
+                ErrorKind::Permanent,
+                "no charge of this card that this can come of",
+            )),
+        }
+    }
+
+    pub(super) async fn run_card_action(&self, order: &CardActionRequest) -> Result<CardSnapshot, PortError> {
+        let known = self.find("steer card", &order.issuer_ref).await?;
+        if known.card != order.card {
+            return Err(failed("steer card", ErrorKind::Permanent, "no such card"));
+        }
+        let stands = known.clone();
+        let now = self.clock.now();
+        // What was carried out is not carried out again, whatever came after it.
+        let moved = |lives: &CardLedgers, file: &CardLedger| match lives.is_done(order.key) {
+            true => None,
+            false => file.apply_action(order.key, order.action, now).map(|moved| vec![moved]),
+        };
+        match self.change_card_with(known, &order.issuer_ref, moved).await? {
+            Some(standing) => Ok(standing),
+            None => self.card_status(stands).await,
+        }
+    }
+
+    /// How a card stands, durably.
+    pub(super) async fn card_status(&self, order: CardOrderRecord) -> Result<CardSnapshot, PortError> {
+        let (standing, durable) = {
+            let lives = self.ledgers.lock();
+            (lives.of(order).snapshot(), self.ledger_archive.barrier())
+        };
+        await_durable("standing", durable).await?;
+        Ok(standing)
+    }
+
+    pub(super) async fn read_events(&self, after: u64, limit: usize) -> Result<Vec<CardEvent>, PortError> {
+        let (words, durable) = {
+            let book = self.records.lock();
+            let lives = self.ledgers.lock();
+            let told = lives.changes_after(after, limit).into_iter();
+            let word = |(number, card, name): (u64, _, String)| {
+                let standing = lives.of(book.by_ref(&name)?).snapshot();
+                Some(CardEvent { position: number, card, snapshot: standing })
+            };
+            (told.filter_map(word).collect(), self.ledger_archive.barrier())
+        };
+        await_durable("told", durable).await?;
+        Ok(words)
+    }
+
+    async fn change_card(
+        &self,
+        order: CardOrderRecord,
+        issuer_ref: &str,
+        lived: impl FnOnce(&CardLedger) -> Option<Vec<CardChange>> + Send,
+    ) -> Result<Option<CardSnapshot>, PortError> {
+        self.change_card_with(order, issuer_ref, |_, file| lived(file)).await
+    }
+
+    /// Judges what happens to a card and writes it down under one lock: how it stands then; `None` where nothing happens.
+    async fn change_card_with(
+        &self,
+        order: CardOrderRecord,
+        issuer_ref: &str,
+        lived: impl FnOnce(&CardLedgers, &CardLedger) -> Option<Vec<CardChange>> + Send,
+    ) -> Result<Option<CardSnapshot>, PortError> {
+        let (standing, durable) = {
+            let mut lives = self.ledgers.lock();
+            let card = order.card;
+            let file = lives.of(order.clone());
+            let Some(happened) = lived(&lives, &file) else {
+                return Ok(None);
+            };
+            let event = |what| CardRecord {
+                issuer_ref: issuer_ref.to_owned(),
+                card,
+                change: what,
+            };
+            let events: Vec<CardRecord> = happened.into_iter().map(event).collect();
+            let durable = match self.ledger_archive.has_failed() || events.iter().any(|event| lives.apply(event).is_err()) {
+                true => DurablePromise::broken(),
+                false => {
+                    // Encoding plain data into memory has no failing case.
+                    let record = bincode::encode_to_vec(&events, bincode::config::standard()).unwrap_or_default();
+                    self.ledger_archive.append(&mut *lives, record)
+                }
+            };
+            (lives.of(order).snapshot(), durable)
+        };
+        await_durable("card", durable).await?;
+        Ok(Some(standing))
+    }
+}
+
+fn failed(operation: &'static str, kind: ErrorKind, message: &str) -> PortError {
+    PortError {
+        kind,
+        operation,
+        message: message.into(),
+    }
+}
+
+async fn await_durable(operation: &'static str, durable: DurablePromise) -> Result<(), PortError> {
+    let kept = durable.wait().await;
+    kept.map_err(|error| failed(operation, ErrorKind::Unknown, &error.to_string()))
+}

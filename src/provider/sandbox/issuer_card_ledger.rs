@@ -1,0 +1,272 @@
+//! What became of the sandbox's prepaid cards since they were made: the desk plays the merchant, holders pause and close.
+
+use purser_actors::id::{CardId, JobId};
+use purser_actors::money::Cents;
+use purser_actors::port::{
+    CardAction, CardActivity, CardSnapshot, CardState, CardTransaction, Timestamp, TransactionStatus, month_end,
+};
+
+use super::card_numbers;
+use super::issuer_records::CardOrderRecord;
+use crate::sandbox::archive::{ArchiveRecord, ArchiveState, RecordBuffer, name};
+
+/// What the file holds.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub(super) struct CardRecord {
+    /// The issuer's name of the card.
+    pub(super) issuer_ref: String,
+    /// The service's.
+    pub(super) card: CardId,
+    pub(super) change: CardChange,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub(super) enum CardChange {
+    /// It was charged, or the charge was refused.
+    Charged(CardTransaction),
+    /// Something came of a charge.
+    ChargeUpdated(String, TransactionStatus),
+    /// It was paused, resumed or closed; what was given back.
+    StateChanged {
+        key: Option<JobId>,
+        state: CardState,
+        released: Cents,
+        at: Timestamp,
+    },
+}
+
+impl CardRecord {
+    /// Whether something of what was left was given back with it.
+    pub(super) fn releases_money(&self) -> bool {
+        matches!(self.change, CardChange::StateChanged { released, .. } if released > Cents::ZERO)
+    }
+}
+
+fn by_ref(issuer_ref: &str) -> u64 {
+    name(&[b"life", issuer_ref.as_bytes()])
+}
+
+fn by_key(key: JobId) -> u64 {
+    name(&[b"wish", &key.0.to_be_bytes()])
+}
+
+impl ArchiveRecord for CardRecord {
+    fn decode(record: &[u8]) -> Result<Vec<Self>, String> {
+        let (events, used) =
+            bincode::decode_from_slice(record, bincode::config::standard()).map_err(|e| e.to_string())?;
+        if used == record.len() {
+            Ok(events)
+        } else {
+            Err("trailing bytes".into())
+        }
+    }
+
+    fn index_keys(&self) -> Vec<u64> {
+        let key = match &self.change {
+            CardChange::StateChanged { key: Some(key), .. } => Some(by_key(*key)),
+            _ => None,
+        };
+        std::iter::once(by_ref(&self.issuer_ref)).chain(key).collect()
+    }
+
+    /// All of it is told.
+    fn is_counted(&self) -> bool {
+        true
+    }
+}
+
+/// A card as it stands.
+#[derive(Clone, Debug)]
+pub(super) struct CardLedger {
+    order: CardOrderRecord,
+    pub(super) state: CardState,
+    released: Cents,
+    /// When that last grew.
+    released_at: Timestamp,
+    changes: u64,
+    /// Oldest first.
+    charges: Vec<CardTransaction>,
+}
+
+impl CardLedger {
+    /// What can still be spent.
+    pub(super) fn available(&self) -> Cents {
+        let taken = self
+            .charges
+            .iter()
+            .filter(|one| matches!(one.status, TransactionStatus::Pending | TransactionStatus::Settled));
+        let gone = taken.fold(self.released.get(), |sum, one| sum.saturating_add(one.amount.get()));
+        Cents::new(self.order.amount.get().saturating_sub(gone))
+    }
+
+    /// What was given back, and when that was last; nothing if nothing was.
+    pub(super) fn released_total(&self) -> Option<(Cents, Timestamp)> {
+        (self.released > Cents::ZERO).then_some((self.released, self.released_at))
+    }
+
+    pub(super) fn snapshot(&self) -> CardSnapshot {
+        let newest = self.charges.iter().rev().take(CardActivity::MAX_TRANSACTIONS);
+        CardSnapshot {
+            sequence: self.changes,
+            state: self.state,
+            activity: CardActivity {
+                available: self.available(),
+                transactions: newest.cloned().collect(),
+            },
+            released: self.released,
+        }
+    }
+
+    /// What becomes of a merchant's charge: taken, or refused for a reason.
+    pub(super) fn charge(&self, merchant: &str, amount: Cents, settles: bool, now: Timestamp) -> CardChange {
+        let (year, month) = card_numbers::expiry(self.order.at);
+        let refused = match self.state {
+            CardState::Paused => Some("card_paused"),
+            CardState::Closed => Some("card_closed"),
+            CardState::Open if now >= month_end(year, month) => Some("card_expired"),
+            CardState::Open if amount > self.available() => Some("insufficient_funds"),
+            CardState::Open => None,
+        };
+        let name = card_numbers::issuer_ref(self.order.key);
+        CardChange::Charged(CardTransaction {
+            id: format!("{name}_txn_{:06}", self.charges.len() + 1),
+            merchant: merchant.to_owned(),
+            amount,
+            at: now,
+            status: match (refused, settles) {
+                (Some(_), _) => TransactionStatus::Declined,
+                (None, true) => TransactionStatus::Settled,
+                (None, false) => TransactionStatus::Pending,
+            },
+            reason: refused.map(str::to_owned),
+        })
+    }
+
+    /// What follows when a charge is settled or given back: what comes back to a card that has ended is given back at once.
+    /// `None` for what cannot become of it.
+    pub(super) fn update_charge(&self, transaction: &str, status: TransactionStatus, at: Timestamp) -> Option<Vec<CardChange>> {
+        let one = self.charges.iter().find(|one| one.id == transaction)?;
+        let follows = matches!(
+            (one.status, status),
+            (
+                TransactionStatus::Pending,
+                TransactionStatus::Settled | TransactionStatus::Refunded
+            ) | (TransactionStatus::Settled, TransactionStatus::Refunded)
+        );
+        let became = follows.then(|| CardChange::ChargeUpdated(transaction.to_owned(), status))?;
+        let is_back = self.state == CardState::Closed && status == TransactionStatus::Refunded;
+        let back = is_back.then_some(CardChange::StateChanged {
+            key: None,
+            state: CardState::Closed,
+            released: one.amount,
+            at,
+        });
+        Some(std::iter::once(became).chain(back).collect())
+    }
+
+    /// What comes of a holder's wish; nothing where it cannot be done, or is so already.
+    pub(super) fn apply_action(&self, key: JobId, wish: CardAction, at: Timestamp) -> Option<CardChange> {
+        let (state, released) = match (self.state, wish) {
+            (CardState::Open, CardAction::Pause) => (CardState::Paused, Cents::ZERO),
+            (CardState::Paused, CardAction::Resume) => (CardState::Open, Cents::ZERO),
+            (CardState::Open | CardState::Paused, CardAction::Close) => (CardState::Closed, self.available()),
+            _ => return None,
+        };
+        let key = Some(key);
+        Some(CardChange::StateChanged {
+            key,
+            state,
+            released,
+            at,
+        })
+    }
+}
+
+/// What became of all cards.
+#[derive(Default)]
+pub(super) struct CardLedgers {
+    pub(super) buffer: RecordBuffer<CardRecord>,
+}
+
+impl CardLedgers {
+    /// A card that was made by this order, as it stands.
+    pub(super) fn of(&self, order: CardOrderRecord) -> CardLedger {
+        let name = card_numbers::issuer_ref(order.key);
+        let mut file = CardLedger {
+            order,
+            state: CardState::Open,
+            released: Cents::ZERO,
+            released_at: Timestamp(0),
+            changes: 0,
+            charges: Vec::new(),
+        };
+        for event in self.buffer.find(by_ref(&name)) {
+            if event.issuer_ref != name {
+                continue;
+            }
+            file.changes += 1;
+            match event.change {
+                CardChange::Charged(transaction) => file.charges.push(transaction),
+                CardChange::ChargeUpdated(id, status) => {
+                    file.charges
+                        .iter_mut()
+                        .filter(|one| one.id == id)
+                        .for_each(|one| one.status = status);
+                }
+                CardChange::StateChanged {
+                    state, released, at, ..
+                } => {
+                    file.state = state;
+                    if released > Cents::ZERO {
+                        file.released = Cents::new(file.released.get().saturating_add(released.get()));
+                        file.released_at = at;
+                    }
+                }
+            }
+        }
+        file
+    }
+
+    /// Whether the wish under this key was carried out.
+    pub(super) fn is_done(&self, key: JobId) -> bool {
+        self.buffer
+            .find(by_key(key))
+            .iter()
+            .any(|event| matches!(&event.change, CardChange::StateChanged { key: Some(known), .. } if *known == key))
+    }
+
+    /// Which cards something became of behind this place, at most so many: the word's number, and both names.
+    pub(super) fn changes_after(&self, after: u64, limit: usize) -> Vec<(u64, CardId, String)> {
+        let mut changed = Vec::new();
+        self.buffer.scan(after, |number, event| {
+            changed.push((number + 1, event.card, event.issuer_ref.clone()));
+            changed.len() < limit
+        });
+        changed
+    }
+}
+
+impl ArchiveState for CardLedgers {
+    type Item = CardRecord;
+
+    fn apply(&mut self, event: &CardRecord) -> Result<(), String> {
+        self.buffer.add(event.clone());
+        Ok(())
+    }
+
+    fn buffer(&mut self) -> &mut RecordBuffer<CardRecord> {
+        &mut self.buffer
+    }
+
+    fn save(&self) -> Vec<u8> {
+        Vec::new()
+    }
+
+    fn load(&mut self, _: &[u8]) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn weight(&self) -> usize {
+        0
+    }
+}

@@ -1,0 +1,289 @@
+//! Who may do what: proofs, tokens, links, other people's ids, frozen accounts, headers.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use purser_actors::id::Network;
+use purser_actors::kernel::event_record::rfc3339;
+use purser_actors::port::Timestamp;
+use serde_json::{Value, json};
+
+use super::agent::{Agent, required};
+use super::host::Host;
+use super::http::{Response, ServiceClient, send, until};
+use super::owner::Owner;
+
+const CARD: &str = "/get-card?amount=5";
+const PUBLIC: &str = "http://localhost:9999";
+
+/// Every route that needs a token.
+const PROTECTED: [&str; 8] = [
+    "/get-account-balance",
+    "/get-card-data",
+    "/get-auth-link",
+    "/get-kyc-status",
+    "/get-kyc-link",
+    "/get-account-statement",
+    "/get-withdrawal-status",
+    "/events",
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn case_42_a_proof_signs_in_once() {
+    // Aim: the same signed message a second time, at once a hundred times, and after a restart: one sign-in, and a
+    // fresh challenge for everybody else.
+    let host = Host::new().with("PURSER_SERVER__PUBLIC_URL", PUBLIC);
+    let service = host.start_behind(PUBLIC);
+    let site = ServiceClient::of(&service);
+    for network in Network::ALL {
+        let proof = Agent::new(network).proof(&site).await;
+        let header = [("sign-in-with-x", proof.as_str())];
+        let answers = futures_util::future::join_all((0..100).map(|_| site.get("/auth", &header))).await;
+        let signed_in = answers.iter().filter(|a| a.status == 200).count();
+        assert_eq!(signed_in, 1, "{network:?}");
+        let refused = answers
+            .iter()
+            .filter(|a| a.status == 402 && a.header("payment-required").is_some());
+        assert_eq!(refused.count(), 99);
+    }
+    let agent = Agent::new(Network::Base);
+    let proof = agent.proof(&site).await;
+    assert_eq!(site.get("/auth", &[("sign-in-with-x", &proof)]).await.status, 200);
+    service.kill();
+    let service = host.start_behind(PUBLIC);
+    let site = ServiceClient::of(&service);
+    let again = site.get("/auth", &[("sign-in-with-x", &proof)]).await;
+    assert_eq!(again.status, 402, "{}", again.text);
+    agent.sign_in(&site).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn case_43_a_clients_own_time_of_issue_signs_in() {
+    // Aim: with our nonce, an issuedAt of the client's own within five minutes signs in, on both networks; one of ten minutes ago or
+    // ahead does not, and a nonce of ours serves once whatever time stands beside it.
+    let host = Host::new();
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let now = || {
+        let since = std::time::SystemTime::now()
+            .duration_since(std::time::UNIX_EPOCH)
+            .unwrap();
+        Timestamp(u64::try_from(since.as_millis()).unwrap())
+    };
+    for network in Network::ALL {
+        let agent = Agent::new(network);
+        let signed = async |offset_ms: i64| {
+            let path = format!("/auth?network={}", network.name());
+            let mut info = required(&site.get(&path, &[]).await).sign_in().unwrap();
+            info.issued_at = rfc3339(Timestamp(now().0.saturating_add_signed(offset_ms)));
+            agent.wallet.sign_in(&info, network).unwrap()
+        };
+        for good in [-240_000, -1_000, 3_000] {
+            let proof = signed(good).await;
+            let answer = site.get("/auth", &[("sign-in-with-x", &proof)]).await;
+            assert_eq!(answer.status, 200, "{network:?} {good}: {}", answer.text);
+            let again = site.get("/auth", &[("sign-in-with-x", &proof)]).await;
+            assert_eq!((again.status, again.str("reason")), (402, Some("invalid_siwx_nonce")));
+        }
+        for bad in [-600_000, 600_000] {
+            let answer = site.get("/auth", &[("sign-in-with-x", &signed(bad).await)]).await;
+            assert_eq!(answer.status, 402, "{network:?} {bad}: {}", answer.text);
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn case_44_forged_tokens_open_nothing() {
+    // Aim: alg none, no signature, another key id, another algorithm, changed claims, a huge token: 401 everywhere.
+    let host = Host::new();
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let token = Agent::new(Network::Base).token(&site).await;
+    let parts: Vec<&str> = token.split('.').collect();
+    let part = |n: usize| -> Value { serde_json::from_slice(&URL_SAFE_NO_PAD.decode(parts[n]).unwrap()).unwrap() };
+    let written = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
+    let header = |name: &str, value: &str| {
+        let mut header = part(0);
+        header[name] = json!(value);
+        format!("{}.{}.{}", written(&header), parts[1], parts[2])
+    };
+    let claim = |name: &str, value: Value| {
+        let mut claims = part(1);
+        assert!(claims.get(name).is_some(), "there is no claim {name}");
+        claims[name] = value;
+        format!("{}.{}.{}", parts[0], written(&claims), parts[2])
+    };
+    let none = format!("{}.{}.", written(&json!({"alg": "none", "typ": "JWT"})), parts[1]);
+    let forged = [
+        none,
+        format!("{}.{}.", parts[0], parts[1]),
+        header("alg", "HS256"),
+        header("alg", "none"),
+        header("kid", "another"),
+        claim("exp", json!(u32::MAX)),
+        claim("iss", json!("somebody")),
+        claim("aud", json!("somebody")),
+        format!("{token}{}", "A".repeat(5_000)),
+        "a.b.c".to_owned(),
+    ];
+    for path in PROTECTED {
+        assert_ne!(site.get_as(&token, path).await.status, 401, "{path}");
+        for bad in &forged {
+            let answer = site.get_as(bad, path).await;
+            assert_eq!(answer.status, 401, "{path} {bad}: {}", answer.text);
+        }
+        assert_eq!(site.get(path, &[]).await.status, 401);
+    }
+}
+
+pub(crate) async fn refresh(site: &ServiceClient<'_>, token: &str) -> Response {
+    site.post("/auth", &json!({"grant_type": "refresh_token", "refresh_token": token}))
+        .await
+}
+
+/// What a token may not have that was issued for another payment.
+pub(crate) fn assert_not_visible(answer: &Response, what: &str) {
+    assert_eq!(
+        (answer.status, answer.code()),
+        (403, "sign_in_required"),
+        "{what}: {}",
+        answer.text
+    );
+}
+
+pub(crate) fn field(answer: &Response, name: &str) -> String {
+    answer
+        .body
+        .pointer(name)
+        .and_then(Value::as_str)
+        .unwrap_or_else(|| panic!("no {name} in {}", answer.text))
+        .to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn case_45_a_stolen_refresh_token_ends_its_family() {
+    // Aim: an old refresh token presented again revokes the whole family, tokens born of it included, and the owner
+    // reads it among the events; another session of the same wallet goes on. It stays so after a kill.
+    let host = Host::new();
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let agent = Agent::new(Network::Solana);
+    let first = agent.sign_in(&site).await;
+    let other = agent.token(&site).await;
+    let mut tokens = vec![field(&first, "/auth/refresh_token")];
+    let mut newest = field(&first, "/auth/id_token");
+    for _ in 0..3 {
+        let next = refresh(&site, tokens.last().unwrap()).await;
+        assert_eq!(next.status, 200, "{}", next.text);
+        newest = field(&next, "/id_token");
+        tokens.push(field(&next, "/refresh_token"));
+    }
+    assert_eq!(site.get_as(&newest, "/get-account-balance").await.status, 200);
+    let reused = refresh(&site, &tokens[0]).await;
+    assert_eq!(
+        (reused.status, reused.code()),
+        (401, "refresh_token_revoked"),
+        "{}",
+        reused.text
+    );
+    until("the family's tokens to end", async || {
+        (site.get_as(&newest, "/get-account-balance").await.status == 401).then_some(())
+    })
+    .await;
+    for token in &tokens {
+        assert_eq!(refresh(&site, token).await.status, 401);
+    }
+    let events = site.events(&other, 0).await;
+    assert!(
+        events.iter().any(|e| e["type"] == "session.revoked"),
+        "the owner was not told: {events:?}"
+    );
+    service.kill();
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    assert_eq!(site.get_as(&newest, "/get-account-balance").await.status, 401);
+    assert_eq!(site.get_as(&other, "/get-account-balance").await.status, 200);
+    assert_eq!(refresh(&site, tokens.last().unwrap()).await.status, 401);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn case_47_a_login_link_opens_once() {
+    // Aim: previews read the page as often as they like; the first POST opens a session, the second does not.
+    let host = Host::new();
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let token = Agent::new(Network::Base).token(&site).await;
+    let link = site.get_as(&token, "/get-auth-link").await;
+    let url = field(&link, "/auth_url");
+    let path = url.strip_prefix(&service.url).unwrap();
+    for _ in 0..3 {
+        let page = site.get(path, &[]).await;
+        assert_eq!(
+            (page.status, page.header("referrer-policy")),
+            (200, Some("no-referrer"))
+        );
+        assert!(page.header("set-cookie").is_none());
+    }
+    assert!(matches!(
+        send(site.request("HEAD", path)).await.unwrap().status,
+        200 | 405
+    ));
+    let code = url.split_once("code=").unwrap().1;
+    let open = async |code: &str| {
+        send(site.request("POST", "/login").body(format!("code={code}")))
+            .await
+            .unwrap()
+    };
+    assert_eq!(open("AAAAAAAAAAAAAAAAAAAAAA").await.status, 403);
+    let opened = open(code).await;
+    assert_eq!(opened.status, 303, "{}", opened.text);
+    let cookie = opened.header("set-cookie").unwrap();
+    assert!(
+        cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"),
+        "{cookie}"
+    );
+    let cookie = cookie.split(';').next().unwrap().to_owned();
+    assert_eq!(site.get("/account", &[("cookie", &cookie)]).await.status, 200);
+    let again = open(code).await;
+    assert_eq!((again.status, again.header("set-cookie")), (403, None));
+    let without = site.get("/account", &[]).await;
+    assert_eq!(
+        (without.status, without.code()),
+        (401, "token_missing"),
+        "{}",
+        without.text
+    );
+    let altered = site.get("/account", &[("cookie", "purser=none")]).await;
+    assert_eq!(
+        (altered.status, altered.code()),
+        (401, "token_invalid"),
+        "{}",
+        altered.text
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_account_page_begins_with_the_newest_cards_of_every_kind() {
+    // Aim: of more cards than are shown the newest, whatever their kind, the newest first.
+    let host = Host::new();
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let agent = Agent::new(Network::Base);
+    let mut bought = Vec::new();
+    for n in 0..52 {
+        let path = match n % 17 {
+            3 => "/order-gift-card?product_id=gift_quietshield_vpn&amount=15&country=US",
+            5 => "/order-intl-card?amount=100",
+            _ => CARD,
+        };
+        let answer = agent.buy(&site, path).await;
+        assert_eq!(answer.status, 200, "{}", answer.text);
+        let order = answer.body["intl_card_order"]["card_id"].as_str();
+        bought.push(order.unwrap_or_else(|| answer.card()).to_owned());
+    }
+    let owner = Owner::of(&site, &agent).await;
+    let account = site.get("/account", &[("cookie", owner.cookie())]).await;
+    let shown = account.body["cards"].as_array().unwrap();
+    let shown: Vec<_> = shown.iter().map(|card| card["card_id"].as_str().unwrap()).collect();
+    let expected: Vec<_> = bought.iter().rev().take(50).collect();
+    assert_eq!(shown, expected);
+}

@@ -1,0 +1,363 @@
+//! The operator's API and `purser admin`: who gets in, what a role may do, and what is written down.
+
+use std::collections::BTreeSet;
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+use purser::http::request_metrics::ROUTES;
+use purser_actors::id::Network;
+use serde_json::{Value, json};
+
+use super::agent::Agent;
+use super::cross_account_access::only_with_token;
+use super::host::{Host, Service};
+use super::http::{ServiceClient, client, send, send_to_operator, until};
+use super::operator_client::{CVV, OperatorClient, PAN};
+
+/// Every route, ordered by whom it admits: read-only first, administrators last.
+pub(crate) const ADMIN: [(&str, &str); 50] = [
+    ("GET", "/admin/approvals"),
+    ("GET", "/admin/audit"),
+    ("GET", "/admin/card-withdrawals"),
+    ("GET", "/admin/customers"),
+    ("GET", "/admin/events"),
+    ("GET", "/admin/incoming-transfers"),
+    ("GET", "/admin/intl-cards"),
+    ("GET", "/admin/intl-orders"),
+    ("GET", "/admin/late-returns"),
+    ("GET", "/admin/lines"),
+    ("GET", "/admin/openapi.json"),
+    ("GET", "/admin/reconciliation"),
+    ("GET", "/admin/refunds"),
+    ("GET", "/admin/stuck"),
+    ("GET", "/admin/system"),
+    ("GET", "/admin/webhooks"),
+    ("GET", "/admin/webhooks/deliveries"),
+    ("POST", "/admin/freeze"),
+    ("POST", "/admin/reconciliation/walk"),
+    ("POST", "/admin/approvals/approve"),
+    ("POST", "/admin/approvals/reject"),
+    ("POST", "/admin/card-withdrawals/claim"),
+    ("POST", "/admin/card-withdrawals/release"),
+    ("POST", "/admin/card-withdrawals/fulfil"),
+    ("POST", "/admin/card-withdrawals/reject"),
+    ("POST", "/admin/chains/accept"),
+    ("POST", "/admin/departures/book"),
+    ("POST", "/admin/incoming-transfers/credit"),
+    ("POST", "/admin/incoming-transfers/operator-funds"),
+    ("POST", "/admin/incoming-transfers/return"),
+    ("POST", "/admin/intl-orders/claim"),
+    ("POST", "/admin/intl-orders/release"),
+    ("POST", "/admin/intl-orders/fulfil"),
+    ("POST", "/admin/intl-orders/reject"),
+    ("POST", "/admin/lines/close"),
+    ("POST", "/admin/lines/open"),
+    ("POST", "/admin/intl-cards/report"),
+    ("POST", "/admin/refunds"),
+    ("POST", "/admin/refunds/approve"),
+    ("POST", "/admin/refunds/reject"),
+    ("POST", "/admin/retry"),
+    ("POST", "/admin/stuck/credit"),
+    ("POST", "/admin/stuck/keep"),
+    ("POST", "/admin/stuck/resolve"),
+    ("POST", "/admin/unfreeze"),
+    ("POST", "/admin/webhooks/redeliver"),
+    ("POST", "/admin/suspended/confirm"),
+    ("GET", "/admin/tokens"),
+    ("POST", "/admin/tokens"),
+    ("POST", "/admin/tokens/revoke"),
+];
+
+/// How many of them, from the first, each role is trusted with.
+pub(crate) const TRUSTED: [(&str, usize); 4] = [
+    ("read-only", 17),
+    ("support", 18),
+    ("operator", 46),
+    ("administrator", 50),
+];
+
+async fn status(service: &Service, (method, path): (&str, &str), token: Option<&str>) -> (u16, String) {
+    let method = reqwest::Method::from_bytes(method.as_bytes()).unwrap();
+    let mut request = client().request(method, service.operator_url(path));
+    if let Some(token) = token {
+        request = request.bearer_auth(token);
+    }
+    let answer = send_to_operator(request.body("{}")).await.unwrap();
+    (answer.status, answer.code().to_owned())
+}
+
+/// Every route with a token, on both sides: none of the other's address, none for the other's token.
+async fn without_credentials(service: &Service, wallet: &str, operator: &str) {
+    let site = ServiceClient::of(service);
+    let admin: BTreeSet<&str> = ADMIN.iter().map(|(_, path)| *path).collect();
+    let routes = ROUTES.iter().filter(|route| route.starts_with("/admin"));
+    assert_eq!(
+        routes.copied().collect::<BTreeSet<_>>(),
+        admin,
+        "every admin route is in the table"
+    );
+    let document = site.get("/openapi.json", &[]).await.body;
+    let mut met = 0;
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        for (method, operation) in methods.as_object().unwrap() {
+            if !only_with_token(operation) {
+                continue;
+            }
+            met += 1;
+            let request = site.request(&method.to_uppercase(), path).bearer_auth(operator);
+            let answer = send(request.body("{}")).await.unwrap();
+            assert_eq!(
+                (answer.status, answer.code()),
+                (401, "token_invalid"),
+                "{method} {path}"
+            );
+            let theirs = client().request(method.to_uppercase().parse().unwrap(), service.operator_url(path));
+            let answer = send_to_operator(theirs.bearer_auth(wallet).body("{}")).await.unwrap();
+            assert_eq!(answer.status, 404, "{method} {path} is the public address's alone");
+        }
+    }
+    assert!(met >= 15, "only {met} routes need a token");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn case_50_wallets_and_operators_do_not_meet() {
+    // Aim: every admin route refuses no token, a wallet's token, a changed and a revoked operator's token; every route of
+    // wallets refuses an operator's token, whatever the method; neither address has a route of the other; a role does what it
+    // is trusted with.
+    let host = Host::new();
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let desk = OperatorClient::first(&host, &service);
+    let wallet = Agent::new(Network::Base).token(&site).await;
+    let gone = desk.add_operator("gone", "administrator").await;
+    desk.done("/admin/tokens/revoke", json!({"name": "gone"})).await;
+    let changed = format!("{}x", desk.token);
+    for route in ADMIN {
+        assert_eq!(
+            status(&service, route, None).await,
+            (401, "token_missing".into()),
+            "{route:?}"
+        );
+        for token in [&wallet, &changed, &gone.token] {
+            assert_eq!(
+                status(&service, route, Some(token)).await,
+                (401, "token_invalid".into()),
+                "{route:?}"
+            );
+        }
+        for token in [&wallet, &desk.token] {
+            let public = site.request(route.0, route.1).bearer_auth(token).body("{}");
+            assert_eq!(
+                send(public).await.unwrap().status,
+                404,
+                "{route:?} is the operator's address's alone"
+            );
+        }
+    }
+    without_credentials(&service, &wallet, &desk.token).await;
+    for (role, trusted) in TRUSTED {
+        let one = desk.add_operator(role, role).await;
+        for (n, route) in ADMIN.into_iter().enumerate() {
+            let (status, code) = status(&service, route, Some(&one.token)).await;
+            let refused = (status, code.as_str()) == (403, "role_forbidden");
+            assert_eq!(!refused, n < trusted, "{role} at {route:?}: {status} {code}");
+        }
+    }
+    let again = desk
+        .post("/admin/tokens", json!({"name": "gone", "role": "support"}))
+        .await;
+    assert_eq!((again.status, again.code()), (409, "token_name_taken"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_operators_do_is_kept_and_takes_effect() {
+    // Aim: a frozen account buys and reads nothing and is told why; each act is in the audit with its author and the id of
+    // its request, over a kill; tokens too.
+    let host = Host::new();
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let desk = OperatorClient::first(&host, &service);
+    let ben = desk.add_operator("ben", "support").await;
+    let agent = Agent::new(Network::Solana);
+    let token = agent.token(&site).await;
+    let wallet = agent.address();
+    let stranger = json!({"wallet": Agent::new(Network::Base).address(), "message": "Call us."});
+    assert_eq!(ben.post("/admin/freeze", stranger).await.code(), "account_unknown");
+    let asked = ben
+        .post("/admin/freeze", json!({"wallet": wallet, "message": "Call us."}))
+        .await;
+    assert_eq!(asked.status, 200, "{}", asked.text);
+    let refused = site.get_as(&token, "/get-account-balance").await;
+    assert_eq!((refused.status, refused.str("frozen_message")), (403, Some("Call us.")));
+    assert_eq!(
+        ben.post("/admin/unfreeze", json!({"wallet": wallet})).await.code(),
+        "role_forbidden"
+    );
+    desk.done("/admin/unfreeze", json!({"wallet": wallet})).await;
+    assert_eq!(site.get_as(&token, "/get-account-balance").await.status, 200);
+    let id = asked.header("request-id").unwrap().to_owned();
+    let bens = ben.token;
+    service.kill();
+    let service = host.start();
+    let desk = OperatorClient::first(&host, &service);
+    let acts = desk.audit().await;
+    let by_ben: Vec<_> = acts.iter().filter(|(by, ..)| by == "ben").collect();
+    assert_eq!(
+        by_ben,
+        [&("ben".to_owned(), "account.freeze".to_owned(), wallet.clone())]
+    );
+    assert!(
+        acts.iter()
+            .any(|(_, what, subject)| what == "account.unfreeze" && *subject == wallet)
+    );
+    let page = desk.get("/admin/audit").await;
+    let freeze = page.body["acts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|a| a["what"] == "account.freeze");
+    assert_eq!(freeze.unwrap()["request_id"], json!(id));
+    assert_eq!(freeze.unwrap()["words"], "Call us.");
+    let ben = OperatorClient::of(&service, &bens);
+    assert_eq!(ben.get("/admin/stuck").await.status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn stuck_work_is_tried_again_by_an_operator() {
+    // Aim: an issuer that fails once too often leaves the order of the card on the list; retried, the card is ready.
+    let host = Host::new()
+        .with("PURSER_ENGINE__MAX_ATTEMPTS", "2")
+        .with("PURSER_ENGINE__BACKOFF_FIRST_MS", "1");
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let desk = OperatorClient::first(&host, &service);
+    site.issuer_fault(json!({"fault": "unreachable", "times": 0})).await;
+    let bought = Agent::new(Network::Base).buy(&site, "/get-card?amount=5").await;
+    let stuck = until("the order is stuck", async || {
+        let list = desk.get("/admin/stuck").await;
+        list.body["effects"].get(0).cloned()
+    })
+    .await;
+    assert_eq!(
+        (&stuck["work"], &stuck["subject"]),
+        (&json!("issue_card"), &json!(bought.card()))
+    );
+    assert_eq!(stuck["attempts"], 2);
+    assert!(stuck["last_error"].as_str().unwrap().contains("issue"), "{stuck}");
+    site.issuer_fault(json!({"fault": "clear"})).await;
+    let retry = json!({"effect_id": stuck["effect_id"]});
+    desk.done("/admin/retry", retry.clone()).await;
+    let token = bought.body["auth"]["id_token"].as_str().unwrap();
+    until("the card", async || {
+        let card = site
+            .get_as(token, &format!("/get-card-data?card_id={}", bought.card()))
+            .await;
+        (card.str("status") == Some("ready")).then_some(())
+    })
+    .await;
+    let over = desk.post("/admin/retry", retry).await;
+    assert_eq!((over.status, over.code()), (404, "effect_unknown"));
+    assert_eq!(
+        desk.get("/admin/stuck").await.body,
+        json!({"effects": [], "held": [], "unexplained_departures": [], "unexplained_orders": [], "unknown_payments": [], "withdrawals_held": false,
+            "withdrawals_held_until_at_least": null})
+    );
+}
+
+/// Runs `purser admin` beside the service; what it printed.
+pub(crate) fn admin(host: &Host, service: &Service, arguments: &[&str], typed: &str) -> Result<Value, String> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_purser"));
+    command.arg("admin").args(["--at", service.operator.as_ref().unwrap()]);
+    command.arg("--data").arg(host.data()).args(arguments).env_clear();
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    // A command that reads nothing may have ended by now.
+    let _ = child.stdin.take().unwrap().write_all(typed.as_bytes());
+    let output = child.wait_with_output().unwrap();
+    let [out, err] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+    match output.status.success() {
+        true => Ok(serde_json::from_str(&out).unwrap_or(Value::String(out))),
+        false => Err(err),
+    }
+}
+
+/// Enters the card of an order, which is typed and never in the arguments.
+fn fulfilled(host: &Host, service: &Service, order: &str, lease: &str) -> Result<Value, String> {
+    let words = format!("intl fulfil {order} --lease {lease} --billing-address 1 Valletta Malta 1010 MT");
+    let words: Vec<&str> = words.split(' ').collect();
+    admin(host, service, &words, &format!("{PAN}\n12/2031\n{CVV}\n"))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_command_line_works_beside_the_service_out_of_the_box() {
+    // Aim: list, claim, fulfil (the card typed, never in the arguments), freeze, stuck, audit, a token made and used, with
+    // no setting at all; refusals in the service's words.
+    let host = Host::new();
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let agent = Agent::new(Network::Base);
+    let bought = agent.buy(&site, "/order-intl-card?amount=100").await;
+    let order = bought.body["intl_card_order"]["card_id"].as_str().unwrap();
+    let run = |arguments: &[&str], typed: &str| admin(&host, &service, arguments, typed);
+    let listed = run(&["intl", "list"], "").unwrap();
+    assert_eq!(listed["orders"][0]["card_id"], order);
+    assert_eq!(run(&["intl", "claim", order], "").unwrap()["lease"], 1);
+    let old = fulfilled(&host, &service, order, "9").unwrap_err();
+    assert!(old.contains("lease_old") && !old.contains(PAN), "{old}");
+    let made = fulfilled(&host, &service, order, "1").unwrap();
+    assert_eq!(made["status"], "ready");
+    let wallet = agent.address();
+    assert_eq!(
+        run(&["freeze", &wallet, "--message", "Call us."], "").unwrap()["frozen"],
+        true
+    );
+    assert_eq!(run(&["unfreeze", &wallet], "").unwrap()["frozen"], false);
+    assert_eq!(run(&["stuck"], "").unwrap()["effects"], json!([]));
+    let missing = run(&["retry", "eff_00000000000000000000000000000001"], "").unwrap_err();
+    assert!(missing.contains("effect_unknown"), "{missing}");
+    let made = run(&["token", "create", "eva", "--role", "read-only"], "").unwrap();
+    let file = host.sibling_path("eva.token");
+    std::fs::write(&file, made["token"].as_str().unwrap()).unwrap();
+    let as_eva = ["--token-file", file.to_str().unwrap(), "unfreeze", &wallet];
+    assert!(run(&as_eva, "").unwrap_err().contains("role_forbidden"));
+    // Which token was not good, or not there, is said by its place alone.
+    for (text, says) in [
+        (Some("pop_0"), "token_invalid"),
+        (Some("pop 0"), "holds no token"),
+        (None, "no operator's"),
+    ] {
+        let path = host.sibling_path("other.token");
+        let _ = std::fs::remove_file(&path);
+        text.into_iter().for_each(|text| std::fs::write(&path, text).unwrap());
+        let path = path.to_str().unwrap();
+        let said = run(&["--token-file", path, "stuck"], "").unwrap_err();
+        assert!(
+            said.contains(says) && said.contains(path) && !said.contains(text.unwrap_or("pop_")),
+            "{said}"
+        );
+    }
+    let acts = run(&["audit"], "").unwrap()["acts"].as_array().unwrap().len();
+    // The first token, claim, fulfil, freeze, unfreeze, and eva's token.
+    assert_eq!(acts, 6);
+    let generated = run(&["token", "generate", "ops", "--role", "operator"], "").unwrap();
+    assert!(generated.as_str().unwrap().starts_with("pop_"), "{generated}");
+    let hash = hex::encode(purser::http::operator::hash_of(generated.as_str().unwrap().trim()));
+    drop(site);
+    service.stop();
+
+    let settings = host.sibling_path("more.toml");
+    let line = format!("[operator]\ntokens = [{{ name = \"ops\", role = \"operator\", sha256 = \"{hash}\" }}]\n");
+    std::fs::write(&settings, line).unwrap();
+    let service = host.start_with(&["--config", settings.to_str().unwrap()]);
+    let ops = OperatorClient::of(&service, generated.as_str().unwrap().trim());
+    assert_eq!(ops.get("/admin/intl-orders").await.status, 200);
+    assert_eq!(ops.get("/admin/tokens").await.code(), "role_forbidden");
+    let first = OperatorClient::first(&host, &service);
+    for (name, code) in [("ops", "token_in_settings"), ("nobody", "token_unknown")] {
+        let told = first.post("/admin/tokens/revoke", json!({ "name": name })).await;
+        assert_eq!(told.code(), code, "{}", told.text);
+    }
+}

@@ -1,0 +1,102 @@
+//! The audit log: what operators do, each act bound to the one before.
+
+use purser_actors::kernel::table;
+use purser_actors::operator::AuditRecord;
+use purser_storage::{Write, codec};
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use super::host::Host;
+use super::operator_client::OperatorClient;
+use super::verify::{assert_problem, rewritten};
+
+/// A stopped service whose operators have done six things: the first token and five more.
+async fn acted() -> Host {
+    let host = Host::new();
+    let service = host.start();
+    let desk = OperatorClient::first(&host, &service);
+    for name in ["ana", "ben", "eva", "kim"] {
+        desk.add_operator(name, "support").await;
+    }
+    desk.done("/admin/tokens/revoke", json!({"name": "kim"})).await;
+    service.stop();
+    assert_eq!(host.assert_verified()["acts"], 6);
+    host
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_act_names_the_hash_of_the_one_before_over_pages_and_kills() {
+    // Aim: at once and over a kill, without a gap or a branch; pages go on where they ended, and show what proves them.
+    let host = Host::new();
+    let service = host.start();
+    let desk = OperatorClient::first(&host, &service);
+    let names: Vec<String> = (0..8).map(|n| format!("op{n}")).collect();
+    let hired = names.iter().map(|name| desk.add_operator(name, "read-only"));
+    futures_util::future::join_all(hired).await;
+    service.kill();
+    let service = host.start();
+    let desk = OperatorClient::first(&host, &service);
+    desk.add_operator("last", "read-only").await;
+    let (mut acts, mut after): (Vec<Value>, String) = (Vec::new(), String::new());
+    loop {
+        let page = desk.get(&format!("/admin/audit?limit=3{after}")).await.body;
+        let Some(next) = page["next_after"].as_str() else { break };
+        acts.extend(page["acts"].as_array().unwrap().iter().cloned());
+        after = format!("&after={next}");
+    }
+    assert_eq!(acts.len(), 10);
+    let mut before = json!("0".repeat(64));
+    for (n, act) in (1..).zip(&acts) {
+        assert_eq!((&act["number"], &act["before"]), (&json!(n), &before), "{act}");
+        before = act["hash"].clone();
+    }
+    service.stop();
+    host.assert_verified();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn verify_names_the_first_act_that_is_not_as_it_was() {
+    // Aim: a flipped byte; words that were changed and sealed again; an act that is gone, in the middle or at the end; each is named
+    // by its number, and what was not touched is not.
+    let host = acted().await;
+    let number = |key: &[u8]| u64::from_be_bytes(key[1..].try_into().unwrap());
+    for (name, nth, byte) in [("first", 1, 0), ("middle", 3, 20), ("last", 6, 30)] {
+        let copy = format!("flipped-{name}");
+        let flipped = rewritten(&host, &copy, &[table::AUDIT_LOG], |key, row| {
+            let mut value = row.value.to_vec();
+            let place = value.len().min(byte + 1) - 1;
+            value[place] ^= 1;
+            let (key, revision) = (key.clone(), row.revision);
+            (number(&key) == nth).then(|| vec![Write::Put { key, revision, value }])
+        });
+        let (copy, changed) = flipped.await;
+        assert_eq!(changed, 1);
+        assert_problem(&host, &copy, "audit.chain", &nth.to_string());
+    }
+    for nth in [1, 4, 6] {
+        let copy = format!("reworded-{nth}");
+        let reworded = rewritten(&host, &copy, &[table::AUDIT_LOG], |key, row| {
+            let mut audit: AuditRecord = codec::decode(&row.value).unwrap();
+            audit.act.operator = "nobody".to_owned();
+            let (key, revision, value) = (key.clone(), row.revision, codec::encode(&audit));
+            (number(&key) == nth).then(|| vec![Write::Put { key, revision, value }])
+        });
+        assert_problem(&host, &reworded.await.0, "audit.chain", &nth.to_string());
+    }
+    for nth in [2, 6] {
+        let copy = format!("gone-{nth}");
+        let gone = rewritten(&host, &copy, &[table::AUDIT_LOG], |key, _| {
+            let key = key.clone();
+            (number(&key) == nth).then(|| vec![Write::Delete { key }])
+        });
+        assert_problem(&host, &gone.await.0, "audit.chain", &nth.to_string());
+    }
+    // All but the proof of it is forged: the act behind still knows.
+    let forged = rewritten(&host, "forged", &[table::AUDIT_LOG], |key, row| {
+        let mut audit: AuditRecord = codec::decode(&row.value).unwrap();
+        audit.position.previous_hash = Sha256::digest("another past").into();
+        let (key, revision, value) = (key.clone(), row.revision, codec::encode(&audit));
+        (number(&key) == 5).then(|| vec![Write::Put { key, revision, value }])
+    });
+    assert_problem(&host, &forged.await.0, "audit.chain", "5");
+}

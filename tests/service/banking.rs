@@ -1,0 +1,307 @@
+//! Banking over HTTP: from a profile to money that moves.
+
+use purser_actors::id::Network;
+use serde_json::{Value, json};
+
+use super::agent::Agent;
+use super::host::Host;
+use super::http::{Response, ServiceClient, send, until};
+use super::owner::{Owner, fault};
+
+const TAX: &str = "987654321";
+/// A document that says so itself, in base64.
+pub(crate) const DOCUMENT_BASE64: &str = "JVBERi0xLjcgbXkgYWRkcmVzcyBpcyBzZWNyZXQ=";
+const DOCUMENT_TEXT: &str = "my address is secret";
+
+/// Calls a function. The answer was held against the document.
+pub(crate) async fn call(site: &ServiceClient<'_>, token: &str, name: &str, data: Value) -> Response {
+    let request = site.request("POST", &format!("/{name}")).bearer_auth(token);
+    send(request.json(&json!({"data": data}))).await.unwrap()
+}
+
+/// What a call came to.
+pub(crate) async fn result(site: &ServiceClient<'_>, token: &str, name: &str, data: Value) -> Value {
+    let answer = call(site, token, name, data).await;
+    assert_eq!(answer.status, 200, "{name}: {}", answer.text);
+    answer.body["result"].clone()
+}
+
+pub(crate) fn profile() -> Value {
+    json!({"firstName": "Ada", "lastName": "Lovelace", "email": "ada@example.com", "country": "US"})
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_profile_is_one_accounts_own() {
+    // Aim: two accounts have their own profile or none; a payment-born token may read and make one; markup stays text.
+    let service = Host::new().start();
+    let site = ServiceClient::of(&service);
+    let (ada, bob) = (Agent::new(Network::Base), Agent::new(Network::Solana));
+    let bought = ada.buy(&site, "/get-card?amount=5").await;
+    let born = bought.body["auth"]["id_token"].as_str().unwrap().to_owned();
+    let mut data = profile();
+    data["lastName"] = json!("<b>Lovelace");
+    let made = result(&site, &born, "createBankingProfile", data).await;
+    assert_eq!(made["profile"]["lastName"], "<b>Lovelace");
+    let (ada, bob) = (ada.token(&site).await, bob.token(&site).await);
+    let own = result(&site, &ada, "getBankingProfileStatus", json!(null)).await;
+    assert_eq!((&own["status"], &own["profile"]), (&json!("open"), &made["profile"]));
+    let other = result(&site, &bob, "getBankingProfileStatus", json!({})).await;
+    assert_eq!((&other["status"], &other["profile"]), (&json!("none"), &Value::Null));
+    let events = site.events(&ada, 0).await;
+    assert!(events.iter().any(|event| event["type"] == "banking_profile.created"));
+    site.wait_for_events(&ada, &["account.opened"]).await;
+    assert!(
+        site.events(&bob, 0)
+            .await
+            .iter()
+            .all(|event| event["type"] != "banking_profile.created")
+    );
+}
+
+pub(crate) fn application_answers() -> Value {
+    json!({"dateOfBirth": "1990-12-10", "phone": "+12025550123", "addressLine1": "1 Main St", "city": "Springfield",
+        "state": "IL", "postalCode": "62701", "occupation": "Engineer", "sourceOfFunds": "Salary", "taxId": "987-65-4321"})
+}
+
+/// A profile of this last name with everything that its application asks, submitted. The owner is verified already.
+async fn apply(site: &ServiceClient<'_>, token: &str, name: &str) -> Value {
+    let mut who = profile();
+    who["lastName"] = json!(name);
+    result(site, token, "createBankingProfile", who).await;
+    complete(site, token).await
+}
+
+/// Everything that the application of a profile asks, submitted.
+async fn complete(site: &ServiceClient<'_>, token: &str) -> Value {
+    result(site, token, "updateBankingApplicationDetails", application_answers()).await;
+    let paper = json!({"type": "proof_of_address", "content": DOCUMENT_BASE64});
+    result(site, token, "uploadBankingDocument", paper).await;
+    result(site, token, "submitBankingApplication", json!({})).await
+}
+
+pub(crate) async fn application_is(site: &ServiceClient<'_>, token: &str, status: &str) -> Value {
+    until(status, async || {
+        let told = result(site, token, "getBankingApplication", json!({})).await;
+        (told["application"]["status"] == status).then(|| told["application"].clone())
+    })
+    .await
+}
+
+/// As [`apply`], until the bank has approved it.
+pub(crate) async fn approve(site: &ServiceClient<'_>, token: &str, name: &str) {
+    apply(site, token, name).await;
+    application_is(site, token, "approved").await;
+}
+
+/// As [`approve`], where the profile is made already.
+pub(crate) async fn approve_existing(site: &ServiceClient<'_>, token: &str) {
+    complete(site, token).await;
+    application_is(site, token, "approved").await;
+}
+
+/// An account that the bank has opened.
+pub(crate) async fn open_account(site: &ServiceClient<'_>, token: &str, kind: &str) -> Value {
+    let made = result(site, token, "createBankingAccount", json!({"type": kind})).await;
+    assert_eq!(made["account"]["status"], "opening");
+    until("an open account", async || {
+        let all = result(site, token, "listBankingAccounts", json!({})).await;
+        let own = all["accounts"].as_array().unwrap().iter();
+        let own = own
+            .into_iter()
+            .find(|one| one["accountId"] == made["account"]["accountId"]);
+        own.filter(|one| one["status"] == "open").cloned()
+    })
+    .await
+}
+
+pub(crate) fn quick() -> Host {
+    Host::new()
+        .with("PURSER_SANDBOX__IDENTITY_CHECK_MS", "10")
+        .with("PURSER_SANDBOX__BANK_MS", "100")
+        .with("PURSER_SANDBOX__PAYOUT_PAID_MS", "100")
+}
+
+/// Answers that are none, and documents that are none.
+async fn assert_invalid_answers_rejected(site: &ServiceClient<'_>, token: &str) {
+    for wrong in [
+        json!({}),
+        json!({"dateOfBirth": "1990-02-30"}),
+        json!({"dateOfBirth": "2020-01-01"}),
+        json!({"phone": "5550123"}),
+        json!({"taxId": "12"}),
+        json!({"city": ""}),
+        json!({"town": "Springfield"}),
+    ] {
+        let refused = call(site, token, "updateBankingApplicationDetails", wrong.clone()).await;
+        assert_eq!(refused.status, 400, "{wrong}: {}", refused.text);
+    }
+    for (content, status) in [("bm8gcGRm", 415), ("%%%", 400)] {
+        let refused = call(
+            site,
+            token,
+            "uploadBankingDocument",
+            json!({"type": "other", "content": content}),
+        )
+        .await;
+        assert_eq!(refused.status, status, "{}", refused.text);
+    }
+}
+
+/// From no profile to one whose application lacks nearly everything.
+async fn assert_missing(site: &ServiceClient<'_>, token: &str) {
+    let missing = call(site, token, "getBankingApplication", json!({})).await;
+    assert_eq!((missing.status, missing.code()), (404, "banking_profile_missing"));
+    let mut who = profile();
+    who["lastName"] = json!("Wanted");
+    result(site, token, "createBankingProfile", who).await;
+    let early = call(site, token, "submitBankingApplication", json!({})).await;
+    assert_eq!((early.status, early.code()), (409, "application_incomplete"));
+    let lacks = early.body["error"]["missing"].as_array().unwrap();
+    for name in ["dateOfBirth", "state", "taxId", "proof_of_address", "identity"] {
+        assert!(lacks.contains(&json!(name)), "{name}: {lacks:?}");
+    }
+    let account = call(site, token, "createBankingAccount", json!({"type": "onramp"})).await;
+    assert_eq!((account.status, account.code()), (409, "application_not_approved"));
+    result(
+        site,
+        token,
+        "updateBankingApplicationDetails",
+        json!({"city": "Nowhere", "taxId": "111111111"}),
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_application_is_collected_submitted_and_decided() {
+    // Aim: what is missing is named, answers merge, documents are known by their bytes, only a verified owner's complete
+    // application is submitted, the bank wants more, refuses or approves; what is secret is in no file, log or event.
+    let host = quick();
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let agent = Agent::new(Network::Base);
+    let token = agent.token(&site).await;
+    assert_missing(&site, &token).await;
+    assert_invalid_answers_rejected(&site, &token).await;
+    let told = result(&site, &token, "updateBankingApplicationDetails", application_answers()).await;
+    assert_eq!(told["application"]["answers"]["city"], "Springfield");
+    assert_eq!(told["application"]["taxIdLast4"], "4321");
+    let paper = json!({"type": "proof_of_address", "content": DOCUMENT_BASE64});
+    result(&site, &token, "uploadBankingDocument", paper.clone()).await;
+    let told = result(&site, &token, "uploadBankingDocument", paper).await;
+    assert_eq!(
+        told["application"]["documents"].as_array().unwrap().len(),
+        1,
+        "it was replaced"
+    );
+    assert_eq!(told["application"]["documents"][0]["mediaType"], "application/pdf");
+    assert_eq!(told["application"]["missing"], json!(["identity"]));
+    let unverified = call(&site, &token, "submitBankingApplication", json!({})).await;
+    assert_eq!(unverified.body["error"]["missing"], json!(["identity"]));
+    Owner::of(&site, &agent).await.verify(&site, &token).await;
+    fault(&site, "/sandbox/bank", "lose_answer", 1).await;
+    result(&site, &token, "submitBankingApplication", json!({})).await;
+    let wanted = application_is(&site, &token, "collecting").await;
+    assert!(wanted["requested"].as_str().unwrap().contains("document"), "{wanted}");
+    result(
+        &site,
+        &token,
+        "uploadBankingDocument",
+        json!({"type": "other", "content": DOCUMENT_BASE64}),
+    )
+    .await;
+    result(&site, &token, "submitBankingApplication", json!({})).await;
+    let closed = call(
+        &site,
+        &token,
+        "updateBankingApplicationDetails",
+        json!({"city": "Elsewhere"}),
+    )
+    .await;
+    assert_eq!((closed.status, closed.code()), (409, "application_not_open"));
+    application_is(&site, &token, "approved").await;
+    let status = result(&site, &token, "getBankingProfileStatus", json!({})).await;
+    assert_eq!(
+        (&status["application"], &status["canOpenAccounts"]),
+        (&json!("approved"), &json!(true))
+    );
+    let told: Vec<_> = site.events(&token, 0).await;
+    let text = format!("{told:?}");
+    assert!(!text.contains("Springfield") && !text.contains("2025550123"), "{text}");
+    let decided = [
+        "banking_application.submitted collecting",
+        "banking_application.collecting submitted",
+        "banking_application.approved submitted",
+    ];
+    site.wait_for_events(&token, &decided).await;
+    service.stop();
+    host.assert_verified();
+    assert_not_served(&host, &[TAX, "987-65-4321", DOCUMENT_TEXT, DOCUMENT_BASE64]);
+}
+
+/// None of these is in any file that the service keeps, nor in its log.
+pub(crate) fn assert_not_served(host: &Host, secrets: &[&str]) {
+    let mut files = vec![host.data()];
+    let mut seen = 0;
+    while let Some(path) = files.pop() {
+        if path.is_dir() {
+            files.extend(std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+            continue;
+        }
+        seen += 1;
+        let bytes = std::fs::read(&path).unwrap();
+        for secret in secrets {
+            let found = bytes.windows(secret.len()).any(|part| part == secret.as_bytes());
+            assert!(!found, "{secret} is in {}", path.display());
+        }
+    }
+    assert!(seen > 5, "only {seen} files");
+    for secret in secrets {
+        assert!(!host.logged().contains(secret), "{secret} is in the log");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_application_has_so_many_documents() {
+    // Aim: the eleventh is refused and not kept.
+    let host = quick();
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let token = Agent::new(Network::Base).token(&site).await;
+    result(&site, &token, "createBankingProfile", profile()).await;
+    let paper = json!({"type": "other", "content": DOCUMENT_BASE64});
+    for _ in 0..10 {
+        result(&site, &token, "uploadBankingDocument", paper.clone()).await;
+    }
+    let more = call(&site, &token, "uploadBankingDocument", paper).await;
+    assert_eq!((more.status, more.code()), (409, "too_many_documents"), "{}", more.text);
+    let told = result(&site, &token, "getBankingApplication", json!({})).await;
+    assert_eq!(told["application"]["documents"].as_array().unwrap().len(), 10, "{told}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rejected_application_may_come_again() {
+    // Aim: the bank's no is told with its word; a change opens it again.
+    let host = quick();
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let agent = Agent::new(Network::Solana);
+    let token = agent.token(&site).await;
+    Owner::of(&site, &agent).await.verify(&site, &token).await;
+    apply(&site, &token, "Refused").await;
+    let rejected = application_is(&site, &token, "rejected").await;
+    assert_eq!(rejected["rejectionReason"], "declined_by_bank");
+    let again = result(
+        &site,
+        &token,
+        "updateBankingApplicationDetails",
+        json!({"occupation": "Actor"}),
+    )
+    .await;
+    assert_eq!(
+        (&again["application"]["status"], &again["application"]["missing"]),
+        (&json!("collecting"), &json!([]))
+    );
+    site.wait_for_events(&token, &["banking_application.rejected submitted"]).await;
+    service.stop();
+    host.assert_verified();
+}

@@ -1,0 +1,238 @@
+//! What the operator's monitoring sees.
+
+use std::collections::BTreeMap;
+
+use purser_actors::id::Network;
+use rust_decimal::Decimal;
+use serde_json::json;
+
+use super::agent::Agent;
+use super::exposition::Exposition;
+use super::host::{Host, Service};
+use super::http::{ServiceClient, client, send, send_to_operator, until};
+
+const CARD: &str = "/get-card?amount=5";
+
+/// The page as it is now.
+pub(crate) async fn scrape(service: &Service) -> (String, Exposition) {
+    let answer = send_to_operator(client().get(service.operator_url("/metrics")))
+        .await
+        .unwrap();
+    assert_eq!(answer.status, 200, "{}", answer.text);
+    assert_eq!(
+        answer.header("content-type"),
+        Some("text/plain; version=0.0.4; charset=utf-8")
+    );
+    let page = Exposition::read(&answer.text);
+    (answer.text, page)
+}
+
+/// How much each series grew.
+fn grown(before: &Exposition, after: &Exposition, expected: &[(&str, i64)]) {
+    for (series, by) in expected {
+        let (from, to) = (before.value(series), after.value(series));
+        assert!(
+            to - from == Decimal::from(*by),
+            "{series}: {from} → {to}, expected {by} more"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_figures_move_with_what_happens() {
+    // Aim: a challenge, purchases on both chains, a replay, a declined payment and a path that is no route are each
+    // counted once, under their own names, and everything open is back to nothing afterwards.
+    let host = Host::new();
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let (_, before) = scrape(&service).await;
+    for network in Network::ALL {
+        let agent = Agent::new(network);
+        let payment = agent.payment(&site, CARD).await;
+        Agent::pay(&site, CARD, &payment).await.card();
+        Agent::pay(&site, CARD, &payment).await.card();
+    }
+    let declined = "/get-card?amount=13.02";
+    assert_eq!(Agent::new(Network::Base).buy(&site, declined).await.status, 402);
+    assert_eq!(Agent::pay(&site, CARD, "nonsense").await.status, 402);
+    assert_eq!(site.get("/wp-admin.php", &[]).await.status, 404);
+    let (_, after) = until("the cards", async || {
+        let (text, page) = scrape(&service).await;
+        (page.value("purser_effects{work=\"issue_card\",state=\"running\"}")
+            + page.value("purser_effects{work=\"issue_card\",state=\"waiting\"}")
+            == Decimal::ZERO)
+            .then_some((text, page))
+    })
+    .await;
+    grown(
+        &before,
+        &after,
+        &[
+            ("purser_paid_calls_total{outcome=\"challenged\"}", 3),
+            ("purser_paid_calls_total{outcome=\"fulfilled\"}", 2),
+            ("purser_paid_calls_total{outcome=\"replayed\"}", 2),
+            ("purser_paid_calls_total{outcome=\"declined\"}", 1),
+            ("purser_paid_calls_total{outcome=\"invalid\"}", 1),
+            (
+                "purser_http_request_duration_seconds_count{route=\"/get-card\",status=\"2xx\"}",
+                4,
+            ),
+            (
+                "purser_http_request_duration_seconds_count{route=\"/get-card\",status=\"402\"}",
+                5,
+            ),
+            (
+                "purser_http_request_duration_seconds_count{route=\"other\",status=\"4xx\"}",
+                1,
+            ),
+            ("purser_delivery_tries_total{work=\"settle\"}", 3),
+            ("purser_delivery_failures_total{work=\"settle\",kind=\"crash\"}", 0),
+            ("purser_entity_restarts_total{kind=\"payment\"}", 0),
+            ("purser_permits_used", 0),
+            ("purser_payers_in_flight", 0),
+            ("purser_commands_open{kind=\"account\"}", 0),
+        ],
+    );
+    let more = |series: &str| after.value(series) - before.value(series);
+    // Each purchase waits for at least two commits of its own: the claim, and what was bought.
+    assert!(more("purser_commit_batches_count") >= 4.into() && more("purser_commit_batches_sum") >= 4.into());
+    assert!(more("purser_commit_duration_seconds_count") >= 4.into());
+    assert!(more("purser_journal_bytes_total") > 4_000.into() && more("purser_journal_seq") >= 8.into());
+    assert!(more("purser_http_request_duration_seconds_sum{route=\"/get-card\",status=\"2xx\"}") > 0.into());
+    assert!(after.value("purser_entities_resident{kind=\"account\"}") >= 3.into());
+    assert!(after.value("purser_permits_max") > 1.into());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_stuck_unknown_or_refused_is_seen() {
+    // Aim: an effect that was tried too often is stuck with its age; a payment without an answer is unknown, with its
+    // age; its permit is given back; a payer beyond its share and a caller beyond its budget are counted.
+    let host = Host::new()
+        .with("PURSER_ENGINE__MAX_ATTEMPTS", "2")
+        .with("PURSER_ENGINE__BACKOFF_FIRST_MS", "1")
+        .with("PURSER_ENGINE__SETTLE_TIMEOUT_MS", "200")
+        .with("PURSER_LIMITS__PAYMENTS_PER_WINDOW", "2");
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    site.issuer_fault(json!({"fault": "unreachable", "times": 100})).await;
+    let agent = Agent::new(Network::Base);
+    agent.buy(&site, CARD).await.card();
+    let lost = Agent::new(Network::Solana);
+    site.chain_fault(json!({"fault": "slow", "ms": 60_000, "wallet": lost.address()}))
+        .await;
+    let payment = lost.payment(&site, CARD).await;
+    for status in [202, 202, 429] {
+        assert_eq!(Agent::pay(&site, CARD, &payment).await.status, status);
+    }
+    let stuck = "purser_effects{work=\"issue_card\",state=\"stuck\"}";
+    let (_, page) = until("the card to be stuck", async || {
+        let (text, page) = scrape(&service).await;
+        (page.value(stuck) > Decimal::ZERO).then_some((text, page))
+    })
+    .await;
+    let exactly = |series: &str, n: i64| assert!(page.value(series) == n.into(), "{series}: {page:?}");
+    exactly(stuck, 1);
+    exactly(
+        "purser_delivery_failures_total{work=\"issue_card\",kind=\"temporary\"}",
+        2,
+    );
+    exactly("purser_payments_unknown", 1);
+    exactly("purser_effects{work=\"watch\",state=\"stuck\"}", 0);
+    exactly("purser_rate_limited_total{budget=\"payments\"}", 1);
+    exactly("purser_paid_calls_total{outcome=\"rate_limited\"}", 1);
+    exactly("purser_permits_used", 0);
+    let open = |state: &str| page.value(&format!("purser_effects{{work=\"watch\",state=\"{state}\"}}"));
+    assert!(open("running") + open("waiting") == 1.into());
+    for oldest in [
+        "purser_effects_oldest_seconds{work=\"issue_card\",state=\"stuck\"}",
+        "purser_effects_oldest_seconds{work=\"watch\",state=\"open\"}",
+        "purser_payments_unknown_oldest_seconds",
+    ] {
+        assert!(page.value(oldest) > 0.into(), "{oldest}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_operators_side_and_the_clients_share_no_route() {
+    // Aim: no route of the operator's address is reachable on the public one, nor the other way round; left out of the
+    // settings, it is nowhere.
+    let host = Host::new();
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    for method in ["GET", "POST", "HEAD"] {
+        assert_eq!(
+            send(site.request(method, "/metrics")).await.unwrap().status,
+            404,
+            "{method}"
+        );
+    }
+    for path in [
+        "/healthz",
+        "/get-card?amount=5",
+        "/openapi.json",
+        "/sandbox",
+        "/metrics/",
+        "/admin",
+    ] {
+        let answer = send_to_operator(client().get(service.operator_url(path))).await.unwrap();
+        assert_eq!((answer.status, answer.code()), (404, "not_found"), "{path}");
+    }
+    // Nor is it open to web pages, whatever name they give this machine.
+    let metrics = || client().get(service.operator_url("/metrics"));
+    let answer = send_to_operator(metrics().header("origin", "https://page.example"))
+        .await
+        .unwrap();
+    assert_eq!(
+        (answer.status, answer.header("access-control-allow-origin")),
+        (200, None)
+    );
+    let answer = send_to_operator(metrics().header("host", "page.example:8403"))
+        .await
+        .unwrap();
+    assert_eq!((answer.status, answer.code()), (421, "host_not_allowed"));
+    let asked = client().request(reqwest::Method::OPTIONS, service.operator_url("/metrics"));
+    let answer = send_to_operator(asked).await.unwrap();
+    assert_eq!(
+        (answer.status, answer.header("access-control-allow-methods")),
+        (405, None)
+    );
+    drop(site);
+    service.stop();
+    let silent = Host::new().with("PURSER_OPERATOR__LISTEN", "");
+    let service = silent.start();
+    assert_eq!(service.operator, None);
+    assert_eq!(ServiceClient::of(&service).get("/healthz", &[]).await.status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_metric_is_documented() {
+    // Aim: docs/metrics.md names every metric with its kind and labels, and none that does not exist.
+    let host = Host::new();
+    let service = host.start();
+    // A route that nobody asked for has no sample, and the page shows no label of it.
+    assert_eq!(ServiceClient::of(&service).get("/version", &[]).await.status, 200);
+    let (text, page) = scrape(&service).await;
+    let document = include_str!("../../docs/metrics.md");
+    // A test on real chains has the rest.
+    let (document, _) = document.split_once("\n## On the real chains").unwrap();
+    let mut documented = BTreeMap::new();
+    for row in document.lines().filter(|line| line.starts_with("| `")) {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        let name = cells[1].trim_matches('`').to_owned();
+        assert!(!cells[4].is_empty(), "{name} is not explained");
+        let first = text.lines().find(|line| line.starts_with(&name)).unwrap_or_default();
+        let labels: Vec<&str> = first
+            .split(['{', ',', '}'])
+            .filter_map(|part| part.split_once("=\"").map(|(label, _)| label))
+            .filter(|label| *label != "le")
+            .collect();
+        let listed: Vec<&str> = cells[3]
+            .split(", ")
+            .map(|l| l.trim_matches('`'))
+            .filter(|l| !l.is_empty())
+            .collect();
+        assert_eq!(listed, labels, "labels of {name}");
+        documented.insert(name, cells[2].to_owned());
+    }
+    assert_eq!(documented, page.kinds);
+}

@@ -1,0 +1,215 @@
+//! What a token that was issued for a payment may change: a hostile seller may have relayed that payment.
+
+use purser_actors::id::Network;
+use serde_json::{Value, json};
+
+use super::agent::Agent;
+use super::access::{assert_not_visible, field, refresh};
+use super::banking::call;
+use super::cards::wait_for_card_status;
+use super::webhooks::{post, register};
+use super::host::Host;
+use super::http::{Response, ServiceClient, until};
+use super::operator_client::OperatorClient;
+
+const CARD_ACTION_ROUTES: [&str; 3] = ["/pause-card", "/resume-card", "/close-card"];
+/// Nobody has this name.
+const HOOK: &str = "https://hooks.nobody.example/a";
+const OTHER: &str = "https://hooks.nobody.example/b";
+
+async fn request_card_action(site: &ServiceClient<'_>, token: &str, path: &str, card: &str) -> Response {
+    post(site, token, path, None, &json!({"card_id": card})).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_payments_token_steers_only_what_that_payment_bought() {
+    // Aim: whoever relayed a payment pauses, resumes, closes and cancels nothing that was there before, with the token as it was
+    // issued or renewed; of what its own payment bought it may, and whoever signs in may everything.
+    let host = Host::new();
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let desk = OperatorClient::first(&host, &service);
+    let agent = Agent::new(Network::Base);
+    let own = agent.token(&site).await;
+    let earlier = agent.buy(&site, "/get-card?amount=5").await.card().to_owned();
+    wait_for_card_status(&site, &own, &earlier, "ready").await;
+    let queued = field(
+        &agent.buy(&site, "/order-intl-card?amount=100").await,
+        "/intl_card_order/card_id",
+    );
+    let made = field(
+        &agent.buy(&site, "/order-intl-card?amount=100").await,
+        "/intl_card_order/card_id",
+    );
+    let lease = desk.claim(&made).await;
+    assert_eq!(desk.fulfil(&made, lease).await.status, 200);
+
+    let relayed = agent.buy(&site, "/get-card?amount=6").await;
+    let renewed = refresh(&site, &field(&relayed, "/auth/refresh_token")).await;
+    let tokens = [field(&relayed, "/auth/id_token"), field(&renewed, "/id_token")];
+    for token in &tokens {
+        for path in CARD_ACTION_ROUTES {
+            for card in [&earlier, &made] {
+                assert_not_visible(&request_card_action(&site, token, path, card).await, path);
+            }
+        }
+        assert_not_visible(&request_card_action(&site, token, "/cancel-intl-order", &queued).await, "an order");
+    }
+    wait_for_card_status(&site, &own, &earlier, "ready").await;
+    wait_for_card_status(&site, &tokens[1], relayed.card(), "ready").await;
+    let paused = request_card_action(&site, &tokens[1], "/pause-card", relayed.card()).await;
+    assert_eq!(paused.status, 202, "{}", paused.text);
+    let ordered = agent.buy(&site, "/order-intl-card?amount=100").await;
+    let its_own = field(&ordered, "/intl_card_order/card_id");
+    let cancelled = request_card_action(
+        &site,
+        &field(&ordered, "/auth/id_token"),
+        "/cancel-intl-order",
+        &its_own,
+    )
+    .await;
+    assert_eq!(cancelled.status, 200, "{}", cancelled.text);
+
+    assert_eq!(request_card_action(&site, &own, "/pause-card", &earlier).await.status, 202);
+    assert_eq!(request_card_action(&site, &own, "/cancel-intl-order", &queued).await.status, 200);
+    service.stop();
+    host.assert_verified();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_payments_token_registers_and_changes_webhooks_of_its_own() {
+    // Aim: it makes an endpoint and changes that one; what another session registered keeps its secret and stays, also under the
+    // other session's key, one delivery or all; once a wallet's own session has registered a URL it is that session's.
+    let host = Host::new();
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let agent = Agent::new(Network::Base);
+    let own = agent.token(&site).await;
+    let wanted = json!({"url": HOOK});
+    let kept = post(&site, &own, "/register-webhook", Some("kept"), &wanted).await;
+    let id = field(&kept, "/webhook_id");
+    let delivery = until("a delivery", async || {
+        let page = site.get_as(&own, "/webhook-deliveries").await;
+        page.body["deliveries"][0]["id"].as_str().map(str::to_owned)
+    })
+    .await;
+    let token = field(&agent.buy(&site, "/get-card?amount=5").await, "/auth/id_token");
+    for key in [None, Some("kept"), Some("another")] {
+        assert_not_visible(
+            &post(&site, &token, "/register-webhook", key, &wanted).await,
+            "its secret",
+        );
+    }
+    for body in [
+        json!({"delivery_id": delivery}),
+        json!({"webhook_id": id, "since": "2026-01-01T00:00:00Z"}),
+    ] {
+        assert_not_visible(
+            &post(&site, &token, "/redeliver-webhook", None, &body).await,
+            "its deliveries",
+        );
+    }
+    let named = json!({"webhook_id": id});
+    assert_not_visible(&post(&site, &token, "/delete-webhook", None, &named).await, "itself");
+    let same = post(&site, &own, "/register-webhook", Some("kept"), &wanted).await;
+    assert_eq!(same.str("secret"), kept.str("secret"), "nothing was replaced");
+
+    let (its_own, first) = register(&site, &token, OTHER, &[]).await;
+    let (again, second) = register(&site, &token, OTHER, &[]).await;
+    assert!(its_own == again && first != second, "its own it may register again");
+    register(&site, &own, OTHER, &[]).await;
+    let other = json!({"url": OTHER});
+    assert_not_visible(
+        &post(&site, &token, "/register-webhook", None, &other).await,
+        "not any more",
+    );
+    assert_eq!(post(&site, &own, "/delete-webhook", None, &named).await.status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_payments_token_changes_no_destination_and_deletes_no_recipient() {
+    // Aim: what may have been there before the payment is not changed by its token, and is refused before anything is looked up.
+    let service = Host::new().start();
+    let site = ServiceClient::of(&service);
+    let agent = Agent::new(Network::Solana);
+    let token = field(&agent.buy(&site, "/get-card?amount=5").await, "/auth/id_token");
+    // Renaming and archiving can be undone: the token gets as far as the look-up.
+    let saved = json!({"recipient_id": "rcp_1", "platform": "venmo", "archived": true});
+    let looked_up = post(&site, &token, "/payment-recipients", None, &saved).await;
+    assert_eq!(looked_up.status, 404, "{looked_up:?}");
+    let gone = site.request("DELETE", "/payment-recipients?platform=venmo&recipient_id=rcp_1");
+    let gone = super::http::send(gone.bearer_auth(&token)).await.unwrap();
+    assert_not_visible(&gone, "deleted");
+    for (name, data) in [
+        (
+            "updateBankingDestination",
+            json!({"destinationId": "dst_1", "nickname": "Mine"}),
+        ),
+        ("deleteBankingRecipient", json!({"recipientId": "brc_1"})),
+        (
+            "saveAddressBookEntry",
+            json!({"name": "Mine", "address": agent.address()}),
+        ),
+        ("agentX402Pay", json!({"route": "/get-card?amount=5"})),
+        ("createAgentApiKey", json!({"name": "Mine"})),
+    ] {
+        assert_not_visible(&call(&site, &token, name, data).await, name);
+    }
+}
+
+/// The addresses that the token refuses, on either chain, and some that nobody has a key of.
+const UNKNOWN_ID: [&str; 8] = [
+    "0x0000000000000000000000000000000000000000",
+    "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
+    "0x97dd8e3392edb7ffb4aa1e4e8d653314d1d26020",
+    "11111111111111111111111111111111",
+    "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v",
+    "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA",
+    "ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL",
+    "SysvarRent111111111111111111111111111111111",
+];
+
+/// An address of EIP-55 with one letter in the other case.
+const MISTYPED: &str = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_sent_to_an_address_that_cannot_own_usdc() {
+    // Aim: the zero address, the token's own and one whose checksum is wrong are refused wherever money is sent to an address that
+    // somebody names, or such an address is kept, before anything is held.
+    let service = Host::new().start();
+    let site = ServiceClient::of(&service);
+    let token = Agent::new(Network::Base).token(&site).await;
+    let nobodys = UNKNOWN_ID.map(|address| (address, "cannot own USDC"));
+    for (address, why) in nobodys.into_iter().chain([(MISTYPED, "is mistyped")]) {
+        let asks: [(&str, &str, Value); 4] = [
+            ("/withdraw", "address", json!({"amount": 1, "address": address})),
+            (
+                "/withdraw-card-balance",
+                "destination_address",
+                json!({"amount": 5, "destination_address": address}),
+            ),
+            (
+                "/agentWalletTransfer",
+                "toAddress",
+                json!({"data": {"toAddress": address, "amountUsdc": 1}}),
+            ),
+            (
+                "/saveAddressBookEntry",
+                "address",
+                json!({"data": {"name": "Nobody", "address": address}}),
+            ),
+        ];
+        for (path, param, body) in asks {
+            let answer = post(&site, &token, path, None, &body).await;
+            assert_eq!(
+                (answer.status, answer.code()),
+                (400, "parameter_invalid"),
+                "{path} {address}: {}",
+                answer.text
+            );
+            let said = answer.body.pointer("/error/param").or(answer.body.get("param"));
+            assert_eq!(said, Some(&json!(param)), "{path} {address}: {}", answer.text);
+            assert!(answer.text.contains(why), "{path} {address}: {}", answer.text);
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! What a token that was issued for a payment may read and load: a hostile seller may have relayed that payment.
+
+use purser_actors::id::Network;
+use serde_json::{Value, json};
+
+use super::agent::Agent;
+use super::access::{assert_not_visible, field, refresh};
+use super::reloadable_cards::{post_with_key, loaded, opened};
+use super::top_up::{self, id_of, wait_for_top_up};
+use super::host::Host;
+use super::http::{Response, ServiceClient, send, until};
+use super::operator_client::{OperatorClient, PAN};
+use super::owner::Owner;
+use super::recipient::status;
+
+const GIFT: &str = "/order-gift-card?product_id=gift_marche_lumiere_fr&amount=50&country=FR";
+const PUSH: &str = "/get-push-to-card?amount=25&currency=USD";
+
+fn token_of(bought: &Response) -> String {
+    field(bought, "/auth/id_token")
+}
+
+async fn read(site: &ServiceClient<'_>, token: &str, card: &str) -> Response {
+    site.get_as(token, &format!("/get-card-data?card_id={card}")).await
+}
+
+/// A card, once it is what it is to be, with what spends it.
+async fn wait_for_card(site: &ServiceClient<'_>, token: &str, card: &str) -> Value {
+    until("a card that is shown", async || {
+        let answer = read(site, token, card).await;
+        let is_shown = answer.body["card_details"].is_object() || answer.body["redemption_code"].is_string();
+        is_shown.then_some(answer.body)
+    })
+    .await
+}
+
+/// A USA card, a gift card and an international one with their numbers or codes, and the link of a push to card.
+async fn furnished(
+    site: &ServiceClient<'_>,
+    desk: &OperatorClient<'_>,
+    agent: &Agent,
+    token: &str,
+) -> (Vec<(String, String)>, String) {
+    let usa = agent.buy(site, "/get-card?amount=5").await.card().to_owned();
+    let gift = agent.buy(site, GIFT).await.card().to_owned();
+    let ordered = agent.buy(site, "/order-intl-card?amount=100").await;
+    let intl = field(&ordered, "/intl_card_order/card_id");
+    let lease = desk.claim(&intl).await;
+    assert_eq!(desk.fulfil(&intl, lease).await.status, 200);
+    let payout = field(&agent.buy(site, PUSH).await, "/payout_id");
+    let mut secrets = Vec::new();
+    for card in [usa, gift, intl] {
+        let body = wait_for_card(site, token, &card).await;
+        let secret = body["card_details"]["card_number"]
+            .as_str()
+            .or(body["redemption_code"].as_str());
+        secrets.push((card, secret.unwrap().to_owned()));
+    }
+    assert!(secrets.iter().any(|(_, number)| number.replace(' ', "") == PAN));
+    (secrets, payout)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn case_75_a_payments_token_reads_only_what_that_payment_bought() {
+    // Aim: whoever relayed a payment reads the number of what it bought and of nothing earlier, on no route: card by card, in
+    // lists, of a payout's link, after a refresh, behind a login link; whoever signs in reads all of it.
+    let host = Host::new();
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let desk = OperatorClient::first(&host, &service);
+    let agent = Agent::new(Network::Base);
+    let own = agent.token(&site).await;
+    let (secrets, payout) = furnished(&site, &desk, &agent, &own).await;
+    let relayed = agent.buy(&site, "/get-card?amount=6").await;
+    let renewed = refresh(&site, &field(&relayed, "/auth/refresh_token")).await;
+    let tokens = [token_of(&relayed), field(&renewed, "/id_token")];
+    for token in &tokens {
+        let number = &wait_for_card(&site, token, relayed.card()).await["card_details"]["card_number"];
+        assert!(number.is_string(), "what its own payment bought");
+        for (card, _) in &secrets {
+            assert_not_visible(&read(&site, token, card).await, card);
+        }
+        let waiting = status(&site, token, &payout).await;
+        assert_eq!(
+            (waiting.status, waiting.str("redemption_url")),
+            (200, None),
+            "{}",
+            waiting.text
+        );
+        for list in [
+            "/get-card-data",
+            "/get-card-data?card_type=Gift%20Card",
+            "/get-card-data?card_type=Non-Reloadable%20International",
+            "/get-payment-status",
+            "/list-card-transactions",
+            "/events?limit=100",
+        ] {
+            let answer = site.get_as(token, list).await;
+            assert_eq!(answer.status, 200, "{list}: {}", answer.text);
+            for (card, secret) in &secrets {
+                assert!(
+                    !answer.text.contains(secret.as_str()),
+                    "{list} shows what spends {card}"
+                );
+            }
+            assert!(!answer.text.contains("redemption_url"), "{list}");
+        }
+        let visitor = Owner::by_token(&site, token).await;
+        let account = site.get("/account", &[("cookie", visitor.cookie())]).await;
+        for page in [visitor.page(&site).await, account] {
+            assert_eq!(page.status, 200, "{}", page.text);
+            assert!(
+                secrets.iter().all(|(_, secret)| !page.text.contains(secret.as_str())),
+                "{}",
+                page.text
+            );
+        }
+        assert_eq!(visitor.send(&site, "/account/link", "").await.status, 403);
+    }
+    for (card, secret) in &secrets {
+        assert!(read(&site, &own, card).await.text.contains(secret.as_str()));
+    }
+    let link = status(&site, &own, &payout).await;
+    assert!(link.str("redemption_url").is_some(), "{}", link.text);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_setting_lets_a_payments_token_read_what_was_bought_earlier() {
+    // Aim: off by default, as the case above shows; on, the same token reads and steers cards and reads links of earlier payments.
+    let host = Host::new().with("PURSER_IDENTITY__PAYMENT_TOKEN_READS_CARDS", "true");
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let desk = OperatorClient::first(&host, &service);
+    let agent = Agent::new(Network::Solana);
+    let own = agent.token(&site).await;
+    let (secrets, payout) = furnished(&site, &desk, &agent, &own).await;
+    let token = token_of(&agent.buy(&site, "/get-card?amount=6").await);
+    for (card, secret) in &secrets {
+        assert!(read(&site, &token, card).await.text.contains(secret.as_str()), "{card}");
+    }
+    let link = status(&site, &token, &payout).await;
+    assert!(link.str("redemption_url").is_some(), "{}", link.text);
+    let (usa, _) = &secrets[0];
+    let paused = post_with_key(&site, &token, "/pause-card", None, &json!({"card_id": usa})).await;
+    assert_eq!(paused.status, 202, "what it reads it steers: {}", paused.text);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn case_75_a_payments_token_loads_what_it_brought_and_reads_that() {
+    // Aim: after /fund-card-balance its own token makes a reloadable card of what that payment brought, however often it asks,
+    // and reads its number; what was there before is neither loaded nor read by it. Any other payment's token makes none.
+    let (host, service) = top_up::start();
+    let site = ServiceClient::of(&service);
+    let (agent, own) = loaded(&site, Network::Base, 50).await;
+    let earlier = opened(&site, &own, json!({"usd_amount": 1})).await;
+    let brought = agent.buy(&site, "/fund-card-balance?amount=10").await;
+    let token = token_of(&brought);
+    wait_for_top_up(&site, &token, &id_of(&brought), "credited").await;
+    let made = opened(&site, &token, json!({"usd_amount": 6})).await;
+    let number = wait_for_card(&site, &token, &made).await["card_details"]["card_number"].clone();
+    assert!(number.is_string());
+    assert_not_visible(&read(&site, &token, &earlier).await, "what another session made");
+    let resume = async |card: &str| post_with_key(&site, &token, "/resume-card", None, &json!({"card_id": card})).await;
+    assert_not_visible(&resume(&earlier).await, "what another session made");
+    assert_eq!(resume(&made).await.status, 200, "what this payment's token made");
+    let load = async |token: &str, key: Option<&str>, amount: u32| {
+        post_with_key(
+            &site,
+            token,
+            "/create-reloadable-card",
+            key,
+            &json!({"usd_amount": amount}),
+        )
+        .await
+    };
+    assert_not_visible(&load(&token, None, 5).await, "more than is left of 10");
+    let rest = load(&token, Some("rest"), 4).await;
+    assert!(matches!(rest.status, 200 | 202), "{}", rest.text);
+    assert_not_visible(&load(&token, None, 1).await, "nothing is left");
+    let again = load(&token, Some("rest"), 4).await;
+    assert_eq!(
+        again.body["card"]["card_id"], rest.body["card"]["card_id"],
+        "{}",
+        again.text
+    );
+    let bought = agent.buy(&site, "/get-card?amount=5").await;
+    assert_not_visible(&load(&token_of(&bought), None, 1).await, "another payment's");
+    assert!(
+        matches!(load(&own, None, 30).await.status, 200 | 202),
+        "its owner's own sign-in"
+    );
+    assert_eq!(wait_for_card(&site, &own, &made).await["card_details"]["card_number"], number);
+
+    // At once: what was brought is loaded once.
+    let brought = agent.buy(&site, "/fund-card-balance?amount=9").await;
+    let token = token_of(&brought);
+    wait_for_top_up(&site, &token, &id_of(&brought), "credited").await;
+    let answers = futures_util::future::join_all((0..6).map(|_| load(&token, None, 3))).await;
+    let taken = answers
+        .iter()
+        .filter(|answer| matches!(answer.status, 200 | 202))
+        .count();
+    assert!((1..=3).contains(&taken), "{taken} cards of 3 out of 9");
+    for answer in answers.iter().filter(|answer| !matches!(answer.status, 200 | 202)) {
+        assert!(matches!(answer.status, 403 | 503), "{}", answer.text);
+    }
+    service.stop();
+    host.assert_verified();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_payments_token_reads_no_answer_that_a_managed_wallet_was_given() {
+    // Aim: what was answered to a call may hold a code: the wallet's owner reads it, a token issued for a payment does not.
+    let host = Host::new();
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let agent = Agent::new(Network::Base);
+    let own = agent.token(&site).await;
+    let call = async |token: &str, name: &str, data: Value| {
+        let request = site.request("POST", &format!("/{name}")).bearer_auth(token);
+        send(request.json(&json!({"data": data}))).await.unwrap()
+    };
+    let made = call(&own, "createAgentWallet", json!({})).await;
+    let address = field(&made, "/result/wallet/addresses/base");
+    let faucet = json!({"wallet": address, "amount": "20"});
+    assert_eq!(site.post("/sandbox/faucet", &faucet).await.status, 200);
+    let paid = call(&own, "agentX402Pay", json!({"route": "/get-card?amount=5"})).await;
+    let spend = field(&paid, "/result/spend/spendId");
+    let born = token_of(&agent.buy(&site, "/get-card?amount=5").await);
+    let told = call(&born, "getAgentWallet", json!({"spendId": spend})).await;
+    assert_eq!(
+        (told.status, &told.body["error"]["code"]),
+        (403, &json!("sign_in_required")),
+        "{}",
+        told.text
+    );
+    assert_eq!(call(&born, "getAgentWallet", json!({})).await.status, 200);
+    assert_eq!(
+        call(&own, "getAgentWallet", json!({"spendId": spend})).await.status,
+        200
+    );
+}

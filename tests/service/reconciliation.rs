@@ -1,0 +1,401 @@
+//! The books against the chains' and the providers' own lists: whatever differs is told, listed and counted.
+
+use std::collections::BTreeMap;
+
+use purser_actors::id::Network;
+use rust_decimal::Decimal;
+use serde_json::{Value, json};
+
+use super::agent::Agent;
+use super::metrics::scrape;
+use super::dead_letters::{status_and_code, wait_for_dead_letter};
+use super::host::{Host, Service, text};
+use super::http::{ServiceClient, until};
+use super::operator_client::OperatorClient;
+use super::owner::Owner;
+use super::recipient::balance_is;
+use super::remote_provider::{Provider, ProviderProxy};
+
+const CARD: &str = "/get-card?amount=5";
+const GIFT: &str = "/order-gift-card?product_id=gift_quietshield_vpn&amount=15&country=US";
+const APP: &str = "/send-payment?amount=10&platform=paypal&recipient_id=@ada&recipient_first_name=Ada\
+     &recipient_last_name=Lovelace&recipient_email=ada@example.com";
+
+/// Walks without rest, and a second for both sides to agree.
+pub(super) fn fast_host(host: Host) -> Host {
+    host.with("PURSER_RECONCILIATION__PAUSE_MS", "10")
+        .with("PURSER_RECONCILIATION__REST_MS", "50")
+        .with("PURSER_RECONCILIATION__GRACE_MS", "1000")
+}
+
+async fn reconciliation_status(desk: &OperatorClient<'_>) -> Value {
+    let answer = desk.get("/admin/reconciliation").await;
+    assert_eq!(answer.status, 200, "{}", answer.text);
+    answer.body
+}
+
+/// Kind and subject of what is open, by kind.
+fn open(stands: &Value) -> Vec<(String, String)> {
+    let all = stands["differences"].as_array().unwrap().iter();
+    let word = |one: &Value, name: &str| one[name].as_str().unwrap_or("-").to_owned();
+    let mut all: Vec<_> = all.map(|one| (word(one, "kind"), word(one, "subject"))).collect();
+    all.sort();
+    all
+}
+
+async fn assert_open_discrepancies(desk: &OperatorClient<'_>, mut expected: Vec<(&str, &str)>) -> Value {
+    expected.sort_unstable();
+    let what = format!("{expected:?} is open");
+    until(&what, async || {
+        let stands = reconciliation_status(desk).await;
+        let found = open(&stands);
+        let found: Vec<_> = found.iter().map(|(kind, of)| (kind.as_str(), of.as_str())).collect();
+        (found == expected).then_some(stands)
+    })
+    .await
+}
+
+/// Two walks end after this.
+async fn wait_for_two_runs(desk: &OperatorClient<'_>) {
+    for _ in 0..2 {
+        let last = reconciliation_status(desk).await["walk"]["last_complete_at"].clone();
+        until("a whole walk", async || {
+            (reconciliation_status(desk).await["walk"]["last_complete_at"] != last).then_some(())
+        })
+        .await;
+    }
+}
+
+/// How often each difference was told to open and to be gone.
+async fn discrepancy_events(desk: &OperatorClient<'_>) -> BTreeMap<String, u32> {
+    let answer = desk.get("/admin/events").await;
+    assert_eq!(answer.status, 200, "{}", answer.text);
+    let mut told = BTreeMap::new();
+    let of = |event: &&Value| event["type"].as_str().unwrap().starts_with("difference.");
+    for event in answer.body["events"].as_array().unwrap().iter().filter(of) {
+        let kind = event["data"]["object"]["kind"].as_str().unwrap();
+        *told
+            .entry(format!("{} {kind}", event["type"].as_str().unwrap()))
+            .or_default() += 1;
+    }
+    told
+}
+
+async fn counted(service: &Service, kind: &str) -> Decimal {
+    let (_, page) = scrape(service).await;
+    page.value(&format!("purser_reconciliation_differences{{kind=\"{kind}\"}}"))
+}
+
+/// `purser reconcile --json` on a host without a service: its exit status and what it names.
+pub(super) fn reconcile(host: &Host) -> (Option<i32>, Vec<(String, String)>) {
+    let output = host.run(&["reconcile", "--json"]);
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", text(&output)));
+    assert_eq!(report["complete"], true, "{report:#}");
+    (output.status.code(), open(&report))
+}
+
+fn key_of(card: &str) -> String {
+    card.replace("card_", "eff_")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn case_34_a_missing_and_a_surplus_deposit_are_reported_and_outlive_a_kill() {
+    // Aim: a reorganisation takes a settled payment from the chain, and somebody sends money to the treasury that pays for
+    // nothing: each is an event, a figure and a line of the list, once, over kill -9; the command line names them too, and
+    // no holder is told.
+    let host = fast_host(Host::new());
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let desk = OperatorClient::first(&host, &service);
+    let agent = Agent::new(Network::Solana);
+    let token = agent.token(&site).await;
+    agent.buy(&site, CARD).await.card();
+    wait_for_two_runs(&desk).await;
+    assert_eq!(open(&reconciliation_status(&desk).await), []);
+
+    let other = Agent::new(Network::Base);
+    site.chain_fault(
+        json!({"network": "base", "wallet": other.wallet.address(Network::Base), "fault": "drop", "ms": 1}),
+    )
+    .await;
+    let bought = other.buy(&site, CARD).await;
+    let missing = bought.body["payment_id"].as_str().unwrap().to_owned();
+    // Signed for a card, and given to the chain by somebody else.
+    let stray = other.payment(&site, CARD).await;
+    let sent = site.post("/sandbox/base", &json!({"payment": stray})).await;
+    assert_eq!(sent.body["success"], true, "{}", sent.text);
+    let both = [
+        ("chain_deposit_missing", missing.as_str()),
+        ("chain_deposit_without_credit", "-"),
+    ];
+    let stands = assert_open_discrepancies(&desk, both.to_vec()).await;
+    assert_eq!(stands["open"]["chain_deposit_missing"], 1);
+    let surplus = &stands["differences"].as_array().unwrap();
+    let surplus = surplus.iter().find(|one| one["subject"].is_null()).unwrap();
+    assert_eq!(
+        (&surplus["theirs"], &surplus["ours"]),
+        (&json!("done 5 USDC"), &Value::Null)
+    );
+    assert_eq!(counted(&service, "chain_deposit_missing").await, Decimal::ONE);
+
+    service.kill();
+    let (status, named) = reconcile(&host);
+    assert_eq!((status, named.len()), (Some(1), 2));
+    let service = host.start();
+    let desk = OperatorClient::first(&host, &service);
+    wait_for_two_runs(&desk).await;
+    assert_open_discrepancies(&desk, both.to_vec()).await;
+    let once = [
+        "difference.opened chain_deposit_missing",
+        "difference.opened chain_deposit_without_credit",
+    ];
+    assert_eq!(discrepancy_events(&desk).await, once.map(|what| (what.to_owned(), 1)).into());
+    let heard = ServiceClient::of(&service).events(&token, 0).await;
+    assert!(
+        !heard.is_empty()
+            && heard
+                .iter()
+                .all(|event| !event["type"].as_str().unwrap().starts_with("difference"))
+    );
+    service.stop();
+}
+
+/// A list as it says it, but for one card that is not there and one that has another amount.
+fn falsify_page(page: &mut Value, hidden: &str, dearer: &str) {
+    let Some(entries) = page["entries"].as_array_mut() else {
+        return;
+    };
+    entries.retain(|entry| entry["key"] != hidden);
+    for entry in entries {
+        if entry["key"] == dearer {
+            entry["amount"] = json!("6");
+        }
+    }
+    if page["entries"].as_array().is_some_and(Vec::is_empty) {
+        page["next"] = Value::Null;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_an_issuers_list_says_otherwise_is_reported_until_it_is_mended() {
+    // Aim: an issuer elsewhere has a card that we never ordered, has lost one of ours, and has one with another amount: each
+    // under its name, over a kill of the service; mended ones are gone, told once, and open again if they differ again; the
+    // stranger's card stays. Cards, gift cards and payouts that are right are no difference.
+    let mut provider = Provider::start();
+    let (way, url) = ProviderProxy::to(&provider.url).await;
+    let host = fast_host(provider.host(&url));
+    let service = host.start();
+    provider.restart(Some(&service.url));
+    let site = ServiceClient::of(&service);
+    let desk = OperatorClient::first(&host, &service);
+    let agent = Agent::new(Network::Base);
+    let token = agent.token(&site).await;
+    Owner::by_token(&site, &token).await.verify(&site, &token).await;
+    let card = async || agent.buy(&site, CARD).await.card().to_owned();
+    let (lost, dearer) = (card().await, card().await);
+    for path in [GIFT, APP] {
+        assert_eq!(agent.buy(&site, path).await.status, 200);
+    }
+    wait_for_two_runs(&desk).await;
+    assert_eq!(open(&reconciliation_status(&desk).await), []);
+
+    let stranger = json!({"card_id": format!("card_{:032x}", 4_711), "amount": "7"});
+    provider
+        .order("/v1/cards", &format!("eff_{:032x}", 4_712), &stranger)
+        .await;
+    let lie = || {
+        let (hidden, changed) = (key_of(&lost), key_of(&dearer));
+        way.edit(Some(Box::new(move |page| falsify_page(page, &hidden, &changed))));
+    };
+    lie();
+    let all = [
+        ("amount_differs", dearer.as_str()),
+        ("provider_has_unknown", "-"),
+        ("provider_lacks", lost.as_str()),
+    ];
+    assert_open_discrepancies(&desk, all.to_vec()).await;
+    service.kill();
+    let (status, named) = reconcile(&host);
+    assert_eq!((status, named.len()), (Some(1), 3));
+    let service = host.start();
+    let desk = OperatorClient::first(&host, &service);
+    wait_for_two_runs(&desk).await;
+    assert_open_discrepancies(&desk, all.to_vec()).await;
+    way.edit(None);
+    assert_open_discrepancies(&desk, vec![("provider_has_unknown", "-")]).await;
+    let mut expected: BTreeMap<String, u32> = all.map(|(kind, _)| (format!("difference.opened {kind}"), 1)).into();
+    for kind in ["amount_differs", "provider_lacks"] {
+        expected.insert(format!("difference.resolved {kind}"), 1);
+        assert_eq!(counted(&service, kind).await, Decimal::ZERO);
+    }
+    assert_eq!(discrepancy_events(&desk).await, expected);
+    // What differs again is open again.
+    lie();
+    assert_open_discrepancies(&desk, all.to_vec()).await;
+    for kind in ["amount_differs", "provider_lacks"] {
+        expected.insert(format!("difference.opened {kind}"), 2);
+    }
+    assert_eq!(discrepancy_events(&desk).await, expected);
+    service.stop();
+    host.assert_verified();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn reconcile_says_when_books_and_lists_agree() {
+    // Aim: after purchases on both chains and of each kind there is nothing to name, and the exit status says so; a list
+    // that cannot be read proves nothing.
+    let host = Host::new();
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    for network in Network::ALL {
+        Agent::new(network).buy(&site, CARD).await.card();
+    }
+    let declined = Agent::new(Network::Base).buy(&site, "/get-card?amount=6.66").await;
+    assert_eq!(declined.status, 200, "{}", declined.text);
+    service.stop();
+    let output = host.run(&["reconcile"]);
+    assert!(output.status.success(), "{}", text(&output));
+    assert!(text(&output).contains("Books and lists agree."), "{}", text(&output));
+    let token = host.sibling_path("token");
+    std::fs::write(&token, "a-secret-of-nobody-at-all").unwrap();
+    let nobody = host
+        .with("PURSER_PROVIDERS__GIFT_CARDS__URL", "http://127.0.0.1:1")
+        .with("PURSER_PROVIDERS__GIFT_CARDS__TOKEN_FILE", token.to_str().unwrap());
+    let output = nobody.run(&["reconcile"]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output));
+    assert!(text(&output).contains("LEFT OUT"), "{}", text(&output));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn case_8_a_payment_that_a_reorganisation_takes_back_for_good_freezes_its_account_and_is_a_loss() {
+    // Aim: the chain drops a settled payment, which can be sent again for fifteen seconds more: then it is reversed, its payer
+    // reads nothing of the card and buys nothing, over kill -9 the books hold with the loss in them, nothing differs any
+    // more, and another's card is as it was.
+    let host = fast_host(Host::new()).with("PURSER_PAYMENT__MAX_TIMEOUT_SECONDS", "15");
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let (agent, other) = (Agent::new(Network::Base), Agent::new(Network::Base));
+    let (token, of_other) = (agent.token(&site).await, other.token(&site).await);
+    let kept = other.buy(&site, CARD).await.card().to_owned();
+    let address = agent.address();
+    reorg_payment(&site, &agent).await;
+    let bought = agent.buy(&site, CARD).await;
+    let payment = bought.body["payment_id"].as_str().unwrap().to_owned();
+    let card = bought.card().to_owned();
+    assert_open_discrepancies(
+        &OperatorClient::first(&host, &service),
+        vec![("chain_deposit_missing", &payment)],
+    )
+    .await;
+    service.kill();
+    let service = host.start();
+    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
+    reversed(&site, &payment).await;
+    let data = format!("/get-card-data?card_id={card}");
+    let refused = site.get_as(&token, &data).await;
+    assert_eq!(refused.status, 403, "{}", refused.text);
+    assert!(refused.text.contains("taken back by its chain"), "{}", refused.text);
+    assert_eq!(agent.buy(&site, CARD).await.status, 403);
+    let audit = desk.get("/admin/audit").await;
+    let frozen = audit.body["acts"].as_array().unwrap().iter();
+    let frozen: Vec<_> = frozen.filter(|entry| entry["by"] == "reconciliation").collect();
+    assert!(
+        matches!(frozen[..], [entry] if entry.to_string().contains(&payment)),
+        "{}",
+        audit.text
+    );
+    let read = site.get_as(&of_other, &format!("/get-card-data?card_id={kept}")).await;
+    assert_eq!(read.status, 200, "{}", read.text);
+    assert_open_discrepancies(&desk, vec![]).await;
+    // Thawed, it hears what had happened.
+    site.freeze(&address, None).await;
+    site.wait_for_events(&token, &["payment.reversed fulfilled"]).await;
+    service.kill();
+    assert_eq!(reconcile(&host), (Some(0), vec![]));
+    let report = host.assert_verified();
+    assert_eq!(report["balances"]["losses"], 5_000_000, "{report:#}");
+}
+
+/// Has the chain take back what an agent on Base pays, once it has settled.
+pub(super) async fn reorg_payment(site: &ServiceClient<'_>, agent: &Agent) {
+    site.chain_fault(json!({"network": "base", "wallet": agent.address(), "fault": "drop", "ms": 1}))
+        .await;
+}
+
+/// Waits until a payment is gone from its chain for good.
+pub(super) async fn reversed(site: &ServiceClient<'_>, payment: &str) {
+    let status = format!("/get-payment?payment_id={payment}");
+    until("it is reversed", async || {
+        (site.get(&status, &[]).await.body["status"] == "reversed").then_some(())
+    })
+    .await;
+}
+
+/// An international card's order that an operator rejects after its chain has taken the payment back: its credit is withheld. The
+/// payment's id.
+pub(super) async fn rejected_order(site: &ServiceClient<'_>, desk: &OperatorClient<'_>, agent: &Agent) -> String {
+    reorg_payment(site, agent).await;
+    let bought = agent.buy(site, "/order-intl-card?amount=100").await;
+    let payment = bought.body["payment_id"].as_str().unwrap().to_owned();
+    reversed(site, &payment).await;
+    let rejected = json!({"card_id": bought.body["intl_card_order"]["card_id"], "reason": "Taken back."});
+    desk.done("/admin/intl-orders/reject", rejected).await;
+    payment
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn case_8_a_credit_of_what_was_taken_back_waits_for_an_operator_who_may_give_it() {
+    // Aim: an order whose payment its chain took back for good is refused: its credit waits by name over a kill, tried again it
+    // waits again, and nobody can say what came of it; an operator gives it with evidence, once and in the audit log; the loss
+    // stays what it was and the books hold.
+    let host = fast_host(Host::new()).with("PURSER_PAYMENT__MAX_TIMEOUT_SECONDS", "15");
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let agent = Agent::new(Network::Base);
+    let token = agent.token(&site).await;
+    let (address, desk) = (agent.address(), OperatorClient::first(&host, &service));
+    let payment = rejected_order(&site, &desk, &agent).await;
+    wait_for_dead_letter(&desk, "credit").await;
+    service.kill();
+    let service = host.start();
+    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
+    let waits = wait_for_dead_letter(&desk, "credit").await;
+    assert_eq!(waits["actions"], json!(["retry", "credit", "keep"]));
+    assert_eq!(
+        (waits["amount"].to_string().as_str(), &waits["currency"]),
+        ("103.8", &json!("USDC"))
+    );
+    let why = waits["last_error"].as_str().unwrap();
+    assert!(
+        why.contains(&format!("{payment}, which paid for it, was taken back")),
+        "{why}"
+    );
+    desk.done("/admin/retry", json!({"effect_id": waits["effect_id"]}))
+        .await;
+    let waits = until("it waits again", async || {
+        let again = wait_for_dead_letter(&desk, "credit").await;
+        (again["attempts"].as_u64() > waits["attempts"].as_u64()).then_some(again)
+    })
+    .await;
+    let (id, evidence) = (&waits["effect_id"], "Paid again by wire, ticket 8.");
+    let word = json!({"effect_id": id, "outcome": "not_done", "reference": "r", "evidence": evidence});
+    let nobodys = desk.post("/admin/stuck/resolve", word).await;
+    assert_eq!(status_and_code(&nobodys), (409, "not_resolvable"));
+    let gives = json!({"effect_id": id, "evidence": evidence});
+    desk.done("/admin/stuck/credit", gives.clone()).await;
+    assert_eq!(
+        status_and_code(&desk.post("/admin/stuck/credit", gives).await),
+        (404, "effect_unknown")
+    );
+    assert_eq!(desk.get("/admin/stuck").await.body["effects"], json!([]));
+    let audit = desk.get("/admin/audit").await;
+    assert_eq!(audit.text.matches("effect.credit_back").count(), 1, "{}", audit.text);
+    assert!(audit.text.contains(evidence), "{}", audit.text);
+    // The account is frozen until somebody lets it go.
+    assert_eq!(site.get_as(&token, "/get-account-balance").await.status, 403);
+    site.freeze(&address, None).await;
+    balance_is(&site, &token, "103.8").await;
+    service.stop();
+    let report = host.assert_verified();
+    assert_eq!(report["balances"]["losses"], 103_800_000, "{report:#}");
+}

@@ -1,0 +1,189 @@
+//! What goes back of a card's price, by refunds and by what is left when it ends: never more than was charged.
+
+use purser_actors::id::Network;
+use serde_json::{Value, json};
+
+use super::agent::Agent;
+use super::cards::{wait_for_card_status, wait_for_card, usa_card, request_card_action};
+use super::reconciliation::{rejected_order, fast_host};
+use super::dead_letters::wait_for_dead_letter;
+use super::host::Host;
+use super::http::{Response, ServiceClient};
+use super::operator_client::OperatorClient;
+use super::recipient::balance_is;
+
+/// Of cards that their holders can still use: the operator says that they may.
+fn refund(payment: &Value, amount: u32) -> Value {
+    let reason = "The shop never sent it.";
+    json!({"payment_id": payment, "amount": amount, "reason": reason, "holder_keeps_product": true})
+}
+
+fn status_and_code(answer: &Response) -> (u16, &str) {
+    (answer.status, answer.code())
+}
+
+async fn payment_of(site: &ServiceClient<'_>, token: &str, card: &str) -> Value {
+    let read = site.get_as(token, &format!("/get-card-data?card_id={card}")).await;
+    read.body["payment_id"].clone()
+}
+
+async fn closes(site: &ServiceClient<'_>, token: &str, card: &str) {
+    let asked = request_card_action(site, token, "close", card).await;
+    assert_eq!(asked.status, 202, "{}", asked.text);
+    wait_for_card_status(site, token, card, "closed").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_card_that_is_closed_after_a_refund_credits_what_the_refund_left() {
+    // Aim: 41 charged and 41 left: after a refund of 41 nothing is credited, after one of 10 31 are; the card and its event say
+    // so, nothing waits for an operator, over a kill too, and each refund cost the house nothing.
+    let host = Host::new();
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let desk = OperatorClient::first(&host, &service);
+    for (back, left) in [(41, 0), (10, 31)] {
+        let (_, token, card) = usa_card(&site, Network::Base, 41).await;
+        let payment = payment_of(&site, &token, &card).await;
+        desk.done("/admin/refunds", refund(&payment, back)).await;
+        balance_is(&site, &token, &back.to_string()).await;
+        closes(&site, &token, &card).await;
+        let closed = wait_for_card(&site, &token, &card, |seen| seen["status"] == "closed").await;
+        assert_eq!(closed["credited_usd_amount"], json!(left), "{closed}");
+        assert_eq!(closed["available_usd_amount"], json!(0), "{closed}");
+        balance_is(&site, &token, "41").await;
+        let events = site.events(&token, 0).await;
+        let told = events.iter().find(|event| event["type"] == "card.closed").unwrap();
+        assert!(
+            told.to_string().contains(&format!("\"credited_usd_amount\":{left}")),
+            "{told}"
+        );
+        assert_eq!(desk.get("/admin/stuck").await.body["effects"], json!([]));
+    }
+    service.kill();
+    let report = host.assert_verified();
+    let costs = report["balances"]["costs"].as_i64().unwrap_or(0);
+    let suspense = report["balances"]["suspense"].as_i64().unwrap_or(0);
+    assert_eq!((costs, suspense), (0, 0), "{report:#}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_closed_card_has_credited_is_not_refunded_nor_approved() {
+    // Aim: closed and credited in full, a refund of a cent is refused; one that waited for a second operator since before is not
+    // approved any more.
+    let host = Host::new().with("PURSER_OPERATOR__ALONE_MAX_USD", "50");
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let desk = OperatorClient::first(&host, &service);
+    let (_, token, card) = usa_card(&site, Network::Base, 100).await;
+    let payment = payment_of(&site, &token, &card).await;
+    let ana = desk.add_operator("ana", "operator").await;
+    let asked = ana.done("/admin/refunds", refund(&payment, 80)).await;
+    assert_eq!(asked["status"], "requested");
+    closes(&site, &token, &card).await;
+    balance_is(&site, &token, "100").await;
+    let approve = json!({"refund_id": asked["refund_id"], "amount": 80});
+    let late = desk.post("/admin/refunds/approve", approve).await;
+    assert_eq!(status_and_code(&late), (409, "refund_too_much"), "{}", late.text);
+    let (_, other, card) = usa_card(&site, Network::Base, 5).await;
+    let payment = payment_of(&site, &other, &card).await;
+    closes(&site, &other, &card).await;
+    balance_is(&site, &other, "5").await;
+    let late = desk.post("/admin/refunds", refund(&payment, 1)).await;
+    assert_eq!(status_and_code(&late), (409, "refund_too_much"), "{}", late.text);
+    balance_is(&site, &token, "100").await;
+    service.stop();
+    host.assert_verified();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_international_card_that_ends_after_a_refund_credits_the_rest_and_stays_closed() {
+    // Aim: 50 of 103.8 refunded, 100 reported as given back: 53.8 are credited. Whatever is said to be left on a card that is
+    // closed, nothing is; and it is not said to be ready again.
+    let host = Host::new();
+    let service = host.start();
+    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
+    let agent = Agent::new(Network::Base);
+    let bought = agent.buy(&site, "/order-intl-card?amount=100").await;
+    let card = bought.body["intl_card_order"]["card_id"].as_str().unwrap();
+    let lease = desk.claim(card).await;
+    assert_eq!(desk.fulfil(card, lease).await.status, 200);
+    let token = agent.token(&site).await;
+    desk.done("/admin/refunds", refund(&bought.body["payment_id"], 50))
+        .await;
+    balance_is(&site, &token, "50").await;
+    let closed = json!({"card_id": card, "status": "closed", "available_usd_amount": 20, "released_usd_amount": 100});
+    let told = desk.done("/admin/intl-cards/report", closed).await;
+    let expected = (&json!(53.8), &json!(0));
+    assert_eq!(
+        (&told["credited_usd_amount"], &told["available_usd_amount"]),
+        expected,
+        "{told}"
+    );
+    balance_is(&site, &token, "103.8").await;
+    for status in ["ready", "paused"] {
+        let again = json!({"card_id": card, "status": status, "available_usd_amount": 20});
+        let again = desk.post("/admin/intl-cards/report", again).await;
+        assert_eq!(status_and_code(&again), (409, "order_not_open"), "{}", again.text);
+    }
+    let seen = wait_for_card_status(&site, &token, card, "closed").await;
+    assert_eq!(
+        (&seen["credited_usd_amount"], &seen["available_usd_amount"]),
+        expected,
+        "{seen}"
+    );
+    service.stop();
+    host.assert_verified();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_card_that_failed_says_that_its_whole_charge_was_credited() {
+    // Aim: found by its id, it says so, and so does the event.
+    let host = Host::new();
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let agent = Agent::new(Network::Base);
+    let bought = agent.buy(&site, "/get-card?amount=6.66").await;
+    let token = agent.token(&site).await;
+    let failed = wait_for_card_status(&site, &token, bought.card(), "failed").await;
+    assert_eq!(failed["credited_usd_amount"], json!(6.66), "{failed}");
+    balance_is(&site, &token, "6.66").await;
+    let events = site.events(&token, 0).await;
+    let told = events.iter().find(|event| event["type"] == "card.failed").unwrap();
+    assert!(told.to_string().contains("\"credited_usd_amount\":6.66"), "{told}");
+    service.stop();
+    host.assert_verified();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn case_8_what_was_taken_back_is_kept_by_the_house_when_an_operator_says_so() {
+    // Aim: an order whose payment its chain took back is refused, and its credit withheld: an operator ends it without giving it,
+    // with evidence, once and in the audit log; the balance stays empty, the house has the money, and the
+    // books hold.
+    let host = fast_host(Host::new())
+        .with("PURSER_PAYMENT__MAX_TIMEOUT_SECONDS", "15")
+        .with("PURSER_OPERATOR__ALONE_MAX_USD", "120");
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let agent = Agent::new(Network::Base);
+    let token = agent.token(&site).await;
+    let (address, desk) = (agent.address(), OperatorClient::first(&host, &service));
+    rejected_order(&site, &desk, &agent).await;
+    let waits = wait_for_dead_letter(&desk, "credit").await;
+    assert_eq!(waits["actions"], json!(["retry", "credit", "keep"]));
+    let (id, evidence) = (&waits["effect_id"], "Taken back by its chain, ticket 9.");
+    let keep = json!({"effect_id": id, "evidence": evidence});
+    let kept = desk.done("/admin/stuck/keep", keep.clone()).await;
+    assert_eq!((&kept["effect_id"], &kept["kept"]), (id, &json!(true)));
+    let again = desk.post("/admin/stuck/keep", keep).await;
+    assert_eq!(status_and_code(&again), (404, "effect_unknown"));
+    assert_eq!(desk.get("/admin/stuck").await.body["effects"], json!([]));
+    let audit = desk.get("/admin/audit").await;
+    assert_eq!(audit.text.matches("effect.keep").count(), 1, "{}", audit.text);
+    assert!(audit.text.contains(evidence), "{}", audit.text);
+    site.freeze(&address, None).await;
+    balance_is(&site, &token, "0").await;
+    service.stop();
+    let report = host.assert_verified();
+    assert_eq!(report["balances"]["losses"], 103_800_000, "{report:#}");
+    assert_eq!(report["balances"]["costs"], -103_800_000, "{report:#}");
+}

@@ -1,0 +1,353 @@
+//! What balances had ordered of the payout rails and the bank in a history that a restore has lost.
+
+use purser_actors::id::Network;
+use serde_json::{Value, json};
+
+use super::agent::Agent;
+use super::admin::admin;
+use super::banking::{approve, call, open_account, quick, result};
+use super::banking_money::transaction_is;
+use super::incoming_transfers::waiting;
+use super::restore::{ATTRIBUTE, RESTORE_PAUSE_S, backup, restore};
+use super::withdraw::{agent_with_balance, withdraw};
+use super::host::{Host, text};
+use super::http::{ServiceClient, until};
+use super::operator_client::OperatorClient;
+use super::owner::Owner;
+use super::recipient::{balance_is, wait_for_payout_status, register};
+
+fn host() -> Host {
+    quick()
+        .with("PURSER_RECONCILIATION__PAUSE_MS", "10")
+        .with("PURSER_RECONCILIATION__GRACE_MS", "300")
+        .with("PURSER_ENGINE__WATCH_EVERY_MS", "50")
+}
+
+/// A holder with 506.66, an account at the bank with 100 and a destination.
+struct Banked {
+    agent: Agent,
+    account: Value,
+    destination: String,
+}
+
+async fn banked(site: &ServiceClient<'_>) -> Banked {
+    let (agent, token) = agent_with_balance(site, Network::Base).await;
+    Owner::of(site, &agent).await.verify(site, &token).await;
+    approve(site, &token, "Lovelace").await;
+    let on = open_account(site, &token, "onramp").await;
+    let off = open_account(site, &token, "offramp").await;
+    let deposit = json!({"account_id": on["accountId"], "amount": "600.00", "reference": "wire-1"});
+    assert_eq!(site.post("/sandbox/bank-deposits", &deposit).await.status, 200);
+    balance_is(site, &token, "606.66").await;
+    let account = off["accountId"].clone();
+    moves(site, &token, json!({"accountId": account, "amount": 100})).await;
+    let destination = register(site, &agent).await;
+    balance_is(site, &token, "506.66").await;
+    Banked {
+        agent,
+        account,
+        destination,
+    }
+}
+
+/// A transfer between balance and bank, to its end. Returns its id.
+async fn moves(site: &ServiceClient<'_>, token: &str, data: Value) -> Value {
+    let moved = result(site, token, "createBankingTransfer", data).await;
+    transaction_is(site, token, &moved["transactionId"], "complete").await;
+    moved["transactionId"].clone()
+}
+
+/// What the operator has to explain: list, direction and amount, and under which key.
+async fn orders(desk: &OperatorClient<'_>) -> Vec<(String, String)> {
+    let stuck = desk.get("/admin/stuck").await.body;
+    let orders = stuck["unexplained_orders"].as_array().unwrap().iter();
+    let mut orders: Vec<(String, String)> = orders
+        .map(|order| {
+            let shown = format!("{} {} {}", order["list"], order["direction"], order["amount"]);
+            (
+                shown.replace('"', ""),
+                order["transaction"].as_str().unwrap().to_owned(),
+            )
+        })
+        .collect();
+    orders.sort();
+    orders
+}
+
+fn attribution(key: &str, to: Value) -> Value {
+    let mut body = json!({"transaction": key, "evidence": "the rail's letter"});
+    body.as_object_mut().unwrap().extend(to.as_object().unwrap().clone());
+    body
+}
+
+async fn assert_attribution_rejected(desk: &OperatorClient<'_>, body: Value, refusal: (u16, &str)) {
+    let refused = desk.post(ATTRIBUTE, body).await;
+    assert_eq!((refused.status, refused.code()), refusal, "{}", refused.text);
+}
+
+async fn withdrawals_paused(desk: &OperatorClient<'_>) -> bool {
+    desk.get("/admin/stuck").await.body["withdrawals_held"] == true
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_balance_paid_to_a_bank_in_the_lost_time_is_not_spent_again() {
+    // Aim: a payout of 300 for 301.50 to a bank, 50 moved to the holder's account there and 20 drawn back, all lost by a restore:
+    // nothing leaves, also when nothing more can land, until an operator has said whose each was. The balance is then what it was,
+    // and books, rails and bank agree. A payout that came back in the lost time is not to be booked; one that comes back after it
+    // was booked is given to who had paid, once.
+    let host = host();
+    let service = host.start();
+    let banked_one = banked(&ServiceClient::of(&service)).await;
+    service.stop();
+    let file = backup(&host);
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let token = banked_one.agent.token(&site).await;
+    let (paid, returned, moved) = lost_history(&site, &token, &banked_one).await;
+    service.stop();
+    restore(&host, &file);
+
+    let service = host.start();
+    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
+    let token = banked_one.agent.token(&site).await;
+    balance_is(&site, &token, "506.66").await;
+    let key = |payout: &Value| payout.as_str().unwrap().replace("po_", "eff_");
+    let early = attribution(&key(&paid), json!({"loss": true}));
+    assert_attribution_rejected(&desk, early, (409, "departure_early")).await;
+    site.advance(RESTORE_PAUSE_S).await;
+    let token = banked_one.agent.token(&site).await;
+    let named = until("three orders that wait to be explained", async || {
+        let named = orders(&desk).await;
+        (named.len() == 3).then_some(named)
+    })
+    .await;
+    let shown: Vec<&str> = named.iter().map(|(shown, _)| &**shown).collect();
+    assert_eq!(shown, ["bank in 20", "bank out 50", "payouts out 300"]);
+    for refused in [
+        withdraw(&site, &token, None, &json!({"amount": 490})).await,
+        call(
+            &site,
+            &token,
+            "createBankingTransfer",
+            json!({"accountId": banked_one.account, "amount": 1}),
+        )
+        .await,
+    ] {
+        assert_eq!((refused.status, refused.code()), (503, "withdrawals_held"));
+    }
+    assert_attribution_rejected(
+        &desk,
+        attribution(&key(&returned), json!({"loss": true})),
+        (409, "order_not_carried_out"),
+    )
+    .await;
+    attribute_orders(&desk, &banked_one, &named).await;
+    until("nothing is held any more", async || {
+        (!withdrawals_paused(&desk).await).then_some(())
+    })
+    .await;
+    balance_is(&site, &token, "175.16").await;
+    let refused = withdraw(&site, &token, None, &json!({"amount": 490})).await;
+    assert_eq!((refused.status, refused.code()), (409, "insufficient_balance"));
+    pay_after_return(&site, &desk, &banked_one, &paid).await;
+    return_payout(&site, &paid).await;
+    let back = json!({"account_id": banked_one.account, "amount": "45.00", "returns": moved, "reference": "ach-1"});
+    assert_eq!(site.post("/sandbox/bank-deposits", &back).await.status, 200);
+    attribute_returned_money(&desk, &banked_one, &named).await;
+    balance_is(&site, &token, "520.16").await;
+    service.stop();
+    assert_ledger_agrees(&host);
+    let report = host.assert_verified();
+    assert_eq!(report["balances"]["costs"], Value::Null, "{report}");
+}
+
+/// What the rail sent back, and what the bank gave back of 50, is given to whoever had paid, once.
+async fn attribute_returned_money(desk: &OperatorClient<'_>, banked: &Banked, named: &[(String, String)]) {
+    let own = json!({"account": banked.agent.address()});
+    for (_, key) in &named[1..] {
+        assert_attribution_rejected(desk, attribution(key, json!({"loss": true})), (409, "departure_differs")).await;
+        desk.done(ATTRIBUTE, attribution(key, own.clone())).await;
+        assert_attribution_rejected(desk, attribution(key, own.clone()), (404, "departure_unknown")).await;
+    }
+}
+
+/// The rail says a word about a payout.
+async fn emit_payout_event(site: &ServiceClient<'_>, payout: &Value, word: &str) {
+    let said = json!({"payout_id": payout, "say": word});
+    let said = site.post("/sandbox/payouts", &said).await;
+    assert_eq!(said.status, 200, "{}", said.text);
+}
+
+/// The rail sends a payout's money back.
+async fn return_payout(site: &ServiceClient<'_>, payout: &Value) {
+    emit_payout_event(site, payout, "returned").await;
+}
+
+/// Booked, refused, given back, and paid after all: it is booked once more.
+async fn pay_after_return(site: &ServiceClient<'_>, desk: &OperatorClient<'_>, banked: &Banked, payout: &Value) {
+    let key = payout.as_str().unwrap().replace("po_", "eff_");
+    let (token, account) = (banked.agent.token(site).await, banked.agent.address());
+    emit_payout_event(site, payout, "failed").await;
+    desk.done(ATTRIBUTE, attribution(&key, json!({"account": account}))).await;
+    balance_is(site, &token, "476.66").await;
+    emit_payout_event(site, payout, "complete").await;
+    desk.done(ATTRIBUTE, attribution(&key, json!({"account": account, "amount": 301.5})))
+        .await;
+    balance_is(site, &token, "175.16").await;
+}
+
+/// 301.50 to a bank, 50 to the own account there and 20 back; and a payout that came back. Returns the ids of both payouts and of the 50.
+async fn lost_history(site: &ServiceClient<'_>, token: &str, banked: &Banked) -> (Value, Value, Value) {
+    let data = json!({"destinationId": banked.destination, "amount": 300});
+    let paid = result(site, token, "sendBankingPayout", data).await;
+    transaction_is(site, token, &paid["transactionId"], "complete").await;
+    let moved = moves(site, token, json!({"accountId": banked.account, "amount": 50})).await;
+    let drawn = json!({"accountId": banked.account, "amount": 20, "direction": "to_balance"});
+    moves(site, token, drawn).await;
+    balance_is(site, token, "175.16").await;
+    let data = json!({"destinationId": banked.destination, "amount": 25});
+    let returned = result(site, token, "sendBankingPayout", data).await;
+    transaction_is(site, token, &returned["transactionId"], "complete").await;
+    return_payout(site, &returned["transactionId"]).await;
+    transaction_is(site, token, &returned["transactionId"], "returned").await;
+    (paid["transactionId"].clone(), returned["transactionId"].clone(), moved)
+}
+
+/// The operator says of each whose it was: wrongly, without being trusted, rightly, and again.
+async fn attribute_orders(desk: &OperatorClient<'_>, banked: &Banked, named: &[(String, String)]) {
+    let [(_, drawn), (_, moved), (_, paid)] = named else {
+        unreachable!()
+    };
+    let account = banked.agent.address();
+    let stranger = Agent::new(Network::Base).address();
+    for (body, refusal) in [
+        (attribution(paid, json!({"account": account})), (400, "parameter_missing")),
+        (
+            attribution(paid, json!({"account": account, "amount": 600})),
+            (409, "insufficient_balance"),
+        ),
+        (
+            attribution(paid, json!({"account": stranger, "amount": 301.5})),
+            (409, "departure_differs"),
+        ),
+        (
+            attribution(paid, json!({"deposit_id": format!("dep_{:032x}", 1)})),
+            (409, "departure_differs"),
+        ),
+        (attribution(drawn, json!({"account": stranger})), (409, "departure_differs")),
+        (
+            attribution(&format!("eff_{:032x}", 1), json!({"loss": true})),
+            (404, "departure_unknown"),
+        ),
+    ] {
+        assert_attribution_rejected(desk, body, refusal).await;
+    }
+    let support = desk.add_operator("sue", "support").await;
+    let own = attribution(paid, json!({"account": account, "amount": 301.5}));
+    assert_eq!(support.post(ATTRIBUTE, own.clone()).await.status, 403);
+    for body in [
+        own,
+        attribution(moved, json!({"account": account})),
+        attribution(drawn, json!({"account": account})),
+    ] {
+        assert!(withdrawals_paused(desk).await);
+        desk.done(ATTRIBUTE, body.clone()).await;
+        assert_attribution_rejected(desk, body, (404, "departure_unknown")).await;
+    }
+    assert!(orders(desk).await.is_empty());
+    let audited = desk.audit().await.into_iter();
+    assert_eq!(audited.filter(|(_, what, _)| what == "order.book").count(), 3);
+}
+
+/// Refused by its rail when its transfer's credit was asked for, and carried out before another operator approved that: it is not
+/// credited besides.
+async fn not_approved(site: &ServiceClient<'_>, desk: &OperatorClient<'_>, (key, deposit): &(String, String)) {
+    let payout = json!(key.replace("eff_", "po_"));
+    emit_payout_event(site, &payout, "failed").await;
+    let credit = json!({"deposit_id": deposit, "evidence": "the rail has refused it"});
+    let asked = desk.post("/admin/incoming-transfers/credit", credit).await;
+    assert_eq!(asked.status, 202, "{}", asked.text);
+    emit_payout_event(site, &payout, "complete").await;
+    let other = desk.add_operator("ben", "operator").await;
+    let approve = json!({"approval_id": asked.body["approval_id"], "amount": 41.5});
+    let refused = other.post("/admin/approvals/approve", approve).await;
+    assert_eq!((refused.status, refused.code()), (409, "product_delivered"));
+}
+
+/// Books and everybody's lists agree.
+fn assert_ledger_agrees(host: &Host) {
+    let told = host.run(&["reconcile"]);
+    assert!(told.status.success(), "{}", text(&told));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_payout_of_the_lost_time_is_booked_against_what_paid_for_it() {
+    // Aim: a bank payment of the lost history, paid by a transfer that waits: it holds nothing back, is booked against that transfer
+    // alone, and credits nobody; the transfer is then decided, and rails and books agree.
+    let host = host().with("PURSER_OPERATOR__ALONE_MAX_USD", "20");
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let agents = [Network::Base, Network::Solana].map(Agent::new);
+    let mut destinations = Vec::new();
+    for agent in &agents {
+        destinations.push(register(&site, agent).await);
+    }
+    service.stop();
+    let file = backup(&host);
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    for (agent, destination) in agents.iter().zip(&destinations) {
+        let path = format!("/send-bank-payment?amount=40&destination_id={destination}");
+        let bought = agent.buy(&site, &path).await;
+        assert_eq!(bought.status, 200, "{}", bought.text);
+        let token = agent.token(&site).await;
+        let payout = bought.body["bank_payment"]["payout_id"].as_str().unwrap();
+        wait_for_payout_status(&site, &token, payout, "complete").await;
+    }
+    service.stop();
+    restore(&host, &file);
+
+    let service = host.start();
+    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
+    let mut pairs = Vec::new();
+    for agent in &agents {
+        let waits = waiting(&desk, agent).await;
+        let mut shows = waits["shows"].as_str().unwrap().split_whitespace();
+        let key = shows.find(|word| word.starts_with("eff_")).unwrap();
+        pairs.push((key.to_owned(), waits["deposit_id"].as_str().unwrap().to_owned()));
+    }
+    site.advance(RESTORE_PAUSE_S).await;
+    until("the gate opens", async || (!withdrawals_paused(&desk).await).then_some(())).await;
+    assert!(orders(&desk).await.is_empty());
+    let crossed = attribution(&pairs[0].0, json!({"deposit_id": pairs[1].1}));
+    assert_attribution_rejected(&desk, crossed, (409, "departure_differs")).await;
+    not_approved(&site, &desk, &pairs[1]).await;
+    for (key, deposit) in &pairs {
+        let credit = json!({"deposit_id": deposit, "evidence": "it was not sold"});
+        for what in ["credit", "return"] {
+            let path = format!("/admin/incoming-transfers/{what}");
+            let refused = desk.post(&path, credit.clone()).await;
+            assert_eq!((refused.status, refused.code()), (409, "product_delivered"));
+        }
+        assert_attribution_rejected(&desk, attribution(key, json!({"loss": true})), (409, "departure_differs")).await;
+        let booked = ["book", key, "--deposit", deposit, "--evidence", "its recipient has it"];
+        let told = admin(&host, &service, &booked, "").unwrap();
+        assert_eq!(told["booked_to"], json!(deposit), "{told}");
+        let credit = json!({"deposit_id": deposit, "evidence": "once more"});
+        let refused = desk.post("/admin/incoming-transfers/credit", credit).await;
+        assert_eq!((refused.status, refused.code()), (409, "deposit_not_waiting"));
+    }
+    // Sent back after it was booked, it is its payer's and nobody else's.
+    let ((key, _), [payer, other]) = (&pairs[0], &agents);
+    return_payout(&site, &json!(key.replace("eff_", "po_"))).await;
+    let to = |agent: &Agent| attribution(key, json!({"account": agent.address()}));
+    assert_attribution_rejected(&desk, to(other), (409, "departure_differs")).await;
+    desk.done(ATTRIBUTE, to(payer)).await;
+    for (agent, has) in [(payer, "40"), (other, "0")] {
+        let token = agent.token(&site).await;
+        balance_is(&site, &token, has).await;
+    }
+    service.stop();
+    assert_ledger_agrees(&host);
+    host.assert_verified();
+}

@@ -1,0 +1,286 @@
+//! What a restore must not bring back: revoked keys, sessions and operators' tokens, and accounts as they were.
+
+use purser_actors::id::Network;
+use serde_json::json;
+
+use super::agent::Agent;
+use super::access::{field, refresh};
+use super::banking::result;
+use super::restore::{backup, restore};
+use super::signup::assert_error;
+use super::host::Host;
+use super::http::{Response, ServiceClient, send};
+use super::operator_client::OperatorClient;
+
+const BALANCE: &str = "/get-account-balance";
+const CONFIRM: &str = "/admin/suspended/confirm";
+
+/// What an owner has before the backup: an id_token, a refresh token, and an API key with its id.
+struct Owned {
+    agent: Agent,
+    token: String,
+    refresh: String,
+    key: String,
+    id: String,
+}
+
+impl Owned {
+    async fn new(site: &ServiceClient<'_>) -> Self {
+        let agent = Agent::new(Network::Base);
+        let entered = agent.sign_in(site).await;
+        let token = field(&entered, "/auth/id_token");
+        let made = result(site, &token, "createAgentApiKey", json!({"name": "scout"})).await;
+        Self {
+            refresh: field(&entered, "/auth/refresh_token"),
+            key: made["apiKey"].as_str().unwrap().to_owned(),
+            id: made["key"]["apiKeyId"].as_str().unwrap().to_owned(),
+            agent,
+            token,
+        }
+    }
+
+    /// Exchanges the API key.
+    async fn exchange(&self, site: &ServiceClient<'_>) -> Response {
+        let request = site.request("POST", "/agentAuth").bearer_auth(&self.key);
+        send(request.json(&json!({"data": {}}))).await.unwrap()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn case_81_what_was_revoked_after_the_backup_stays_so() {
+    // Aim: an API key, a session whose refresh token was used twice, an operator's token revoked and an account frozen after the
+    // backup, another let go: all is so in the restored service, once and over another start; what was not revoked works.
+    let host = Host::new();
+    let service = host.start();
+    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
+    let (ended, other, frozen, freed) = (
+        Owned::new(&site).await,
+        Owned::new(&site).await,
+        Owned::new(&site).await,
+        Owned::new(&site).await,
+    );
+    let sue = desk.add_operator("sue", "support").await.token;
+    let sam = desk.add_operator("sam", "support").await.token;
+    let account = |owned: &Owned| owned.agent.address();
+    let freeze = |owned: &Owned| json!({"wallet": account(owned), "message": "Please write to us."});
+    desk.done("/admin/freeze", freeze(&freed)).await;
+    service.stop();
+    let file = backup(&host);
+
+    let service = host.start();
+    let (site, first) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
+    result(&site, &ended.token, "revokeAgentApiKey", json!({"apiKeyId": ended.id})).await;
+    assert_eq!(refresh(&site, &ended.refresh).await.status, 200);
+    first.done("/admin/freeze", freeze(&frozen)).await;
+    first.done("/admin/unfreeze", json!({"wallet": account(&freed)})).await;
+    first.done("/admin/tokens/revoke", json!({"name": "sue"})).await;
+    let stolen = refresh(&site, &other.refresh).await;
+    for _ in 0..2 {
+        // The token that was replaced comes back: its family ends.
+        refresh(&site, &field(&stolen, "/refresh_token")).await;
+    }
+    assert_error(&refresh(&site, &other.refresh).await, 401, "refresh_token_revoked");
+    service.stop();
+    restore(&host, &file);
+
+    for _ in 0..2 {
+        let service = host.start();
+        let site = ServiceClient::of(&service);
+        assert_error(&ended.exchange(&site).await, 401, "api_key_revoked");
+        assert_error(&refresh(&site, &other.refresh).await, 401, "refresh_token_revoked");
+        assert_error(&site.get_as(&other.token, BALANCE).await, 401, "token_revoked");
+        assert_error(&site.get_as(&frozen.token, BALANCE).await, 403, "account_frozen");
+        assert_eq!(site.get_as(&freed.token, BALANCE).await.status, 200);
+        assert_eq!(other.exchange(&site).await.status, 200, "nobody has revoked it");
+        for (token, status) in [(&sue, 401), (&sam, 200)] {
+            let answer = OperatorClient::of(&service, token).get("/admin/stuck").await;
+            assert_eq!(answer.status, status, "{}", answer.text);
+        }
+        service.stop();
+    }
+    host.assert_verified();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn case_81_without_the_log_nothing_of_before_is_good_until_it_is_confirmed() {
+    // Aim: the log is lost too: tokens, refresh tokens, login proofs, API keys and operators' tokens of before open nothing; a
+    // wallet signs in anew; an administrator says what is good, key by key or all at once, and it is good over another start.
+    let host = Host::new();
+    let service = host.start();
+    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
+    let (owned, other) = (Owned::new(&site).await, Owned::new(&site).await);
+    let sue = desk.add_operator("sue", "support").await.token;
+    let sam = desk.add_operator("sam", "support").await.token;
+    let first = desk.token.clone();
+    let proof = owned.agent.proof(&site).await;
+    service.stop();
+    let file = backup(&host);
+    std::fs::remove_file(host.data().join("revocations.log")).unwrap();
+    restore(&host, &file);
+
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let desk = OperatorClient::first(&host, &service);
+    assert_ne!(desk.token, first, "whoever runs the service has a new token");
+    for token in [&first, &sue, &sam] {
+        let answer = OperatorClient::of(&service, token).get("/admin/stuck").await;
+        assert_eq!(
+            (answer.status, answer.code()),
+            (401, "token_invalid"),
+            "{}",
+            answer.text
+        );
+    }
+    assert_error(&site.get_as(&owned.token, BALANCE).await, 401, "token_revoked");
+    assert_error(&refresh(&site, &owned.refresh).await, 401, "refresh_token_revoked");
+    assert_error(&owned.exchange(&site).await, 401, "api_key_suspended");
+    let again = site.get("/auth", &[("sign-in-with-x", proof.as_str())]).await;
+    assert_eq!(again.status, 402, "{}", again.text);
+    let token = owned.agent.token(&site).await;
+    assert_eq!(site.get_as(&token, BALANCE).await.status, 200);
+
+    let system = desk.get("/admin/system").await.body;
+    assert!(system["suspended_since"].is_string(), "{system}");
+
+    for (body, refusal) in [
+        (json!({}), (400, "parameter_invalid")),
+        (json!({"token": "nobody"}), (404, "suspended_unknown")),
+    ] {
+        let answer = desk.post(CONFIRM, body).await;
+        assert_eq!((answer.status, answer.code()), refusal, "{}", answer.text);
+    }
+    desk.done(CONFIRM, json!({"api_key_id": owned.id})).await;
+    desk.done(CONFIRM, json!({"token": "sue"})).await;
+    assert_eq!(owned.exchange(&site).await.status, 200);
+    assert_eq!(OperatorClient::of(&service, &sue).get("/admin/stuck").await.status, 200);
+    service.kill();
+
+    let service = host.start();
+    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
+    assert_eq!(owned.exchange(&site).await.status, 200);
+    assert_error(&other.exchange(&site).await, 401, "api_key_suspended");
+    assert_eq!(OperatorClient::of(&service, &sam).get("/admin/stuck").await.status, 401);
+    let all = desk.done(CONFIRM, json!({"everything": true})).await;
+    assert_eq!(all["suspended"], false);
+    assert_eq!(other.exchange(&site).await.status, 200);
+    assert_eq!(OperatorClient::of(&service, &sam).get("/admin/stuck").await.status, 200);
+    service.stop();
+    host.assert_verified();
+}
+
+/// The log of revocations of a host.
+fn log_of(host: &Host) -> std::path::PathBuf {
+    host.data().join("revocations.log")
+}
+
+async fn is_frozen(desk: &OperatorClient<'_>, owned: &Owned) -> bool {
+    let answer = desk.get(&format!("/admin/customers?q={}", owned.agent.address())).await;
+    answer.body["customer"]["frozen"].as_bool().unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn case_81_a_log_that_is_older_than_the_backup_thaws_nobody() {
+    // Aim: the only copy of the log was made while the account was thawed; it was frozen again, a key was revoked, and then came the
+    // backup. Restored with that copy it is frozen as in the backup, the key stays revoked, and what may have been revoked since is
+    // suspended until somebody says that it is good. The copy is set aside, and the log that begins is the store's own.
+    let host = Host::new();
+    let service = host.start();
+    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
+    let (frozen, ended, good) = (
+        Owned::new(&site).await,
+        Owned::new(&site).await,
+        Owned::new(&site).await,
+    );
+    let freeze = json!({"wallet": frozen.agent.address(), "message": "Please write to us."});
+    desk.done("/admin/freeze", freeze.clone()).await;
+    desk.done("/admin/unfreeze", json!({"wallet": frozen.agent.address()}))
+        .await;
+    let older = std::fs::read(log_of(&host)).unwrap();
+    desk.done("/admin/freeze", freeze).await;
+    result(&site, &ended.token, "revokeAgentApiKey", json!({"apiKeyId": ended.id})).await;
+    service.stop();
+    let file = backup(&host);
+    std::fs::write(log_of(&host), older).unwrap();
+    restore(&host, &file);
+
+    let service = host.start();
+    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
+    assert!(is_frozen(&desk, &frozen).await);
+    assert_error(&good.exchange(&site).await, 401, "api_key_suspended");
+    desk.done(CONFIRM, json!({"everything": true})).await;
+    assert_eq!(good.exchange(&site).await.status, 200);
+    assert_error(&ended.exchange(&site).await, 401, "api_key_revoked");
+    service.stop();
+    let kept = std::fs::read_dir(host.data()).unwrap();
+    let logs = kept.filter(|file| {
+        file.as_ref()
+            .unwrap()
+            .file_name()
+            .to_string_lossy()
+            .starts_with("revocations.")
+    });
+    assert_eq!(logs.count(), 2);
+
+    let service = host.start();
+    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
+    assert!(is_frozen(&desk, &frozen).await);
+    assert_eq!(good.exchange(&site).await.status, 200);
+    service.stop();
+    host.assert_verified();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn case_81_what_a_log_names_stays_ended_though_it_does_not_go_on_from_the_backup() {
+    // Aim: the log of another life of the same store, put beside it before the first start after a restore or only after it, ends and
+    // freezes what it names, over "everything is good" too; nothing is thawed by it.
+    for late in [false, true] {
+        let host = Host::new();
+        let service = host.start();
+        let site = ServiceClient::of(&service);
+        let (frozen, ended, good) = (
+            Owned::new(&site).await,
+            Owned::new(&site).await,
+            Owned::new(&site).await,
+        );
+        service.stop();
+        let file = backup(&host);
+        if !late {
+            // The life between begins a log of its own.
+            std::fs::remove_file(log_of(&host)).unwrap();
+            restore(&host, &file);
+            std::fs::remove_dir_all(host.sibling_path("lost")).unwrap();
+        }
+        let service = host.start();
+        let desk = OperatorClient::first(&host, &service);
+        desk.done(
+            "/admin/freeze",
+            json!({"wallet": frozen.agent.address(), "message": "Please write to us."}),
+        )
+        .await;
+        if !late {
+            desk.done(CONFIRM, json!({"everything": true})).await;
+        }
+        let site = ServiceClient::of(&service);
+        let token = ended.agent.token(&site).await;
+        result(&site, &token, "revokeAgentApiKey", json!({"apiKeyId": ended.id})).await;
+        service.stop();
+        let named = std::fs::read(log_of(&host)).unwrap();
+        if late {
+            std::fs::remove_file(log_of(&host)).unwrap();
+            restore(&host, &file);
+            host.start().stop();
+            std::fs::write(log_of(&host), named).unwrap();
+        } else {
+            restore(&host, &file);
+        }
+
+        let service = host.start();
+        let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
+        desk.done(CONFIRM, json!({"everything": true})).await;
+        assert!(is_frozen(&desk, &frozen).await);
+        assert_error(&ended.exchange(&site).await, 401, "api_key_revoked");
+        assert_eq!(good.exchange(&site).await.status, 200);
+        service.stop();
+        host.assert_verified();
+    }
+}

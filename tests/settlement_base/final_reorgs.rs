@@ -1,0 +1,180 @@
+//! Reorganisations beyond what was final: nothing is taken until an operator accepts the chain that two endpoints show.
+
+use purser::settlement::evm::{RollBackError, RollBackResult};
+use purser_actors::port::{ChainStatus, Settlement as _, SubmitResult};
+use purser_chains::evm::node::BlockTag;
+use serde_json::json;
+
+use crate::anvil::Anvil;
+use crate::cross_checks::{behind_proxy, fork, is_final};
+use crate::harness::{Harness, treasury, until};
+
+async fn head(w: &Harness) -> u64 {
+    w.node.header(BlockTag::Latest).await.unwrap().unwrap().number
+}
+
+/// Until what is finalized now is durable: a level is stored with the next block.
+async fn stored(w: &Harness) {
+    for _ in 0..3 {
+        w.anvil.mine(1).await;
+        w.read().await;
+    }
+}
+
+/// Pays, and waits until the payment is below what is finalized; its block.
+async fn paid(w: &Harness, n: usize, deep: u64) -> u64 {
+    w.prepare(&w.payment(n)).await;
+    let submitted = w.submit(&w.payment(n));
+    let SubmitResult::Settled { transaction, .. } = w.mined(submitted).await else {
+        panic!()
+    };
+    let receipt = w.node.receipt(transaction.parse().unwrap()).await.unwrap().unwrap();
+    w.anvil.mine(deep).await;
+    w.read().await;
+    stored(w).await;
+    assert!(is_final(&w.lookup(&w.payment(n)).await));
+    receipt.block_number
+}
+
+/// Replaces all blocks from this one on, by as many and one more.
+async fn replace_from(w: &Harness, lowest: u64) {
+    let depth = head(w).await - lowest + 1;
+    w.anvil.control("anvil_reorg", json!([depth, []])).await;
+    w.anvil.mine(1).await;
+}
+
+async fn assert_reported(w: &Harness) {
+    until("it is said how to go on", async || {
+        let why = w.port().payments_blocked_reason();
+        why.is_some_and(|why| why.contains("`purser admin chains accept base`"))
+            .then_some(())
+    })
+    .await;
+}
+
+/// As if the process were killed and started anew, on a chain that is not read.
+async fn restart(w: &mut Harness) {
+    w.kill().await;
+    let port = w.try_open(w.settings()).await.unwrap();
+    w.port = Some(std::sync::Arc::new(port));
+}
+
+// Checks: a final payment's block is replaced beyond `finalized`: nothing is taken, after a restart too, and why is said. An operator's
+// word drops what was read of it, once; then the payment can be sent again, is final once, and no place of the list is used twice.
+#[tokio::test]
+async fn case_08_a_chain_that_replaced_what_was_final_is_read_again_by_an_operators_word() {
+    let Some(mut w) = Harness::start(2).await else { return };
+    let block = paid(&w, 0, 12).await;
+    assert_eq!(w.port().roll_back().await, Err(RollBackError::NotNeeded));
+    let to = head(&w).await;
+    replace_from(&w, block).await;
+    assert_reported(&w).await;
+    let refused = w.port().prepare(&w.payment(1)).await.unwrap_err();
+    assert!(
+        refused.message.contains("replaced blocks that were final"),
+        "{refused:?}"
+    );
+    restart(&mut w).await;
+    assert_reported(&w).await;
+
+    let expected = RollBackResult {
+        from: block,
+        to,
+        movements: 1,
+    };
+    assert_eq!(w.port().preview_roll_back().await, Ok(expected));
+    assert!(
+        matches!(w.lookup(&w.payment(0)).await, ChainStatus::Confirmed { .. }),
+        "nothing has changed"
+    );
+    assert_eq!(w.port().roll_back().await, Ok(expected));
+    assert_eq!(w.port().roll_back().await, Err(RollBackError::NotNeeded));
+    assert!(!is_final(&w.lookup(&w.payment(0)).await));
+    // What was dropped stays so, and what is read now stands behind it.
+    restart(&mut w).await;
+    w.read().await;
+    for n in 0..2 {
+        let submitted = w.submit(&w.payment(n));
+        assert!(matches!(w.mined(submitted).await, SubmitResult::Settled { .. }));
+    }
+    w.anvil.mine(12).await;
+    w.read().await;
+    for n in 0..2 {
+        assert!(is_final(&w.lookup(&w.payment(n)).await));
+    }
+    w.assert_settled_once(&[0, 1]).await;
+    let kept = w.port().stored_transfers(0, 100).await.unwrap();
+    let dropped: Vec<bool> = kept.iter().map(|one| one.reorged).collect();
+    assert_eq!(dropped, [true, false, false], "{kept:?}");
+}
+
+// Checks: the same without a restart: the gas key begins again by the chain's own count of its transactions.
+#[tokio::test]
+async fn case_08_payments_are_sent_on_after_an_operators_word() {
+    let Some(w) = Harness::start(2).await else { return };
+    let block = paid(&w, 0, 12).await;
+    replace_from(&w, block).await;
+    assert_reported(&w).await;
+    w.port().roll_back().await.unwrap();
+    w.read().await;
+    for n in 0..2 {
+        // Whoever sends while the gas key begins again asks again.
+        until("the payment is on the chain", async || {
+            let submitted = w.submit(&w.payment(n));
+            for _ in 0..20 {
+                w.anvil.mine(1).await;
+                tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+                if submitted.is_finished() {
+                    return Some(());
+                }
+            }
+            submitted.abort();
+            None
+        })
+        .await;
+    }
+    w.assert_settled_once(&[0, 1]).await;
+}
+
+// Checks: a reorganisation deeper than all blocks that are kept: it begins behind the newest payment that the chain still has.
+#[tokio::test]
+async fn case_08_where_a_deep_reorganisation_began_is_found_by_what_had_moved() {
+    let Some(w) = Harness::start(2).await else { return };
+    let first = paid(&w, 0, 12).await;
+    let second = paid(&w, 1, 80).await;
+    replace_from(&w, second - 2).await;
+    assert_reported(&w).await;
+    let done = w.port().roll_back().await.unwrap();
+    assert_eq!((done.from, done.movements), (first + 1, 1));
+    w.read().await;
+    assert!(is_final(&w.lookup(&w.payment(0)).await));
+    assert!(!matches!(w.lookup(&w.payment(1)).await, ChainStatus::Confirmed { .. }));
+    assert_eq!(w.balance(treasury()).await, crate::harness::VALUE);
+}
+
+// Checks: one endpoint alone shows a chain that replaces what was final. Of two nothing is rolled back, as they do not agree; with a third
+// there is nothing to do: it is outvoted, and all goes on.
+#[tokio::test]
+async fn case_08_no_operators_word_follows_one_endpoint_alone() {
+    let Some((mut w, proxy)) = behind_proxy(Anvil::start(), 1).await else {
+        return;
+    };
+    w.open().await;
+    w.anvil.mine(20).await;
+    w.read().await;
+    stored(&w).await;
+    let base = head(&w).await - 15;
+    let base = w.node.header(BlockTag::Number(base)).await.unwrap().unwrap();
+    fork(&proxy, &base, 40);
+    until("the endpoints do not agree", async || {
+        let refused = w.port().roll_back().await;
+        matches!(refused, Err(RollBackError::Disagreement { .. })).then_some(())
+    })
+    .await;
+    assert_eq!(w.port().height(), Some(base.number + 15));
+    w.urls.push(w.anvil.url.replace("127.0.0.1", "localhost"));
+    restart(&mut w).await;
+    w.anvil.mine(3).await;
+    w.read().await;
+    assert_eq!(w.port().roll_back().await, Err(RollBackError::NotNeeded));
+}
