@@ -67,7 +67,7 @@ pub enum ConfigError {
         hint: String,
     },
     /// A value of another type than the default.
-    #[error("{origin}: `{key}` must be {wanted}")]
+    #[error("{origin}: `{key}` must be {expected}")]
     Type {
         /// Which layer.
         origin: String,

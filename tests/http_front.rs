@@ -12,7 +12,7 @@ mod every_response;
 mod free_routes;
 #[path = "http_front/harness.rs"]
 mod harness;
-#[path = "http_front/leaving.rs"]
+#[path = "http_front/stream_closing.rs"]
 mod stream_closing;
 #[path = "http_front/limits.rs"]
 mod limits;

@@ -12,7 +12,7 @@ mod anvil;
 mod authorizations;
 #[path = "interop/calls.rs"]
 mod calls;
-#[path = "interop/cases_real.rs"]
+#[path = "interop/production_faults.rs"]
 mod production_faults;
 #[path = "interop/differential.rs"]
 mod differential;
@@ -36,9 +36,9 @@ mod production_products;
 mod products;
 #[path = "interop/python.rs"]
 mod python;
-#[path = "interop/reorganised.rs"]
+#[path = "interop/reorgs.rs"]
 mod reorgs;
-#[path = "interop/restarting.rs"]
+#[path = "interop/restarts.rs"]
 mod restarts;
 #[path = "interop/rpc_proxy.rs"]
 mod rpc_proxy;

@@ -13,7 +13,7 @@
 mod anvil;
 #[path = "settlement_base/batches.rs"]
 mod batches;
-#[path = "settlement_base/beyond.rs"]
+#[path = "settlement_base/final_reorgs.rs"]
 mod final_reorgs;
 #[path = "settlement_base/blocks.rs"]
 mod blocks;
@@ -21,7 +21,7 @@ mod blocks;
 mod calls;
 #[path = "settlement_base/cross_checks.rs"]
 mod cross_checks;
-#[path = "settlement_base/crossing.rs"]
+#[path = "settlement_base/bridge_transfers.rs"]
 mod bridge_transfers;
 #[path = "settlement_base/endpoints.rs"]
 mod endpoints;
@@ -43,7 +43,7 @@ mod proxy;
 mod rail;
 #[path = "settlement_base/reopening.rs"]
 mod reopening;
-#[path = "settlement_base/room.rs"]
+#[path = "settlement_base/payer_funds.rs"]
 mod payer_funds;
 #[path = "settlement_base/sandbox.rs"]
 mod sandbox;
@@ -56,7 +56,7 @@ mod server;
 mod singles;
 #[path = "settlement/suite.rs"]
 mod suite;
-#[path = "settlement_base/way.rs"]
+#[path = "settlement_base/bridge_harness.rs"]
 mod bridge_harness;
-#[path = "settlement_base/world.rs"]
+#[path = "settlement_base/harness.rs"]
 mod harness;

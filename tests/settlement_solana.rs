@@ -16,7 +16,7 @@ mod facilitated;
 mod facilitator;
 #[path = "settlement_solana/faults.rs"]
 mod faults;
-#[path = "settlement_solana/house.rs"]
+#[path = "settlement_solana/harness.rs"]
 mod harness;
 #[path = "settlement_solana/kills.rs"]
 mod kills;
@@ -28,7 +28,7 @@ mod outgoing;
 mod payments;
 #[path = "settlement_solana/rail.rs"]
 mod rail;
-#[path = "settlement_solana/room.rs"]
+#[path = "settlement_solana/payer_funds.rs"]
 mod payer_funds;
 #[path = "../src/chains/tests/surfpool/runtime.rs"]
 mod runtime;
@@ -39,5 +39,5 @@ mod searches;
 mod server;
 #[path = "settlement/suite.rs"]
 mod suite;
-#[path = "settlement_solana/three.rs"]
+#[path = "settlement_solana/three_endpoints.rs"]
 mod three_endpoints;

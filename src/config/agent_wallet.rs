@@ -22,7 +22,7 @@ pub struct AgentWalletConfig {
     pub default_per_call_cap_usd: Cents,
     #[serde(deserialize_with = "text::cents")]
     pub default_daily_cap_usd: Cents,
-    #[serde(deserialize_with = "text::ceiling")]
+    #[serde(deserialize_with = "text::cap")]
     pub max_calls_per_minute: u32,
 }
 

@@ -211,7 +211,7 @@ impl<'de> Deserialize<'de> for Depth {
 #[serde(deny_unknown_fields)]
 pub struct FinalityStep {
     /// `None`: everything above the other steps.
-    #[serde(default, deserialize_with = "bound")]
+    #[serde(default, deserialize_with = "optional_bound_usd")]
     pub up_to_usd: Option<Usdc>,
     pub depth: Depth,
 }

@@ -77,13 +77,13 @@ pub struct ProductConfig {
     #[serde(deserialize_with = "text::decimal")]
     pub min_fee: Decimal,
     /// A fee rate in place of the usual one from one moment until another; none where one of the three is absent.
-    #[serde(default, deserialize_with = "text::maybe_decimal")]
+    #[serde(default, deserialize_with = "text::optional_decimal")]
     pub promotion_fee_rate: Option<Decimal>,
     /// From this moment.
-    #[serde(default, deserialize_with = "text::maybe_moment")]
+    #[serde(default, deserialize_with = "text::optional_timestamp")]
     pub promotion_from: Option<Timestamp>,
     /// Up to this moment.
-    #[serde(default, deserialize_with = "text::maybe_moment")]
+    #[serde(default, deserialize_with = "text::optional_timestamp")]
     pub promotion_until: Option<Timestamp>,
     /// Pricing rules in words; empty for none.
     pub note: String,

@@ -18,7 +18,7 @@ use crate::provider::rates::RateTable;
 #[serde(deny_unknown_fields)]
 pub struct Rates {
     pub source: String,
-    #[serde(deserialize_with = "text::moment")]
+    #[serde(deserialize_with = "text::timestamp")]
     pub as_of: Timestamp,
     pub refresh_interval_seconds: u64,
     pub max_age_seconds: u64,

@@ -252,10 +252,10 @@ pub struct Identity {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Limits {
-    #[serde(deserialize_with = "text::ceiling")]
+    #[serde(deserialize_with = "text::cap")]
     pub requests_per_window: u32,
     pub window_seconds: u32,
-    #[serde(deserialize_with = "text::ceiling")]
+    #[serde(deserialize_with = "text::cap")]
     pub payments_per_window: u32,
     pub max_tracked_callers: usize,
 }
@@ -332,7 +332,7 @@ pub struct Stream {
     pub close_grace_ms: u64,
     pub buffer_bytes: usize,
     pub max_message_bytes: usize,
-    #[serde(deserialize_with = "text::ceiling")]
+    #[serde(deserialize_with = "text::cap")]
     pub messages_per_minute: u32,
 }
 

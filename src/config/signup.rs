@@ -15,9 +15,9 @@ use super::{Limits, text};
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Signup {
-    #[serde(deserialize_with = "text::ceiling")]
+    #[serde(deserialize_with = "text::cap")]
     pub per_minute: u32,
-    #[serde(deserialize_with = "text::ceiling")]
+    #[serde(deserialize_with = "text::cap")]
     pub per_hour: u32,
     pub claim_ttl_seconds: u64,
     pub long_poll_seconds: u64,

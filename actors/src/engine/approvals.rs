@@ -180,7 +180,7 @@ impl Engine {
             writes: vec![Write::Put {
                 key,
                 revision: revision.saturating_add(1),
-                value: codec::encode(&OperatorDailyTotal { operator, day, sum }),
+                value: codec::encode(&OperatorDailyTotal { operator: by, day, sum }),
             }],
         }))
     }

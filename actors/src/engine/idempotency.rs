@@ -143,7 +143,7 @@ impl Engine {
             writes: vec![Write::Put {
                 key,
                 revision: 0,
-                value: codec::encode(&IdempotencyRecord { response, ..known }),
+                value: codec::encode(&IdempotencyRecord { response: kept, ..known }),
             }],
             ..Batch::default()
         };

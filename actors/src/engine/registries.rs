@@ -78,7 +78,7 @@ macro_rules! define_registries {
                 $(if let Ok(id) = text.parse::<<$entity as Entity>::Id>()
                     && let Some((one, _)) = self.$field.read(&id).await?
                 {
-                    resources.push(CustomerResource::of(&id, &one));
+                    resources.push(CustomerResource::from_entity(&id, &one));
                 })*
                 Ok(resources)
             }
@@ -89,19 +89,19 @@ macro_rules! define_registries {
                     && let Some(id) = <<$entity as Entity>::Id as LookupId>::from_key(key)
                 {
                     let read = self.$field.read(&id).await?;
-                    return Ok(read.map(|(one, _)| CustomerResource::of(&id, &one)));
+                    return Ok(read.map(|(one, _)| CustomerResource::from_entity(&id, &one)));
                 })*
                 Ok(None)
             }
 
             /// How each stands, in the order of [`Registries::KINDS`].
             pub(super) fn entity_stats(&self) -> Vec<EntityStats> {
-                vec![$(EntityStats::of(&self.$field)),*]
+                vec![$(EntityStats::from_registry(&self.$field)),*]
             }
 
             /// Their supervisors and actors, in the same order.
             pub(super) fn supervisor_states(&self) -> Vec<EntitySupervisorInfo> {
-                vec![$(EntitySupervisorInfo::of(&self.$field)),*]
+                vec![$(EntitySupervisorInfo::from_registry(&self.$field)),*]
             }
         }
     };

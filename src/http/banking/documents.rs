@@ -82,7 +82,7 @@ pub(super) async fn upload_banking_document(
         .callables
         .read_up_to::<UploadDocumentRequest>(body, MAX_UPLOAD_BYTES)
         .await?;
-    let (shows, bytes) = (call.data.r#type.document_type(), decoded(&call.data.content)?);
+    let (document_type, bytes) = (call.data.r#type.document_type(), decoded(&call.data.content)?);
     let media = detect_media_type(&bytes)?;
     banking.callables.admit(&claims, &call).await?;
     let sha256: [u8; 32] = Sha256::digest(&bytes).into();
@@ -95,7 +95,7 @@ pub(super) async fn upload_banking_document(
         at: banking.clock.now(),
     };
     let wanted = UploadDocumentParams {
-        shows: shows.name(),
+        document_type: document_type.name(),
         sha256: hex::encode(sha256),
     };
     let (room, owner) = (banking.clone(), claims.wallet);
@@ -108,7 +108,7 @@ pub(super) async fn upload_banking_document(
         move |place| async move {
             let application = room.application(&owner).await?;
             let verified = room.is_verified(&owner).await?;
-            let same = |kept: &&Document| kept.document_type == shows && shows != DocumentType::Other;
+            let same = |kept: &&Document| kept.document_type == document_type && document_type != DocumentType::Other;
             let replaced = application.documents.iter().find(same).map(|kept| kept.id);
             let (engine, documents) = (&room.callables.engine, &room.documents);
             // The bytes first: an application never names a document that is not there.

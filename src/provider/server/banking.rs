@@ -84,8 +84,8 @@ async fn apply_to_bank(
 ) -> ProtocolResult<BankReview> {
     let id = asked.application_id.0;
     let bytes_of = |id: DocumentId| {
-        let papers = papers.lock();
-        let found = papers.iter().find(|(of, _)| *of == id);
+        let documents = documents.lock();
+        let found = documents.iter().find(|(of, _)| *of == id);
         found.map(|(_, bytes)| bytes.clone())
     };
     let asked = match asked.read(key, bytes_of)? {
@@ -95,7 +95,7 @@ async fn apply_to_bank(
     let of_it: Vec<_> = asked.documents.iter().map(|paper| paper.id).collect();
     let said = bank.review(asked).await?;
     if matches!(said, BankDecision::Final(_)) {
-        papers.lock().retain(|(id, _)| !of_it.contains(id));
+        documents.lock().retain(|(id, _)| !of_it.contains(id));
     }
     ok(BankReview::of(id, key, said))
 }
@@ -111,11 +111,11 @@ async fn send_document(
 ) -> ProtocolResult<BankDocumentReceived> {
     let id: DocumentId = id.parse().map_err(|_| MalformedResponse("the id of a document"))?;
     let bytes = sent.read()?;
-    let mut papers = papers.lock();
-    papers.retain(|(of, _)| *of != id);
-    papers.push_back((id, bytes));
-    if papers.len() > MAX_DOCUMENTS {
-        papers.pop_front();
+    let mut documents = documents.lock();
+    documents.retain(|(of, _)| *of != id);
+    documents.push_back((id, bytes));
+    if documents.len() > MAX_DOCUMENTS {
+        documents.pop_front();
     }
     let document_id = TextValue(id);
     ok(BankDocumentReceived { document_id })

@@ -40,7 +40,7 @@ pub(super) fn document() -> utoipa::openapi::OpenApi {
         send_burn,
         find_burn,
         burn_attestation,
-        attest_again,
+        reattest_message,
         sign_mint,
         send_mint,
         find_mint
@@ -57,7 +57,7 @@ async fn sign_burn(
     ProtocolBody(crossing): ProtocolBody<BridgeTransferRequest>,
 ) -> ProtocolResult<SignedBurnResponse> {
     let burn = SignedBurn::from(&bridge.sign_burn(&crossing.read()?).await?);
-    ok(SignedBurnResponse { transfer_id, burn })
+    ok(SignedBurnResponse { transfer_id: crossing, burn })
 }
 
 /// Sends a burn; the same one sent again burns nothing more

@@ -36,8 +36,8 @@ pub(super) fn document() -> utoipa::openapi::OpenApi {
         order_card,
         card_report,
         card_cvv,
-        wish_of_prepaid_card,
-        prepaid_card_words,
+        apply_prepaid_card_action,
+        list_prepaid_card_events,
         billing_address
     ))]
     struct ApiDoc;
@@ -83,14 +83,14 @@ async fn apply_prepaid_card_action(
     ProtocolBody(order): ProtocolBody<CardActionRequest>,
 ) -> ProtocolResult<CardActionResponse> {
     let card = order.card_id.0;
-    let wish = order.action.into();
+    let action = order.action.into();
     let order = port::CardActionRequest {
         key,
         card,
         issuer_ref,
         action,
     };
-    let standing = CardSnapshot::of(card, issuer.apply_action(&order).await?);
+    let snapshot = CardSnapshot::of(card, issuer.apply_action(&order).await?);
     let key = key.to_string();
     ok(CardActionResponse { key, snapshot })
 }

@@ -45,7 +45,7 @@ pub(super) fn router(providers: &Providers) -> Router {
 
 pub(super) fn document() -> utoipa::openapi::OpenApi {
     #[derive(OpenApi)]
-    #[openapi(paths(begin_check, check_status, open_account, account_balance, account_deposit))]
+    #[openapi(paths(start_identity_check, check_status, open_account, account_balance, account_deposit))]
     struct ApiDoc;
     ApiDoc::openapi()
 }

@@ -34,7 +34,7 @@ pub(super) fn router(providers: &Providers) -> Router {
 
 pub(super) fn document() -> utoipa::openapi::OpenApi {
     #[derive(OpenApi)]
-    #[openapi(paths(order_payout, recall_payout, payout_order, payout_reports, debit_card_country))]
+    #[openapi(paths(order_payout, recall_payout, payout_order, list_payout_events, debit_card_country))]
     struct ApiDoc;
     ApiDoc::openapi()
 }
@@ -78,7 +78,7 @@ async fn recall_payout(
     responses((status = 200, description = "The newest word, or that nothing was ever ordered.", body = PayoutLookupResponse)))]
 async fn payout_order(State(rails): ServerState, Path(key): Path<String>) -> ProtocolResult<PayoutLookupResponse> {
     let order = key.parse().map_err(|_| MalformedResponse("an Idempotency-Key"))?;
-    let report = rails.find(order).await?.map(PayoutUpdateBody::of);
+    let payout = rails.find(order).await?.map(PayoutUpdateBody::of);
     ok(PayoutLookupResponse { key, payout })
 }
 

@@ -48,9 +48,9 @@ pub(super) fn document() -> utoipa::openapi::OpenApi {
         reloadable_card_cvv,
         apply_card_action,
         list_card_events,
-        reserve_balance,
-        balance_reservation,
-        end_reservation
+        create_balance_hold,
+        get_balance_hold,
+        settle_balance_hold
     ))]
     struct ApiDoc;
     ApiDoc::openapi()
@@ -103,14 +103,14 @@ async fn apply_card_action(
     ProtocolBody(order): ProtocolBody<CardActionRequest>,
 ) -> ProtocolResult<CardActionResponse> {
     let card = order.card_id.0;
-    let wish = order.action.into();
+    let action = order.action.into();
     let order = port::CardActionRequest {
         key,
         card,
         issuer_ref,
         action,
     };
-    let standing = CardSnapshot::of(card, program.apply_action(&order).await?);
+    let snapshot = CardSnapshot::of(card, program.apply_action(&order).await?);
     let key = key.to_string();
     ok(CardActionResponse { key, snapshot })
 }
@@ -172,6 +172,6 @@ async fn settle_balance_hold(
         ));
     }
     program.settle_hold(key, end.captured).await?;
-    let paid = end.captured;
+    let captured = end.captured;
     ok(SettleHoldResponse { key: name, captured })
 }

@@ -206,7 +206,7 @@ impl BaseSettings {
 
 /// A setting that no port opens with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{setting}`: {why}")]
+#[error("`{setting}`: {reason}")]
 pub struct SettingError {
     /// A field of [`BaseSettings`].
     pub setting: &'static str,

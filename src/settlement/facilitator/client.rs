@@ -29,7 +29,7 @@ pub(super) struct Client {
 
 /// No response was read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{why}")]
+#[error("{reason}")]
 pub(super) struct NoResponse {
     /// There was no connection: the facilitator has received nothing.
     pub(super) unsent: bool,

@@ -114,7 +114,7 @@ impl<P: Clone + Ord> NonceManager<P> {
         self.counts = Counts { latest, finalized };
         self.count_conflict = None;
         self.lower_next();
-        vec![Action::Alarm(Alarm::CountReverted { expected, latest })]
+        vec![Action::Alarm(Alarm::CountReverted { expected: believed, latest })]
     }
 
     /// Behind what was handed out: nothing above was ever signed.
