@@ -61,7 +61,16 @@ fn measure(plan: Plan, callers: usize) -> Result<Vec<Row>, Fault> {
     let dir = host_info::directory()?;
     let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let bench = Bench::open(dir.path(), runtime, callers, Duration::from_millis(plan.round_ms))?;
-    let names = [RAW, SLED_ROW, SLED, JOURNAL, MANY_ACTORS, HOT_ACTOR, BARE_MANY_ACTORS, BARE_HOT_ACTOR];
+    let names = [
+        RAW,
+        SLED_ROW,
+        SLED,
+        JOURNAL,
+        MANY_ACTORS,
+        HOT_ACTOR,
+        BARE_MANY_ACTORS,
+        BARE_HOT_ACTOR,
+    ];
     let mut rows: Vec<Row> = names.into_iter().map(Row::new).collect();
     // The round before the first warms caches, files and actors.
     for round in 0..=plan.rounds {

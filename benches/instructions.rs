@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use purser_storage::StoreLimits;
 use tokio::runtime::Builder;
 
-use crate::commits::{CounterId, start_registry, open_journal};
+use crate::commits::{CounterId, open_journal, start_registry};
 use crate::web::clients::ClientPool;
 use crate::web::driver::{self, Workload};
 use crate::web::process::Service;

@@ -131,7 +131,10 @@ impl ServiceUnderTest {
     /// Purchases at their pace; the time of each `card.ready` to its receiver.
     async fn round(&self, live: &Receiver, time: Duration) -> Result<Latencies, Fault> {
         let count = (time.as_millis() / PACE.as_millis()) as usize;
-        let (heard, unheard) = (self.clients.sign(count).await?, self.clients_without_endpoint.sign(count / 10).await?);
+        let (heard, unheard) = (
+            self.clients.sign(count).await?,
+            self.clients_without_endpoint.sign(count / 10).await?,
+        );
         let mut connection = Connection::open(self.service.address).await?;
         let mut pace: Interval = interval(PACE);
         pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -244,7 +247,10 @@ impl DeadEndpoints {
             .build()?
             .block_on(async { socket.listen(4_096)?.into_std() })?;
         let refuses = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?;
-        Ok(Self { hanging: hangs, refusing: refuses })
+        Ok(Self {
+            hanging: hangs,
+            refusing: refuses,
+        })
     }
 
     fn url(&self, n: usize) -> String {

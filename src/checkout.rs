@@ -234,7 +234,9 @@ impl Checkout {
             Outcome::Unavailable => Err(errors::unreached()),
             Outcome::Resolved(resolution) => Err(errors::resolved(id, resolution)),
             Outcome::Declined(decline) => Ok(self.response_writer.declined(&settlement, &decline)),
-            Outcome::Credited { amount, transaction } => Ok(self.response_writer.credited(&settlement, amount, &transaction)),
+            Outcome::Credited { amount, transaction } => {
+                Ok(self.response_writer.credited(&settlement, amount, &transaction))
+            }
             Outcome::Fulfilled {
                 product,
                 transaction,
@@ -265,7 +267,12 @@ impl Checkout {
             session: self.credentials.new_session(),
             authorization: authorization.clone(),
             // Remembered until it ends by the wallets' time, which the engine does not know.
-            challenge: answers.map(|answers| (answers.single_use_key.0, answers.single_use_key.1.saturating_add(self.clock_offset_s()))),
+            challenge: answers.map(|answers| {
+                (
+                    answers.single_use_key.0,
+                    answers.single_use_key.1.saturating_add(self.clock_offset_s()),
+                )
+            }),
             identifier: None,
         }
     }

@@ -9,12 +9,12 @@ mod agent_wallet;
 pub mod chains;
 mod layers;
 mod log;
-mod required_providers;
 mod products;
 mod proxies;
-mod restore_pause;
 mod rates;
 mod reconciliation;
+mod required_providers;
+mod restore_pause;
 mod sections;
 mod signup;
 #[cfg(test)]

@@ -218,7 +218,11 @@ fn jobs(page: &mut Exposition, figures: &EngineStats) {
     let works = || Job::NAMES.into_iter().zip(&figures.jobs);
     let mut open = page.gauge("purser_effects", Unit::One, "Open effects, by kind of work and state.");
     for (work, f) in works() {
-        let states = [("running", f.attempts.running), ("waiting", f.scheduled), ("stuck", f.dead_lettered)];
+        let states = [
+            ("running", f.attempts.running),
+            ("waiting", f.scheduled),
+            ("stuck", f.dead_lettered),
+        ];
         for (state, n) in states {
             open = open.with(&[("work", work), ("state", state)], n);
         }
@@ -255,7 +259,10 @@ fn jobs(page: &mut Exposition, figures: &EngineStats) {
         Unit::One,
         "Work that waits at the gate before money leaves, by why.",
     )
-    .each("reason", GateHold::ALL.map(GateHold::name).into_iter().zip(figures.gate_holds));
+    .each(
+        "reason",
+        GateHold::ALL.map(GateHold::name).into_iter().zip(figures.gate_holds),
+    );
     page.gauge(
         "purser_payments_unknown",
         Unit::One,

@@ -33,4 +33,4 @@ pub use error::{PaymentHeaderError, Reason, VerificationError};
 pub use header::{mpp_credential, payment_header};
 pub use proof::OfflineVerification;
 pub use terms::{BasePayee, Payee, RecentBlockhash, SolanaPayee, Terms, Token};
-pub use verify::{VerifiedPayment, verify_offline_for_replay, verify, verify_against, verify_for_replay};
+pub use verify::{VerifiedPayment, verify, verify_against, verify_for_replay, verify_offline_for_replay};

@@ -313,7 +313,9 @@ async fn read_entities(store: &dyn Store, report: &mut VerifyReport) -> Result<S
             let id = LateReturnId(number);
             take(row, &id.to_string(), report).map(|read| contents.late_returns.insert(id, read));
         } else if let Some((product, read)) = products::read(kind, number, row) {
-            contents.outgoing_transfers.extend(products::outgoing_transfer(kind, number, row));
+            contents
+                .outgoing_transfers
+                .extend(products::outgoing_transfer(kind, number, row));
             match read {
                 Ok(sold) => drop(contents.sold.insert((kind, number), sold)),
                 Err(error) => report.report("snapshot.damaged", product, error.to_string()),
@@ -402,7 +404,9 @@ async fn read_lists(store: &dyn Store, contents: &mut StoreContents) -> Result<(
         .await?;
     }
     each_row(store, &[table::HTTP_RECORD], |key, _| {
-        contents.http_records.extend(table::chunk_index(key).map(|(spend, _)| spend));
+        contents
+            .http_records
+            .extend(table::chunk_index(key).map(|(spend, _)| spend));
     })
     .await
 }

@@ -80,7 +80,10 @@ async fn case_47_the_link_opens_the_account_once() {
     chromium.open(&link);
     chromium.wait("#sign-in-note", USED_OR_EXPIRED);
     assert!(chromium.text("#account").is_empty());
-    assert_eq!(chromium.run_command(json!({"do": "where"}))["url"], purser.url("/login"));
+    assert_eq!(
+        chromium.run_command(json!({"do": "where"}))["url"],
+        purser.url("/login")
+    );
 }
 
 #[tokio::test]
@@ -92,7 +95,10 @@ async fn case_47_a_button_opens_the_link_where_scripts_are_off() {
     chromium.run_command(json!({"do": "scripts", "on": false}));
     chromium.open(&login_link(&purser, folder.path()).await);
     chromium.run_command(json!({"do": "press", "selector": "#form button"}));
-    assert_eq!(chromium.run_command(json!({"do": "where"}))["url"], purser.url("/login"));
+    assert_eq!(
+        chromium.run_command(json!({"do": "where"}))["url"],
+        purser.url("/login")
+    );
     chromium.run_command(json!({"do": "scripts", "on": true}));
     chromium.open(&purser.url("/login"));
     chromium.wait("#cards", bought["card_id"].as_str().unwrap());

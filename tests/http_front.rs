@@ -12,8 +12,6 @@ mod every_response;
 mod free_routes;
 #[path = "http_front/harness.rs"]
 mod harness;
-#[path = "http_front/stream_closing.rs"]
-mod stream_closing;
 #[path = "http_front/limits.rs"]
 mod limits;
 #[path = "http_front/memory_store.rs"]
@@ -24,5 +22,7 @@ mod precedence;
 mod precedence_table;
 #[path = "http_front/stream.rs"]
 mod stream;
+#[path = "http_front/stream_closing.rs"]
+mod stream_closing;
 #[path = "http_front/stream_limits.rs"]
 mod stream_limits;

@@ -12,8 +12,6 @@ mod anvil;
 mod authorizations;
 #[path = "interop/calls.rs"]
 mod calls;
-#[path = "interop/production_faults.rs"]
-mod production_faults;
 #[path = "interop/differential.rs"]
 mod differential;
 #[path = "interop/documents.rs"]
@@ -30,6 +28,8 @@ mod node;
 mod process;
 #[path = "interop/production.rs"]
 mod production;
+#[path = "interop/production_faults.rs"]
+mod production_faults;
 #[path = "interop/production_products.rs"]
 mod production_products;
 #[path = "interop/products.rs"]

@@ -24,12 +24,12 @@ mod kills;
 mod lists;
 #[path = "settlement_solana/outgoing.rs"]
 mod outgoing;
+#[path = "settlement_solana/payer_funds.rs"]
+mod payer_funds;
 #[path = "settlement_solana/payments.rs"]
 mod payments;
 #[path = "settlement_solana/rail.rs"]
 mod rail;
-#[path = "settlement_solana/payer_funds.rs"]
-mod payer_funds;
 #[path = "../src/chains/tests/surfpool/runtime.rs"]
 mod runtime;
 #[path = "settlement_solana/searches.rs"]

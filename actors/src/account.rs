@@ -14,13 +14,13 @@ mod holds;
 mod login_link;
 mod lost_orders;
 mod machine;
-mod statement;
 mod provisional_credits;
+mod statement;
 
 use purser_storage::codec::Stored;
 
 use crate::id::{DepositId, JobId, Network, OutgoingTransferId, PaymentId, SessionId, Wallet, WithdrawalId};
-use crate::kernel::job::{CapReservation, UnclaimedCapUsage, CreditCause};
+use crate::kernel::job::{CapReservation, CreditCause, UnclaimedCapUsage};
 use crate::lost_order::AttributedOrder;
 use crate::money::{Cents, Usdc};
 use crate::operator::AuditedAction;
@@ -33,8 +33,8 @@ pub use bank_debits::{BalancePayout, BankDebit, DebitPurpose};
 pub use caps::{OwnerCap, OwnerCaps};
 pub(crate) use claims::{counted_day, day_of, may_claim};
 pub use login_link::{LoginCode, LoginGrant};
-pub use statement::{StatementLine, StatementLineType};
 pub use provisional_credits::{provisional_hold_cause, underlying_payment};
+pub use statement::{StatementLine, StatementLineType};
 
 /// An account's state.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]

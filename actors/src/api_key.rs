@@ -158,7 +158,14 @@ impl Entity for ApiKey {
         context: &Context,
     ) -> Result<Decision<Self>, Rejection> {
         match (this, command) {
-            (None, Command::Issue { owner, name, slot: place }) => Ok(Decision::answer(())
+            (
+                None,
+                Command::Issue {
+                    owner,
+                    name,
+                    slot: place,
+                },
+            ) => Ok(Decision::answer(())
                 .put_new(table::api_key(&owner, place), id.0.to_be_bytes().to_vec())
                 .event(Event::Issued {
                     owner,
@@ -180,7 +187,15 @@ impl Entity for ApiKey {
 
     fn apply(this: Option<Self>, _: &ApiKeyId, event: &Event) -> Result<Self, InvalidTransition> {
         match (this, event) {
-            (None, Event::Issued { owner, name, slot: place, at }) => Ok(Self {
+            (
+                None,
+                Event::Issued {
+                    owner,
+                    name,
+                    slot: place,
+                    at,
+                },
+            ) => Ok(Self {
                 owner: *owner,
                 name: name.clone(),
                 slot: *place,

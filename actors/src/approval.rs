@@ -152,8 +152,10 @@ impl ApprovableAction {
             Self::ResolveJob { .. } => "resolve",
             Self::RejectIntlOrder { .. } => "reject_intl",
             Self::PayCardWithdrawal { .. } => "pay_card_withdrawal",
-            Self::DecideIncoming { send_back: false, .. } | Self::DecideIncomingKeepingPayout { send_back: false, .. } => "credit_transfer",
-            Self::DecideIncoming { send_back: true, .. } | Self::DecideIncomingKeepingPayout { send_back: true, .. } => "return_transfer",
+            Self::DecideIncoming { send_back: false, .. }
+            | Self::DecideIncomingKeepingPayout { send_back: false, .. } => "credit_transfer",
+            Self::DecideIncoming { send_back: true, .. }
+            | Self::DecideIncomingKeepingPayout { send_back: true, .. } => "return_transfer",
             Self::AttributeLoss { .. } => "book_loss",
             Self::AttributeOrder { .. } => "book_order",
             Self::AttributeOutlay { .. } => "book_outlay",
@@ -235,9 +237,9 @@ impl ApprovableAction {
     /// In the operator's own words, behind what they decide where the words alone could say something else.
     pub fn audit_note(&self) -> String {
         match self {
-            Self::CreditJob { evidence, .. } | Self::AttributeLoss { evidence, .. } | Self::AttributeOrder { evidence, .. } => {
-                evidence.clone()
-            }
+            Self::CreditJob { evidence, .. }
+            | Self::AttributeLoss { evidence, .. }
+            | Self::AttributeOrder { evidence, .. } => evidence.clone(),
             Self::AttributeOutlay { outlay, evidence, .. } => format!("{}: {evidence}", outlay.name()),
             Self::DecideIncoming {
                 account,

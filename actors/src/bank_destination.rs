@@ -142,9 +142,10 @@ impl Entity for BankDestination {
                     context,
                 );
                 let decided = match destination.scheme {
-                    DestinationType::FiatUs => {
-                        decided.put_new(table::payable_destination(&owner, *id), codec::encode(&destination.details))
-                    }
+                    DestinationType::FiatUs => decided.put_new(
+                        table::payable_destination(&owner, *id),
+                        codec::encode(&destination.details),
+                    ),
                     DestinationType::FiatIban => decided,
                 };
                 let destination = BankDestination {

@@ -4,6 +4,7 @@ mod access;
 mod account_map;
 mod agent_wallet;
 mod api_keys;
+mod approvals;
 mod balance;
 mod banking;
 mod builder;
@@ -12,7 +13,6 @@ mod claim_lock;
 pub mod customers;
 mod dead_letters;
 mod expiry;
-mod approvals;
 mod idempotency;
 mod incoming;
 mod job_resolution;
@@ -59,12 +59,12 @@ use crate::kernel::registry::{EntityDeps, JobStarter};
 use crate::kernel::{OutboxJob, root_supervisor, table, timer};
 use crate::port::{BoxFuture, Clock, Entropy, ReconciliationLists};
 
-pub use access::{OperationError, ExceedsOperatorLimit, UserIdCollision, ApprovalPending};
+pub use access::{ApprovalPending, ExceedsOperatorLimit, OperationError, UserIdCollision};
+pub use approvals::ApprovalError;
 pub use builder::{EngineDeps, EngineSettings, Ports};
 pub use dead_letters::{DeadLetters, JobSummary, LateJob, ProviderReport, UnknownPayment};
-pub use approvals::ApprovalError;
 pub use idempotency::{KeyGuard, KeyState};
-pub use incoming::{LostHistory, IncomingDecisionError, IncomingDecision};
+pub use incoming::{IncomingDecision, IncomingDecisionError, LostHistory};
 pub use job_resolution::{JobOutcome, JobResolution, ResolveError};
 pub use lines::{LineStatus, LineUnavailable};
 pub use operators::{ListPosition, QueuedOrder};
@@ -72,14 +72,16 @@ pub use payments::{ClaimError, PaymentRequest, PaymentResult};
 pub use payouts::PayoutSettings;
 pub use permits::{AdmissionPermit, OverloadError};
 pub use reconciler::{
-    CompletedRun, OpenDiscrepancy, Reconciler, ReconcilerDeps, ReconcilerSettings, ReconciliationStatus, ReconciliationCursor,
+    CompletedRun, OpenDiscrepancy, Reconciler, ReconcilerDeps, ReconcilerSettings, ReconciliationCursor,
+    ReconciliationStatus,
 };
 pub use refunds::{RefundError, RefundParams};
 pub use registries::event_types;
 pub use reloadable_cards::AnyWithdrawal;
 pub use suspension::SuspendedItem;
 pub use untracked_transfers::{
-    Attribution, AttributionError, AttributionWait, GateHold, ReservationError, TreasuryReservation, RestoreWindow, UntrackedTransfer, lost_windows,
+    Attribution, AttributionError, AttributionWait, GateHold, ReservationError, RestoreWindow, TreasuryReservation,
+    UntrackedTransfer, lost_windows,
 };
 
 /// Tries before giving up; each is a lost race, or a batch behind one that was refused.
@@ -240,10 +242,7 @@ impl Engine {
         deliveries: Arc<Outbox>,
         reconciling: Option<ReconcilerDeps>,
     ) -> Result<(), StartError> {
-        self.0
-            .lines
-            .load(&self.0.registries.lines, self.0.clock.now())
-            .await?;
+        self.0.lines.load(&self.0.registries.lines, self.0.clock.now()).await?;
         self.0.outgoing_guard.load_pending_finality().await?;
         self.watch_outgoing_transfers().await;
         self.resume_outbox(&*deliveries).await?;

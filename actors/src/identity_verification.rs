@@ -126,7 +126,9 @@ impl IdentityVerification {
     /// Where its owner goes on at the provider, while there is something to do there.
     pub fn url(&self) -> Option<&str> {
         match &self.status {
-            Status::InReview { started: Some(begun), .. } => Some(&begun.url),
+            Status::InReview {
+                started: Some(begun), ..
+            } => Some(&begun.url),
             _ => None,
         }
     }
@@ -209,13 +211,17 @@ impl Entity for IdentityVerification {
             }
             (Some((_, Status::InReview { .. })), Command::Request) => Ok(done),
             (Some((_, Status::Verified { .. })), Command::Request) => Err(Rejection::InvalidState("verified")),
-            (Some((_, Status::InReview { check, started: None })), Command::RecordStarted { job: effect, started: begun })
+            (
+                Some((_, Status::InReview { check, started: None })),
+                Command::RecordStarted {
+                    job: effect,
+                    started: begun,
+                },
+            ) if *check == effect => Ok(done.event(Event::Started(begun, context.now))),
+            // Said again, by a try that overtook another: the first word stands.
+            (Some((_, Status::InReview { check, .. })), Command::RecordStarted { job: effect, .. })
                 if *check == effect =>
             {
-                Ok(done.event(Event::Started(begun, context.now)))
-            }
-            // Said again, by a try that overtook another: the first word stands.
-            (Some((_, Status::InReview { check, .. })), Command::RecordStarted { job: effect, .. }) if *check == effect => {
                 Ok(done)
             }
             (Some((_, Status::InReview { check, started: None })), Command::RecordDecline { job: effect, reason })
@@ -247,13 +253,22 @@ impl Entity for IdentityVerification {
             (Some(this), event) => match (this.status.clone(), event) {
                 (Status::Rejected { .. }, Event::Requested { check, at }) => {
                     let tries = this.attempts.saturating_add(1);
-                    Ok(Self { attempts: tries, ..this }.at(asked(check), *at))
+                    Ok(Self {
+                        attempts: tries,
+                        ..this
+                    }
+                    .at(asked(check), *at))
                 }
                 (Status::InReview { check, started: None }, Event::Started(begun, at)) => {
                     let begun = Some(begun.clone());
                     Ok(this.at(Status::InReview { check, started: begun }, *at))
                 }
-                (Status::InReview { started: Some(begun), .. }, Event::Verified(at)) => {
+                (
+                    Status::InReview {
+                        started: Some(begun), ..
+                    },
+                    Event::Verified(at),
+                ) => {
                     let reference = begun.reference;
                     Ok(this.at(Status::Verified { reference }, *at))
                 }

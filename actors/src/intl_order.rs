@@ -16,8 +16,8 @@
 //!
 //! An order that is a day old is overdue: an event, and its place at the top of the queue. Its state stays as it is.
 
-mod machine;
 mod card_actions;
+mod machine;
 
 use purser_storage::codec::Stored;
 

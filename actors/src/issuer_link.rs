@@ -118,7 +118,9 @@ impl IssuerLink {
     /// The effect that has the account opened, if one does.
     pub const fn pending_job(&self) -> Option<JobId> {
         match &self.status {
-            Status::Unlinked { pending_job: opening, .. } => *opening,
+            Status::Unlinked {
+                pending_job: opening, ..
+            } => *opening,
             Status::Linked { .. } => None,
         }
     }
@@ -170,7 +172,9 @@ impl Entity for IssuerLink {
                     })
                     .enqueue_as(opening, Job::OpenIssuerAccount(*wallet), context))
             }
-            Command::Unlink if linked => Ok(done.delete(table::issuer_linked(wallet)).event(Event::Unlinked(context.now))),
+            Command::Unlink if linked => Ok(done
+                .delete(table::issuer_linked(wallet))
+                .event(Event::Unlinked(context.now))),
             Command::Unlink => Ok(match opening {
                 Some(opening) => done.completes_job(opening).event(Event::Unlinked(context.now)),
                 None => done,
@@ -208,17 +212,37 @@ impl Entity for IssuerLink {
                 (Status::Unlinked { pending_job: None, .. }, Event::Requested { job: opening, at }) => {
                     Ok(this.at(asked(opening), *at))
                 }
-                (Status::Unlinked { pending_job: Some(_), .. }, Event::Linked(address, at)) => {
+                (
+                    Status::Unlinked {
+                        pending_job: Some(_), ..
+                    },
+                    Event::Linked(address, at),
+                ) => {
                     let deposit_address = *address;
                     Ok(this.at(Status::Linked { deposit_address }, *at))
                 }
-                (Status::Unlinked { pending_job: Some(_), .. }, Event::Declined(reason, at)) => {
+                (
+                    Status::Unlinked {
+                        pending_job: Some(_), ..
+                    },
+                    Event::Declined(reason, at),
+                ) => {
                     let refused = Some(reason.clone());
-                    Ok(this.at(Status::Unlinked { pending_job: None, declined: refused }, *at))
+                    Ok(this.at(
+                        Status::Unlinked {
+                            pending_job: None,
+                            declined: refused,
+                        },
+                        *at,
+                    ))
                 }
-                (Status::Linked { .. } | Status::Unlinked { pending_job: Some(_), .. }, Event::Unlinked(at)) => {
-                    Ok(this.at(EMPTY, *at))
-                }
+                (
+                    Status::Linked { .. }
+                    | Status::Unlinked {
+                        pending_job: Some(_), ..
+                    },
+                    Event::Unlinked(at),
+                ) => Ok(this.at(EMPTY, *at)),
                 (_, event) => Err(InvalidTransition::new(status, event)),
             },
             (None, event) => Err(InvalidTransition::new(status, event)),

@@ -125,7 +125,10 @@ impl FromStr for ProductLine {
     type Err = ParseLineError;
 
     fn from_str(text: &str) -> Result<Self, ParseLineError> {
-        Self::ALL.into_iter().find(|line| line.name() == text).ok_or(ParseLineError)
+        Self::ALL
+            .into_iter()
+            .find(|line| line.name() == text)
+            .ok_or(ParseLineError)
     }
 }
 

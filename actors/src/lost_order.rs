@@ -188,7 +188,10 @@ impl AttributedOrder {
 
     /// Whether it may be booked once more: it was refused, that was undone, and its provider carried it out after all.
     pub fn is_attributable_again(&self, now: &LostOrder) -> bool {
-        let refused = self.returned.as_ref().is_some_and(|back| back.evidence == ReturnEvidence::NotExecuted);
+        let refused = self
+            .returned
+            .as_ref()
+            .is_some_and(|back| back.evidence == ReturnEvidence::NotExecuted);
         refused && now.moves_money() && !matches!(self.payer, OrderPayer::Incoming(_))
     }
 
@@ -200,7 +203,11 @@ impl AttributedOrder {
             ReturnEvidence::ReturnedByRail => self.charged.min(self.owed),
             ReturnEvidence::ReturnedByBank(_) => returned.min(self.owed),
         };
-        let back = Some(OrderReturn { to, amount, evidence: how });
+        let back = Some(OrderReturn {
+            to,
+            amount,
+            evidence: how,
+        });
         Self { returned: back, ..self }
     }
 

@@ -19,18 +19,18 @@
 //! end: the product it was claimed for, or, when it lands after its caller was told of a refusal, a credit.
 
 mod endings;
-mod resolved_preconditions;
 mod fulfil;
 mod machine;
 mod payment_id;
 mod resolution;
+mod resolved_preconditions;
 mod view;
 
 use purser_storage::RowKey;
 
-pub use resolved_preconditions::ResolvedPreconditions;
 pub use payment_id::{id_for_authorization, id_for_claim};
-pub use resolution::{Resolution, IncomingOutcome};
+pub use resolution::{IncomingOutcome, Resolution};
+pub use resolved_preconditions::ResolvedPreconditions;
 
 use crate::id::{JobId, PaymentId, SessionId, Wallet};
 use crate::kernel::job::CapReservation;

@@ -2,8 +2,8 @@
 
 pub mod banking;
 mod bridge;
-mod card_balances;
 mod card_activity;
+mod card_balances;
 mod custody;
 mod external_text;
 mod gift_cards;
@@ -26,8 +26,8 @@ use crate::id::{CardId, JobId, Network, Wallet};
 use crate::money::{Cents, Usdc};
 
 pub use bridge::{AttestationStatus, AttestedMessage, Bridge, BridgeTransfer, MintResult, SignedBurn, SignedMint};
-pub use card_balances::{CardBalances, CardDeposit};
 pub use card_activity::{CardActivity, CardTransaction, ChargeChange, TransactionStatus};
+pub use card_balances::{CardBalances, CardDeposit};
 pub use custody::{PaidHttpClient, SealedHttpPart, SealedKeys, WalletSigner};
 pub use external_text::ExternalText;
 pub use gift_cards::{GiftCardOffer, GiftCardOrderResult, GiftCardProvider, GiftCardRequest};
@@ -46,7 +46,7 @@ pub use reloadable_cards::{
     OpenCardRequest, OpenCardResult, ReloadableCardProvider,
 };
 pub use settlement::{
-    ChainTransactionStatus, ChainStatus, Decline, Finality, OutgoingTransferRequest, Preparation, PreparedTransaction,
+    ChainStatus, ChainTransactionStatus, Decline, Finality, OutgoingTransferRequest, Preparation, PreparedTransaction,
     Settlement, SubmitResult,
 };
 pub use signature::EvmSignature;

@@ -180,7 +180,13 @@ impl Withdrawal {
     }
 
     /// Tells the account how its hold ends.
-    fn settle_hold(&self, id: &WithdrawalId, paid: bool, decision: Decision<Self>, context: &Context) -> Decision<Self> {
+    fn settle_hold(
+        &self,
+        id: &WithdrawalId,
+        paid: bool,
+        decision: Decision<Self>,
+        context: &Context,
+    ) -> Decision<Self> {
         decision.enqueue(
             Job::SettleHold {
                 account: self.owner,
@@ -227,7 +233,13 @@ impl Entity for Withdrawal {
             (Status::Pending, Command::RecordSigned(outgoing)) => Ok(decided
                 .requires_absent(table::frozen(&withdrawal.owner))
                 .event(Event::Signed(Box::new(outgoing), context.now))),
-            (Status::Sent(_), Command::RecordConfirmed { job: effect, transaction }) => {
+            (
+                Status::Sent(_),
+                Command::RecordConfirmed {
+                    job: effect,
+                    transaction,
+                },
+            ) => {
                 let decided = decided
                     .completes_job(effect)
                     .event(Event::Confirmed(transaction, context.now));
@@ -288,7 +300,13 @@ impl Entity for Withdrawal {
             }
             (Status::Sent(outgoing), Event::Confirmed(transaction, at)) => {
                 let (transaction, mark) = (transaction.clone(), outgoing.authorization.fingerprint());
-                Ok(withdrawal.at(Status::CompleteSigned { transaction, fingerprint: mark }, *at))
+                Ok(withdrawal.at(
+                    Status::CompleteSigned {
+                        transaction,
+                        fingerprint: mark,
+                    },
+                    *at,
+                ))
             }
             (Status::Pending | Status::Sent(_), Event::Failed(reason, at)) => {
                 Ok(withdrawal.at(Status::Failed { reason: reason.clone() }, *at))

@@ -36,7 +36,10 @@ impl Script {
             return Err(format!("{script} did not start").into());
         }
         let told = told.trim().to_owned();
-        Ok(Self { child, first_line: told })
+        Ok(Self {
+            child,
+            first_line: told,
+        })
     }
 
     /// Its process.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::{StreamExt as _, stream};
 use purser::settlement::gate::Gate;
-use purser::settlement::solana::{SolanaSettings, SolanaSettlement, SolanaDeps, Workers};
+use purser::settlement::solana::{SolanaDeps, SolanaSettings, SolanaSettlement, Workers};
 use purser_actors::money::Usdc;
 use purser_actors::port::{Authorization, SolanaTransfer};
 use purser_chains::rpc::{EndpointSettings, EndpointUrl, HttpTransport, RpcPool, SystemClock};

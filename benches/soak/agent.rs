@@ -17,7 +17,7 @@ use tokio_tungstenite::tungstenite::Message;
 use super::Tally;
 use crate::Fault;
 use crate::web::clients::{TARGET, request, required, sign_on};
-use crate::web::driver::{Response, Connection};
+use crate::web::driver::{Connection, Response};
 
 /// Between two tries while the service is away or has no room.
 const PAUSE: Duration = Duration::from_millis(50);

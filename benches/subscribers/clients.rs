@@ -87,7 +87,9 @@ impl SubscriberProcess {
 
     /// They hang up.
     pub(crate) fn disconnect(self) -> Result<(), Fault> {
-        let Self { mut child, stdin: ask, .. } = self;
+        let Self {
+            mut child, stdin: ask, ..
+        } = self;
         drop(ask);
         let left = child.wait()?;
         assert!(left.success(), "nobody was thrown out");

@@ -14,7 +14,7 @@ use purser_actors::port::Clock;
 use tokio_tungstenite::connect_async;
 use tokio_tungstenite::tungstenite::Message;
 
-use super::driver::{Response, Connection};
+use super::driver::{Connection, Response};
 use crate::Fault;
 
 /// Price of what is bought.

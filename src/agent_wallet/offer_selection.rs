@@ -275,7 +275,8 @@ mod tests {
     #[test]
     fn only_the_settlements_token_is_signed_for() {
         let sandbox = |accepts: &[Value]| {
-            let found = PaymentPins::default().select(&required(accepts), &wallet(), &own_addresses(), &Token::SANDBOX)?;
+            let found =
+                PaymentPins::default().select(&required(accepts), &wallet(), &own_addresses(), &Token::SANDBOX)?;
             Ok(found.iter().map(|offer| offer.index).collect::<Vec<_>>())
         };
         let domain = |extra: Value| {

@@ -14,7 +14,7 @@ use purser_actors::wallet_payment::{CallFailure, ServerResponse};
 use zeroize::Zeroizing;
 
 use super::bearer::without_bearer;
-use super::{RESPONSE, CallTarget, PAYMENT, PaidHttpRequest, failed, open, seal};
+use super::{CallTarget, PAYMENT, PaidHttpRequest, RESPONSE, failed, open, seal};
 use crate::http::front::Front;
 use crate::outbound::client::{OutboundClient, OutboundError, OutboundRequest, OutboundResponse};
 use crate::payment::receipt;

@@ -19,7 +19,10 @@ pub(super) enum SignatureRejection {
 
 impl SignatureRejection {
     /// The answer in the protocol of the payment.
-    pub(super) fn into_payment_rejected(self, tell: impl FnOnce(VerificationError) -> ChallengeReason) -> PaymentRejected {
+    pub(super) fn into_payment_rejected(
+        self,
+        tell: impl FnOnce(VerificationError) -> ChallengeReason,
+    ) -> PaymentRejected {
         match self {
             Self::Invalid(refusal) => PaymentRejected::Challenge(tell(refusal)),
             Self::Other(unfit) => unfit,
@@ -54,7 +57,9 @@ impl Checkout {
             ))),
             Err(error) => {
                 tracing::warn!(%error, "the signature of a contract wallet could not be verified");
-                Err(SignatureRejection::Other(PaymentRejected::Unavailable(errors::unreached())))
+                Err(SignatureRejection::Other(PaymentRejected::Unavailable(
+                    errors::unreached(),
+                )))
             }
         }
     }
@@ -64,7 +69,9 @@ impl Checkout {
     pub(super) async fn joinable(&self, judged: OfflineVerification<Authorization>) -> Option<Authorization> {
         match judged {
             OfflineVerification::Proven(authorization) => Some(authorization),
-            OfflineVerification::Unproven(authorization, _) => self.is_claimed(&authorization).await.then_some(authorization),
+            OfflineVerification::Unproven(authorization, _) => {
+                self.is_claimed(&authorization).await.then_some(authorization)
+            }
         }
     }
 

@@ -50,7 +50,9 @@ impl PaidCallResult {
     pub(super) const fn from_claim_error(error: &ClaimError) -> Self {
         match error {
             ClaimError::Overloaded(_) => Self::Overloaded,
-            ClaimError::Unavailable | ClaimError::LineUnavailable(_) | ClaimError::InsufficientTreasury(_) => Self::Unavailable,
+            ClaimError::Unavailable | ClaimError::LineUnavailable(_) | ClaimError::InsufficientTreasury(_) => {
+                Self::Unavailable
+            }
             ClaimError::OutcomeUnknown(_) => Self::Pending,
             ClaimError::Declined(_) => Self::Declined,
             _ => Self::Rejected,

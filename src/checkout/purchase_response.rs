@@ -145,7 +145,13 @@ impl PurchasedRecord {
 }
 
 /// A payout as it was bought.
-fn payout_fields(id: PayoutId, payout: &Payout, body: JsonObject, bearer: bool, answers: &ResponseWriter) -> JsonObject {
+fn payout_fields(
+    id: PayoutId,
+    payout: &Payout,
+    body: JsonObject,
+    bearer: bool,
+    answers: &ResponseWriter,
+) -> JsonObject {
     let new = JsonObject::new().text("payout_id", id);
     let priced = |view: JsonObject| {
         view.number("amount", payout.amount.decimal())

@@ -8,7 +8,7 @@ use purser_actors::product::Purchase;
 
 use super::Checkout;
 use super::presented_payment::{PaymentHeader, find_payment_header};
-use crate::payment::{decode, identifier, verify_offline_for_replay, mpp};
+use crate::payment::{decode, identifier, mpp, verify_offline_for_replay};
 
 impl Checkout {
     /// What the payment among these headers was claimed for, if it is under way or at its end. Ask before anything that

@@ -8,7 +8,7 @@ use super::presented_payment::{ChallengeReason, PresentedPayment};
 use super::{Checkout, PaidCall, errors, request_fingerprint};
 use crate::http::error::ApiError;
 use crate::payment::mpp::{self, BoundRequest};
-use crate::payment::{OfflineVerification, Terms, decode, identifier, verify_offline_for_replay, verify_against};
+use crate::payment::{OfflineVerification, Terms, decode, identifier, verify_against, verify_offline_for_replay};
 
 /// Why a payment is not claimed.
 pub(super) enum PaymentRejected {
@@ -37,7 +37,9 @@ impl Checkout {
         let identifier = identifier::read(payment.extensions.as_ref());
         let identifier = identifier.map_err(|error| PaymentRejected::Error(errors::identifier_invalid(&error)))?;
         let refusal = match verify_against(&payment, terms, &[], self.wallet_clock.now(), self.recovery) {
-            Ok(OfflineVerification::Proven(verified)) => return Ok(PresentedPayment::x402(verified.authorization, identifier)),
+            Ok(OfflineVerification::Proven(verified)) => {
+                return Ok(PresentedPayment::x402(verified.authorization, identifier));
+            }
             Ok(OfflineVerification::Unproven(verified, refusal)) => {
                 self.prove(&verified.authorization, refusal)
                     .await
@@ -83,11 +85,16 @@ impl Checkout {
             request: &request,
         };
         let now = self.wallet_clock.now();
-        let rejection = match self.mpp.verify_offline(credential.clone(), terms, &bound, now, self.recovery) {
+        let rejection = match self
+            .mpp
+            .verify_offline(credential.clone(), terms, &bound, now, self.recovery)
+        {
             Ok(OfflineVerification::Proven(answered)) => return Ok(PresentedPayment::mpp(answered)),
             Ok(OfflineVerification::Unproven(answered, refusal)) => {
                 let proved = self.prove(&answered.authorization, refusal).await;
-                proved.map_err(|unproven| unproven.into_payment_rejected(|refusal| ChallengeReason::mpp(refusal.into())))?;
+                proved.map_err(|unproven| {
+                    unproven.into_payment_rejected(|refusal| ChallengeReason::mpp(refusal.into()))
+                })?;
                 return Ok(PresentedPayment::mpp(answered));
             }
             Err(rejection) => rejection,

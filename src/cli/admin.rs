@@ -22,7 +22,7 @@ pub use card_withdrawals::CardWithdrawalCommand;
 pub use chains::ChainCommand;
 pub use incoming::IncomingTransferCommand;
 pub use intl_orders::IntlOrderCommand;
-pub use jobs::{CreditArgs, WithholdCreditArgs, ResolveArgs};
+pub use jobs::{CreditArgs, ResolveArgs, WithholdCreditArgs};
 pub use lines::ProductLineCommand;
 pub use refunds::RefundCommand;
 pub use sandbox::{FaultArgs, SandboxCommand};
@@ -246,7 +246,11 @@ pub async fn run(args: Args) -> Result<(), CliError> {
     }
     let desk = AdminClient::of(&args)?;
     let answer = match args.act {
-        AdminCommand::Customers { query: quoted, after, limit } => desk.search_customers(&quoted, after.as_deref(), limit).await?,
+        AdminCommand::Customers {
+            query: quoted,
+            after,
+            limit,
+        } => desk.search_customers(&quoted, after.as_deref(), limit).await?,
         AdminCommand::System => desk.get("/admin/system").await?,
         AdminCommand::Openapi | AdminCommand::Sandbox { .. } => desk.get("/admin/openapi.json").await?, // The sandbox is answered above.
         AdminCommand::Freeze { wallet, message } => {

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::{CliError, terminal};
-use crate::config::{Config, ConfigSources, LogFormat, InvalidSetting, SettlementKind};
+use crate::config::{Config, ConfigSources, InvalidSetting, LogFormat, SettlementKind};
 use crate::service::{Service, chains};
 use crate::settlement::settings;
 use crate::system::raise_open_file_limit;

@@ -127,7 +127,12 @@ fn chains(args: &Args, config: &Config, clock: &Arc<dyn Clock>) -> Result<ChainH
         let base = RemoteDepositSource::of(service).map_err(wrong)?;
         return Ok((Arc::new(chains), Arc::new(base)));
     }
-    let chains = SandboxSettlement::open(&args.data, config.sandbox.initial_balance_usdc, clock.clone(), &SystemEntropy);
+    let chains = SandboxSettlement::open(
+        &args.data,
+        config.sandbox.initial_balance_usdc,
+        clock.clone(),
+        &SystemEntropy,
+    );
     let chains = Arc::new(chains.map_err(|e| CliError::Connection(format!("the sandbox's chains: {e}")))?);
     Ok((chains.clone(), chains))
 }

@@ -15,7 +15,7 @@ use super::{CliError, TokenArgs, terminal};
 use crate::config::Config;
 use crate::revocations;
 use crate::service::copies::documents_of;
-use crate::service::restore::{LogCoverage, persist_log_end, log_coverage, outgoing_since};
+use crate::service::restore::{LogCoverage, log_coverage, outgoing_since, persist_log_end};
 use crate::service::{DataDir, ServiceError, dependencies};
 use crate::system::SystemClock;
 use crate::vault::document_backup;

@@ -379,9 +379,17 @@ impl Payouts {
             wait_ms: wait.saturating_mul(1_000),
         };
         PayoutSettings {
-            push_to_card: terms(self.card_return_window_seconds, self.card_return_fee_usd, self.recipient_form_ttl_seconds),
+            push_to_card: terms(
+                self.card_return_window_seconds,
+                self.card_return_fee_usd,
+                self.recipient_form_ttl_seconds,
+            ),
             bank_payment: terms(self.bank_return_window_seconds, self.bank_return_fee_usd, 0),
-            app_payment: terms(self.app_return_window_seconds, self.app_return_fee_usd, self.unclaimed_ttl_seconds),
+            app_payment: terms(
+                self.app_return_window_seconds,
+                self.app_return_fee_usd,
+                self.unclaimed_ttl_seconds,
+            ),
             timeout_ms,
             poll_interval_ms: told_every_ms,
         }

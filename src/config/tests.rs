@@ -201,7 +201,10 @@ fn check_typos_in_names_and_addresses() -> Vec<(ConfigSources, &'static str)> {
 // Aim: whatever is wrong, the message names the setting, and a slip of the hand gets the right name.
 #[test]
 fn a_mistake_is_named() {
-    for (sources, words) in check_typos_in_file().into_iter().chain(check_typos_in_names_and_addresses()) {
+    for (sources, words) in check_typos_in_file()
+        .into_iter()
+        .chain(check_typos_in_names_and_addresses())
+    {
         match Config::load(&sources) {
             Ok(_) => assert!(words.is_empty(), "accepted, expected {words}"),
             Err(error) => {
@@ -263,7 +266,10 @@ fn zero_is_no_cap_anywhere() {
     assert_eq!((config.signup.per_minute, config.signup.per_hour), (u32::MAX, u32::MAX));
     assert_eq!(config.agent_wallet.default_caps().per_day, None);
     assert_eq!(
-        (config.agent_wallet.max_calls_per_minute, config.stream.messages_per_minute),
+        (
+            config.agent_wallet.max_calls_per_minute,
+            config.stream.messages_per_minute
+        ),
         (u32::MAX, u32::MAX)
     );
     let by_sum = Config::load(&file("[caps]\ncards_per_day = 0"))

@@ -54,7 +54,11 @@ pub(super) fn check(config: &Config, found: &mut ConfigErrors) {
     found.require(codes(&config.availability.countries), "service.countries", CODES);
     spending(config, found);
     found.require(
-        config.versions.deprecated_routes.iter().all(super::DeprecatedRoute::is_plain),
+        config
+            .versions
+            .deprecated_routes
+            .iter()
+            .all(super::DeprecatedRoute::is_plain),
         "versions.retiring",
         "a route and its successor are two paths, such as /refresh and /auth",
     );
@@ -83,7 +87,11 @@ fn spending(config: &Config, found: &mut ConfigErrors) {
         "outbound.max_body_bytes",
         "must lie between 1 and 1000000: answers to paid calls are kept",
     );
-    found.require(outbound.response_timeout_ms > 0, "outbound.timeout_ms", "must be at least 1");
+    found.require(
+        outbound.response_timeout_ms > 0,
+        "outbound.timeout_ms",
+        "must be at least 1",
+    );
 }
 
 fn reconciliation(config: &Config, found: &mut ConfigErrors) {
@@ -221,7 +229,11 @@ fn public_url(url: &str, found: &mut ConfigErrors) {
 
 fn engine(config: &Config, found: &mut ConfigErrors) {
     let engine = &config.engine;
-    found.require(engine.max_paid_calls_in_flight > 0, "engine.max_in_flight", "must be at least 1");
+    found.require(
+        engine.max_paid_calls_in_flight > 0,
+        "engine.max_in_flight",
+        "must be at least 1",
+    );
     found.require(
         engine.max_paid_calls_per_payer > 0,
         "engine.max_settlements_per_payer",
@@ -233,7 +245,11 @@ fn engine(config: &Config, found: &mut ConfigErrors) {
         "engine.line_try_every_seconds",
         "must lie between 1 and 3600",
     );
-    found.require(engine.chain_poll_interval_ms > 0, "engine.watch_every_ms", "must be at least 1");
+    found.require(
+        engine.chain_poll_interval_ms > 0,
+        "engine.watch_every_ms",
+        "must be at least 1",
+    );
     found.require(
         engine.settlement_timeout_ms < engine.response_timeout_ms,
         "engine.answer_timeout_ms",

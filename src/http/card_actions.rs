@@ -164,11 +164,17 @@ enum ActionRejection {
 }
 
 impl RequestedAction {
-    async fn request_usa_card(&self, engine: &Engine, place: Option<IdempotencySlot>) -> Result<RecordedReply, ApiError> {
+    async fn request_usa_card(
+        &self,
+        engine: &Engine,
+        place: Option<IdempotencySlot>,
+    ) -> Result<RecordedReply, ApiError> {
         let not = |why: &card::Rejection| match why {
             card::Rejection::InvalidState(status) => ActionRejection::InvalidState(status),
             card::Rejection::ActionInProgress(other) => ActionRejection::Busy(*other),
-            card::Rejection::RefreshInProgress | card::Rejection::RefreshTooSoon { .. } => ActionRejection::InvalidState("being refreshed"),
+            card::Rejection::RefreshInProgress | card::Rejection::RefreshTooSoon { .. } => {
+                ActionRejection::InvalidState("being refreshed")
+            }
         };
         let memo = place.map(|place| {
             let told = self.clone();
@@ -176,10 +182,17 @@ impl RequestedAction {
                 told.action_response(said.map(|(asked, _)| *asked), not)
             })
         });
-        self.respond(engine.request_prepaid_card_action(self.id, self.action, memo).await, not)
+        self.respond(
+            engine.request_prepaid_card_action(self.id, self.action, memo).await,
+            not,
+        )
     }
 
-    async fn request_intl_card(&self, engine: &Engine, place: Option<IdempotencySlot>) -> Result<RecordedReply, ApiError> {
+    async fn request_intl_card(
+        &self,
+        engine: &Engine,
+        place: Option<IdempotencySlot>,
+    ) -> Result<RecordedReply, ApiError> {
         let not = |why: &intl_order::Rejection| match why {
             intl_order::Rejection::InvalidState(status) => ActionRejection::InvalidState(status),
             intl_order::Rejection::Lease(_)
@@ -197,7 +210,11 @@ impl RequestedAction {
         self.respond(engine.request_intl_card_action(self.id, self.action, memo).await, not)
     }
 
-    async fn request_reloadable_card(&self, engine: &Engine, place: Option<IdempotencySlot>) -> Result<RecordedReply, ApiError> {
+    async fn request_reloadable_card(
+        &self,
+        engine: &Engine,
+        place: Option<IdempotencySlot>,
+    ) -> Result<RecordedReply, ApiError> {
         let not = |why: &reloadable_card::Rejection| match why {
             reloadable_card::Rejection::InvalidState(status) => ActionRejection::InvalidState(status),
             reloadable_card::Rejection::ActionInProgress(other) => ActionRejection::Busy(*other),
@@ -224,7 +241,11 @@ impl RequestedAction {
     }
 
     /// As it is sent and remembered. `told` says whether somebody is asked; if not, it is so already.
-    fn action_response<R>(&self, told: Result<bool, &R>, not: impl Fn(&R) -> ActionRejection) -> Result<RecordedReply, ApiError> {
+    fn action_response<R>(
+        &self,
+        told: Result<bool, &R>,
+        not: impl Fn(&R) -> ActionRejection,
+    ) -> Result<RecordedReply, ApiError> {
         let conflict = |code, error: String| Err(ApiError::new(StatusCode::CONFLICT, code, error));
         match told.map_err(not) {
             Ok(is_asked) => {

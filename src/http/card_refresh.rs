@@ -82,8 +82,11 @@ async fn refresh_card_data(
         &wanted,
         move |place| async move {
             let id: CardId = cards::load_owned_usa_card(&engine, &caller, &named).await?;
-            let memo =
-                place.map(|place| recorder::<Card>(place, move |told: CommandResult<'_, Card>| refresh_response(told.map(drop))));
+            let memo = place.map(|place| {
+                recorder::<Card>(place, move |told: CommandResult<'_, Card>| {
+                    refresh_response(told.map(drop))
+                })
+            });
             match engine.refresh_card(id, memo).await {
                 Ok(()) => refresh_response(Ok(())),
                 Err(OperationError::Rejected(why)) => refresh_response(Err(&why)),

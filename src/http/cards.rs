@@ -179,7 +179,11 @@ pub(super) async fn load_owned_usa_card(engine: &Engine, claims: &AuthClaims, te
 }
 
 /// A card of the caller's, of whatever kind.
-pub(super) async fn load_owned_card(engine: &Engine, claims: &AuthClaims, text: &str) -> Result<(CardId, AnyCard), ApiError> {
+pub(super) async fn load_owned_card(
+    engine: &Engine,
+    claims: &AuthClaims,
+    text: &str,
+) -> Result<(CardId, AnyCard), ApiError> {
     let id: CardId = text.parse().map_err(|_| not_found())?;
     Ok((id, load_owned(engine, claims, id).await?))
 }
@@ -204,7 +208,11 @@ fn of_earlier() -> ApiError {
 ///
 /// # Errors
 /// 403 `sign_in_required`.
-pub(super) fn require_card_rights(claims: &AuthClaims, bought_by: Option<PaymentId>, earlier: bool) -> Result<(), ApiError> {
+pub(super) fn require_card_rights(
+    claims: &AuthClaims,
+    bought_by: Option<PaymentId>,
+    earlier: bool,
+) -> Result<(), ApiError> {
     if claims.may_read_secrets(bought_by, earlier) {
         return Ok(());
     }

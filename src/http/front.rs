@@ -222,7 +222,10 @@ impl Front {
             .get(CONTENT_LENGTH)
             .and_then(|v| v.to_str().ok())
             .and_then(|v| v.parse().ok());
-        let large = self.body_limit_overrides.iter().find(|(path, _)| *path == parts.uri.path());
+        let large = self
+            .body_limit_overrides
+            .iter()
+            .find(|(path, _)| *path == parts.uri.path());
         let most = large.map_or(self.max_body_bytes, |(_, bytes)| *bytes);
         if declared.is_some_and(|bytes: u64| bytes > most as u64) {
             let hint = format!("At most {most} bytes.");
@@ -277,7 +280,10 @@ impl Front {
     /// Runs the routes; a panic is a 500, a handler that takes too long a 503.
     async fn route(&self, request: Request<Body>) -> Response {
         use axum::response::IntoResponse;
-        let patient = self.timeout_overrides.iter().find(|(path, _)| *path == request.uri().path());
+        let patient = self
+            .timeout_overrides
+            .iter()
+            .find(|(path, _)| *path == request.uri().path());
         let within = patient.map_or(self.request_timeout, |(_, within)| *within);
         let answer = AssertUnwindSafe(self.routes.clone().call(request)).catch_unwind();
         match tokio::time::timeout(within, answer).await {

@@ -14,7 +14,7 @@ use utoipa::OpenApi;
 
 use super::auth::MaybeBearer;
 use super::error::ApiError;
-use super::gift_cards::{with_timeout, fee_for};
+use super::gift_cards::{fee_for, with_timeout};
 use super::merchants::directory_unavailable;
 use super::query::Query;
 use super::schemas;
@@ -132,7 +132,10 @@ impl GiftCardOrderState {
         match with_timeout(self.catalog_timeout, self.catalog.product(id)).await {
             Ok(found) => Ok(found),
             Err(error) => {
-                self.checkout.engine.record_line_unanswered(ProductLine::GiftCard, &error).await;
+                self.checkout
+                    .engine
+                    .record_line_unanswered(ProductLine::GiftCard, &error)
+                    .await;
                 Err(directory_unavailable(&error))
             }
         }
@@ -196,6 +199,10 @@ fn amounts(values: &Denominations) -> String {
             let amounts: Vec<_> = amounts.iter().map(ToString::to_string).collect();
             format!("It comes in {}.", amounts.join(", "))
         }
-        Denominations::Range { min: least, max: most, step } => format!("It comes in {least} to {most}, in steps of {step}."),
+        Denominations::Range {
+            min: least,
+            max: most,
+            step,
+        } => format!("It comes in {least} to {most}, in steps of {step}."),
     }
 }

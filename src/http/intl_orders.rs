@@ -21,7 +21,7 @@ use utoipa::{OpenApi, ToSchema};
 
 use super::account::{BearerClaims, authenticated_account};
 use super::auth::{AuthClaims, MaybeBearer};
-use super::cards::{access_denied, require_card_rights, not_found};
+use super::cards::{access_denied, not_found, require_card_rights};
 use super::error::ApiError;
 use super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder};
 use super::query::Query;

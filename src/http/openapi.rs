@@ -98,7 +98,12 @@ pub fn document(
         "type": "http", "scheme": "Payment",
         "description": "A credential of the Machine Payments Protocol: method evm, intent charge, on Base.",
     });
-    let retired: Vec<&str> = config.versions.deprecated_routes.iter().map(|r| r.route.as_str()).collect();
+    let retired: Vec<&str> = config
+        .versions
+        .deprecated_routes
+        .iter()
+        .map(|r| r.route.as_str())
+        .collect();
     responses::complete(&mut document, &retired);
     examples::add(&mut document);
     Ok(document)

@@ -90,7 +90,9 @@ fn of_identity(identity: Option<&IdentityVerification>, may: bool) -> String {
             quiet("Payments to people need it. A provider asks who you are and tells us yes or no.".into())
                 + &button(START_IDENTITY_PATH, "Verify identity", may),
         ),
-        Some(IdentityStatus::InReview { started: Some(begun), .. }) => {
+        Some(IdentityStatus::InReview {
+            started: Some(begun), ..
+        }) => {
             let url = escaped(&begun.url);
             let way = if may {
                 let still =
@@ -125,7 +127,9 @@ fn of_link(link: Option<&IssuerLink>, may: bool) -> String {
             let rest = format!("<p class=\"quiet\">Deposit address on Base <span class=\"id\">{address}</span></p>");
             ("good", "linked", rest + &button("/account/unlink", "Unlink", may))
         }
-        Some(LinkStatus::Unlinked { pending_job: Some(_), .. }) => {
+        Some(LinkStatus::Unlinked {
+            pending_job: Some(_), ..
+        }) => {
             let rest = "<p class=\"quiet\">The issuer is being asked. <a href=\"/login\">Look again</a></p>".to_owned();
             (
                 "wait",

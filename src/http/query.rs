@@ -80,7 +80,10 @@ impl Query {
             )
         };
         let outside = || {
-            let error = format!("`amount` must be between {} and {}.", product.min_amount, product.max_amount);
+            let error = format!(
+                "`amount` must be between {} and {}.",
+                product.min_amount, product.max_amount
+            );
             ApiError::parameter("amount_out_of_range", "amount", error)
         };
         let amount = self.plain_amount().map_err(|e| match &*e.code {

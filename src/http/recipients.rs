@@ -182,7 +182,9 @@ async fn post_payment_recipients(
     let (rooms, owner) = (recipients.clone(), claims.wallet);
     key.run(&recipients.engine, &claims, CHANGE, &asked, move |place| async move {
         // Behind the key: what was answered stays answered, even if the recipient is deleted meanwhile.
-        let id = rooms.load_active(&owner, &wanted.recipient_id, &wanted.platform).await?;
+        let id = rooms
+            .load_active(&owner, &wanted.recipient_id, &wanted.platform)
+            .await?;
         let memo = place.map(|place| {
             recorder::<PaymentRecipient>(place, move |told: CommandResult<'_, PaymentRecipient>| match told {
                 Ok((_, Some(saved))) => Ok(changed(&owner, id, saved)),
@@ -267,7 +269,9 @@ async fn delete_payment_recipients(
     may_change(&claims)?;
     let (rooms, owner, wanted) = (recipients.clone(), claims.wallet, asked.clone());
     key.run(&recipients.engine, &claims, DELETE, &asked, move |place| async move {
-        let id = rooms.load_active(&owner, &wanted.recipient_id, &wanted.platform).await?;
+        let id = rooms
+            .load_active(&owner, &wanted.recipient_id, &wanted.platform)
+            .await?;
         let memo = place.map(|place| {
             recorder::<PaymentRecipient>(place, move |told: CommandResult<'_, PaymentRecipient>| {
                 told.map(|_| deleted(id)).map_err(|_| unknown())

@@ -45,7 +45,7 @@ pub use intl_orders::{
     CancelOrderResponse, IntlCard, IntlCardDetails, IntlCardOrder, IntlCardWithDetails, IntlOrderPurchase,
     IntlOrderPurchaseResponse,
 };
-pub use payments::{ListedPayment, Payment, PaymentList, PaymentStatusResponse, PaymentReceipt};
+pub use payments::{ListedPayment, Payment, PaymentList, PaymentReceipt, PaymentStatusResponse};
 pub use reloadable_cards::{
     CardActionResponse, CardCharge, CardHistoryEntry, CreateReloadableCardResponse, CreatedReloadableCard,
     ReloadableCard, ReloadableCardWithDetails,

@@ -181,7 +181,9 @@ fn charges(cards: &CardIndex, (status, limit): (&str, usize)) -> Vec<JsonObject>
         .collect();
     spent.sort_by(|(_, a), (_, b)| (b.at, &b.id).cmp(&(a.at, &a.id)));
     let shown = spent.into_iter().take(limit);
-    shown.map(|(id, one)| cards::render_transaction(one).text("card_id", id)).collect()
+    shown
+        .map(|(id, one)| cards::render_transaction(one).text("card_id", id))
+        .collect()
 }
 
 fn card_events(cards: &CardIndex, limit: usize) -> Vec<JsonObject> {

@@ -29,7 +29,7 @@ use super::query::Query;
 use super::{json, schemas};
 use crate::stream::EventFilter;
 use crate::vault::Vault;
-use crate::webhooks::{SigningSecret, HttpWebhookSender, wire_summary};
+use crate::webhooks::{HttpWebhookSender, SigningSecret, wire_summary};
 pub(super) use deliveries::{RedeliverParams, RedeliverWebhookRequest, STATES, accepted, unknown_delivery};
 
 /// What these routes need.

@@ -11,7 +11,7 @@ use axum::response::Response;
 use axum::routing::{get, post};
 use http::StatusCode;
 use purser_actors::account::{Account, Rejection};
-use purser_actors::engine::{AnyWithdrawal, Engine, ReservationError, OperationError, TreasuryReservation};
+use purser_actors::engine::{AnyWithdrawal, Engine, OperationError, ReservationError, TreasuryReservation};
 use purser_actors::id::{Network, StatementLineId, Wallet, WithdrawalId};
 use purser_actors::kernel::JsonObject;
 use purser_actors::kernel::idempotency::CommandResult;
@@ -25,8 +25,8 @@ use utoipa::{OpenApi, ToSchema};
 use super::account::{BearerClaims, authenticated_account};
 use super::auth::AuthClaims;
 use super::error::ApiError;
-use super::outgoing_holds::{transfer_error, require_withdrawals_active, with_hold_reason};
 use super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder};
+use super::outgoing_holds::{require_withdrawals_active, transfer_error, with_hold_reason};
 use super::query::Query;
 use super::{json, schemas};
 use crate::payment::evm::checksummed;
@@ -329,7 +329,11 @@ async fn render(engine: &Engine, id: &WithdrawalId, withdrawal: &AnyWithdrawal) 
 }
 
 /// The withdrawal of this name, if it is the caller's.
-async fn load_owned(engine: &Engine, claims: &AuthClaims, text: &str) -> Result<(WithdrawalId, AnyWithdrawal), ApiError> {
+async fn load_owned(
+    engine: &Engine,
+    claims: &AuthClaims,
+    text: &str,
+) -> Result<(WithdrawalId, AnyWithdrawal), ApiError> {
     let id: WithdrawalId = text.parse().map_err(|_| unknown())?;
     let found = engine.any_withdrawal(&id).await.map_err(|_| ApiError::internal())?;
     let withdrawal = found.ok_or_else(unknown)?;

@@ -73,7 +73,11 @@ impl Exposition {
     fn start_metric(&mut self, name: &'static str, kind: &str, help: &str, unit: Unit) -> Samples<'_> {
         // Writing to a String cannot fail.
         let _ = writeln!(self.text, "# HELP {name} {help}\n# TYPE {name} {kind}");
-        Samples { exposition: self, name, unit }
+        Samples {
+            exposition: self,
+            name,
+            unit,
+        }
     }
 
     fn line(&mut self, name: &str, suffix: &str, labels: Labels<'_>, bound: Option<&str>, value: &str) {

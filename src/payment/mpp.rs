@@ -19,7 +19,8 @@ use purser_actors::port::{Authorization, Timestamp};
 
 use super::error::{Reason, VerificationError};
 use super::evm::{
-    EvmRequirements, MIN_VALIDITY_SECONDS, SignatureRecovery, verify_offline, keccak, parse_address, signed_amount_and_window,
+    EvmRequirements, MIN_VALIDITY_SECONDS, SignatureRecovery, keccak, parse_address, signed_amount_and_window,
+    verify_offline,
 };
 use super::proof::OfflineVerification;
 use super::terms::{BasePayee, Payee, Terms};

@@ -99,11 +99,17 @@ fn check_accounts(transaction: &Transaction<'_>, fee_payers: &[Pubkey]) -> Resul
         ));
     }
     if transaction.signatures.len() > 2 {
-        return Err(verification_error(Reason::SvmSigners, "only the fee payer and the payer may sign"));
+        return Err(verification_error(
+            Reason::SvmSigners,
+            "only the fee payer and the payer may sign",
+        ));
     }
     for (index, key) in transaction.keys.iter().enumerate() {
         if transaction.keys[..index].contains(key) {
-            return Err(verification_error(Reason::SvmTransaction, "an account key is listed twice"));
+            return Err(verification_error(
+                Reason::SvmTransaction,
+                "an account key is listed twice",
+            ));
         }
     }
     for instruction in &transaction.instructions {
@@ -166,7 +172,10 @@ fn check_instructions<'t, 'a>(transaction: &'t Transaction<'a>) -> Result<&'t In
                 2 => Reason::SvmSixthInstruction,
                 _ => Reason::SvmSeventhInstruction,
             };
-            return Err(verification_error(reason, "only Memo and Lighthouse may follow the transfer"));
+            return Err(verification_error(
+                reason,
+                "only Memo and Lighthouse may follow the transfer",
+            ));
         }
     }
     Ok(transfer)
@@ -216,7 +225,10 @@ fn check_transfer(
     let amount = u64::from_le_bytes(amount.try_into().map_err(|_| no_transfer())?);
 
     if *transaction.key(mint) != demand.payee.mint || *decimals != USDC_DECIMALS {
-        return Err(verification_error(Reason::SvmMint, "the token is not the one in the challenge"));
+        return Err(verification_error(
+            Reason::SvmMint,
+            "the token is not the one in the challenge",
+        ));
     }
     if *transaction.key(destination) != demand.payee.destination {
         return Err(verification_error(
@@ -232,7 +244,10 @@ fn check_transfer(
     }
     // Index 0 was refused before, and there are at most two signers.
     if usize::from(authority) >= transaction.signatures.len() {
-        return Err(verification_error(Reason::SvmTransaction, "the transfer's authority must sign"));
+        return Err(verification_error(
+            Reason::SvmTransaction,
+            "the transfer's authority must sign",
+        ));
     }
     let payer = *transaction.key(authority);
     if associated_token_account(&payer, &demand.payee.mint).as_ref() != Some(transaction.key(source)) {
@@ -258,7 +273,10 @@ fn check_memo(transaction: &Transaction<'_>, wanted: Option<&str>) -> Result<(),
         .filter(|instruction| *transaction.program(instruction) == MEMO);
     match (memos.next(), memos.next()) {
         (Some(memo), None) if memo.data == wanted.as_bytes() => Ok(()),
-        (Some(_), None) => Err(verification_error(Reason::SvmMemo, "the memo is not the one in the challenge")),
+        (Some(_), None) => Err(verification_error(
+            Reason::SvmMemo,
+            "the memo is not the one in the challenge",
+        )),
         _ => Err(verification_error(Reason::SvmMemoCount, "exactly one memo is wanted")),
     }
 }

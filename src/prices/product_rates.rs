@@ -64,7 +64,13 @@ pub(super) async fn read(store: &dyn Store, now: Timestamp) -> Result<HashMap<St
                 })
             };
             let rates = spans.into_iter().filter_map(rate).collect();
-            all.insert(product, ProductRates { rates, last_quoted_at: now });
+            all.insert(
+                product,
+                ProductRates {
+                    rates,
+                    last_quoted_at: now,
+                },
+            );
         }
         match page.into_iter().last() {
             Some((key, _)) => after = Some(key),
@@ -111,7 +117,10 @@ impl PriceBook {
             };
             known.map_or_else(Vec::new, |known| known.rates.iter().map(ended).collect())
         };
-        rates.retain(|own| own.until.is_none_or(|until| until.plus_ms(self.lifetimes.quote_ms) >= now));
+        rates.retain(|own| {
+            own.until
+                .is_none_or(|until| until.plus_ms(self.lifetimes.quote_ms) >= now)
+        });
         rates.insert(
             0,
             ProductFeeRate {
@@ -126,7 +135,8 @@ impl PriceBook {
             until: own.until,
         };
         let spans = RateHistory(rates.iter().map(span).collect());
-        self.persist(&format!("{PREFIX}{product}"), codec::encode(&spans)).await?;
+        self.persist(&format!("{PREFIX}{product}"), codec::encode(&spans))
+            .await?;
         let known = ProductRates {
             rates: rates.clone(),
             last_quoted_at: now,

@@ -61,7 +61,12 @@ const BANK: PriceQuery<'static> = PriceQuery {
 #[test]
 fn case_22_an_old_price_is_honoured_for_the_life_of_its_quotes() {
     let at = Timestamp;
-    let first = effective_at(PriceVersions::default(), (usd("0.0025"), no_rates()), LIFETIME_MS, at(1_000));
+    let first = effective_at(
+        PriceVersions::default(),
+        (usd("0.0025"), no_rates()),
+        LIFETIME_MS,
+        at(1_000),
+    );
     let unchanged = effective_at(first.clone(), (usd("0.0025"), no_rates()), LIFETIME_MS, at(2_000));
     assert_eq!(first, unchanged);
     let changed = effective_at(first, (usd("0.01"), no_rates()), LIFETIME_MS, at(10_000));
@@ -174,7 +179,12 @@ fn case_25_other_currencies_are_converted_exactly_and_rounded_once() {
 // dollar never ages; the same rates told again make no new list.
 #[test]
 fn exchange_rates_are_not_sold_for_ever() {
-    let first = effective_at(PriceVersions::default(), (usd("0"), euro("1.1", 7)), LIFETIME_MS, Timestamp(0));
+    let first = effective_at(
+        PriceVersions::default(),
+        (usd("0"), euro("1.1", 7)),
+        LIFETIME_MS,
+        Timestamp(0),
+    );
     let versions = effective_at(first, (usd("0"), euro("1.1", 8)), LIFETIME_MS, Timestamp(1_000));
     assert_eq!(versions.0.len(), 1);
     let euros = PriceQuery {

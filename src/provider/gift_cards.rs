@@ -49,9 +49,11 @@ impl Denominations {
     pub fn offer(&self, amount: Cents) -> bool {
         match self {
             Self::Fixed(amounts) => amounts.contains(&amount),
-            Self::Range { min: least, max: most, step } => {
-                (least..=most).contains(&&amount) && (amount.get() - least.get()).is_multiple_of(step.get())
-            }
+            Self::Range {
+                min: least,
+                max: most,
+                step,
+            } => (least..=most).contains(&&amount) && (amount.get() - least.get()).is_multiple_of(step.get()),
         }
     }
 
@@ -62,7 +64,9 @@ impl Denominations {
                 amounts.first().copied().unwrap_or(Cents::ZERO),
                 amounts.last().copied().unwrap_or(Cents::ZERO),
             ),
-            Self::Range { min: least, max: most, .. } => (*least, *most),
+            Self::Range {
+                min: least, max: most, ..
+            } => (*least, *most),
         }
     }
 }

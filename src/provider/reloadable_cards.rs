@@ -68,7 +68,10 @@ pub struct SealingReloadableCards<P: ?Sized> {
 impl<P: ReloadableCardApi + ?Sized> SealingReloadableCards<P> {
     /// Seals what `program` delivers with the vault's active key.
     pub const fn new(reloadable_cards: Arc<P>, vault: Arc<Vault>) -> Self {
-        Self { reloadable_cards, vault }
+        Self {
+            reloadable_cards,
+            vault,
+        }
     }
 
     async fn opened(&self, order: &OpenCardRequest) -> Result<OpenCardResult, PortError> {

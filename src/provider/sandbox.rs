@@ -8,20 +8,20 @@ pub mod all;
 pub mod bank;
 pub mod bridge;
 pub mod card_balances;
+mod card_charges;
 mod card_numbers;
 pub mod fault_rules;
 pub mod gift_cards;
 pub mod identity_check;
 pub mod issuer_accounts;
+mod issuer_card_ledger;
 pub mod issuer_faults;
 pub mod issuer_reconciliation;
 mod issuer_records;
-mod issuer_card_ledger;
 pub mod merchants;
 pub mod payouts;
 pub mod rates;
 pub mod reloadable_cards;
-mod card_charges;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -33,10 +33,10 @@ use purser_actors::port::{
     BoxFuture, CardActionRequest, CardEvent, CardSnapshot, Clock, ErrorKind, IssueCardRequest, PortError, Timestamp,
 };
 
+pub use self::card_charges::CardCharge;
+use self::issuer_card_ledger::CardLedgers;
 use self::issuer_faults::{IssuerFault, IssuerFaultRule, IssuerFaults, MagicOutcome, magic_of};
 use self::issuer_records::{CardOrderRecord, IssuerRecords};
-use self::issuer_card_ledger::CardLedgers;
-pub use self::card_charges::CardCharge;
 use super::{BillingAddress, CardIssuerApi, PlainCard, PlainIssueResult};
 use crate::sandbox::archive::{Archive, ArchiveState as _};
 use crate::sandbox::record_log::{DurablePromise, LogError};

@@ -212,7 +212,11 @@ mod tests {
         let anvil = hex::decode("ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80").unwrap();
         let anvil = EvmKey::from_bytes(Zeroizing::new(anvil.try_into().unwrap())).unwrap();
         let anvil = anvil.address().to_string();
-        assert!(TEST_TOOL_ADDRESSES.iter().all(|address| address.parse::<Wallet>().is_ok()));
+        assert!(
+            TEST_TOOL_ADDRESSES
+                .iter()
+                .all(|address| address.parse::<Wallet>().is_ok())
+        );
         for address in [&base, &upper, &solana, &payer, &last, &anvil] {
             assert_eq!(reject_outside_sandbox(true, [("pay_to", address.as_str())]), Ok(()));
             let refused = reject_outside_sandbox(false, [("other", "not an address"), ("pay_to", address.as_str())]);

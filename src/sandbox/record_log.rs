@@ -139,7 +139,11 @@ impl RecordLog {
         spills: Sender<FlushedRange>,
     ) -> io::Result<Self> {
         let (jobs, queue) = channel();
-        let mut writer = Writer { sink, tail, flushes: spills };
+        let mut writer = Writer {
+            sink,
+            tail,
+            flushes: spills,
+        };
         let thread = std::thread::Builder::new().name("sandbox-log".into()).spawn(move || {
             if let Err(error) = writer.run(&queue) {
                 tracing::error!(file = name, %error, "sandbox log stopped");

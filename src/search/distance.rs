@@ -13,9 +13,7 @@ pub(super) struct Spelling {
 impl Spelling {
     pub(super) fn new(text: String) -> Self {
         let chars: Vec<char> = text.chars().collect();
-        let set = chars
-            .iter()
-            .fold(0, |set, &letter| set | 1 << (u32::from(letter) % 64));
+        let set = chars.iter().fold(0, |set, &letter| set | 1 << (u32::from(letter) % 64));
         Self { text, chars, set }
     }
 

@@ -117,7 +117,8 @@ async fn open_real(
     store: &Arc<dyn Store>,
     clock: &Arc<dyn Clock>,
 ) -> Result<Arc<RealPorts>, ServiceError> {
-    let misfit = |wrong: InvalidSetting| ServiceError::Component("the chains do not fit the settings", format!("\n{wrong}"));
+    let misfit =
+        |wrong: InvalidSetting| ServiceError::Component("the chains do not fit the settings", format!("\n{wrong}"));
     let transport: Arc<dyn Transport> = Arc::new(HttpTransport::new(http.clone()));
     let timer: Arc<dyn purser_chains::rpc::Clock> = Arc::new(RpcClock::default());
     let checks = Checks::new(&chains, &transport, &timer).map_err(misfit)?;

@@ -87,7 +87,9 @@ impl Copies for LiveCopies {
         Box::pin(async move {
             // Before the copy: what is revoked from here on may be in it, and is behind this place in the log.
             let end = self.revocations.end();
-            persist_log_end(&*self.store, end).await.map_err(|error| error.to_string())?;
+            persist_log_end(&*self.store, end)
+                .await
+                .map_err(|error| error.to_string())?;
             self.made(move |path| store.backup(path).map_err(|error| error.to_string()))
                 .await
         })

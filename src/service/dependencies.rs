@@ -149,7 +149,8 @@ pub async fn open_dependencies(
     let machine: Arc<dyn Clock> = Arc::new(SystemClock);
     let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
     let directory = data.sandbox();
-    let moved = SandboxClock::open(&directory).map_err(|e| ServiceError::Component("the sandbox's time", e.to_string()))?;
+    let moved =
+        SandboxClock::open(&directory).map_err(|e| ServiceError::Component("the sandbox's time", e.to_string()))?;
     let moved = config.is_sandbox().then(|| Arc::new(moved));
     let clock: Arc<dyn Clock> = match &moved {
         Some(moved) => moved.clone(),
@@ -312,7 +313,9 @@ pub fn engine_settings(config: &Config) -> EngineSettings {
         prepare_attempts: PREPARE_ATTEMPTS,
         watch_every_ms: engine.chain_poll_interval_ms,
         issuer_timeout_ms: engine.settlement_timeout_ms,
-        payouts: config.payouts.engine_settings(engine.settlement_timeout_ms, told_every_ms),
+        payouts: config
+            .payouts
+            .engine_settings(engine.settlement_timeout_ms, told_every_ms),
         webhooks: config.webhooks.engine_settings(),
         approvals: approval::ApprovalLimits {
             max_per_action: config.operator.alone_max_usd,

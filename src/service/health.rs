@@ -52,7 +52,9 @@ impl Readiness for HealthCheck {
     }
 
     fn not_sold(&self) -> Vec<&'static str> {
-        let closed = ProductLine::ALL.into_iter().filter(|line| !self.engine.is_line_open(*line));
+        let closed = ProductLine::ALL
+            .into_iter()
+            .filter(|line| !self.engine.is_line_open(*line));
         closed.map(ProductLine::name).collect()
     }
 

@@ -14,8 +14,8 @@ use crate::checkout::Checkout;
 use crate::http::callable::CallableState;
 use crate::http::rate_limit::RateLimiter;
 use crate::http::{
-    agent_wallet, banking, card_refresh, cards, gift_card_orders, gift_cards, intl_orders, merchants, payouts,
-    recipients, redeem, reloadable_cards, card_actions, top_ups,
+    agent_wallet, banking, card_actions, card_refresh, cards, gift_card_orders, gift_cards, intl_orders, merchants,
+    payouts, recipients, redeem, reloadable_cards, top_ups,
 };
 
 /// The rooms together.

@@ -81,7 +81,10 @@ pub enum LogCoverage<'a> {
 ///
 /// # Errors
 /// When the store fails.
-pub async fn log_coverage<'a>(store: &dyn Store, found: &'a revocations::LogContents) -> Result<LogCoverage<'a>, ServiceError> {
+pub async fn log_coverage<'a>(
+    store: &dyn Store,
+    found: &'a revocations::LogContents,
+) -> Result<LogCoverage<'a>, ServiceError> {
     let (name, end) = (name_of(store).await?, end_of(store).await?);
     let own = name.is_some_and(|name| found.store() == Some(&*name));
     let behind = end.filter(|_| own).and_then(|end| found.entries_after(end));
@@ -175,7 +178,11 @@ async fn log_paused_withdrawals(engine: &Engine, mark: RestoreMarker) -> Result<
 ///
 /// # Errors
 /// When the log names nothing, or the store fails.
-pub async fn reapply_revocations(engine: &Engine, mark: RestoreMarker, log: LogCoverage<'_>) -> Result<Timestamp, ServiceError> {
+pub async fn reapply_revocations(
+    engine: &Engine,
+    mark: RestoreMarker,
+    log: LogCoverage<'_>,
+) -> Result<Timestamp, ServiceError> {
     let restored = Timestamp(mark.restored_at_ms);
     match log {
         LogCoverage::Complete(_) if engine.has_started(restored).await? => {}
@@ -191,7 +198,8 @@ async fn replay(engine: &Engine, log: LogCoverage<'_>) -> Result<(), ServiceErro
     let (LogCoverage::Complete(entries) | LogCoverage::Partial(entries)) = log;
     let thaws = matches!(log, LogCoverage::Complete(_));
     let mut accounts = BTreeMap::new();
-    let wrong = |what: &str| ServiceError::Component("the log of revocations", format!("{what} is no name of anything"));
+    let wrong =
+        |what: &str| ServiceError::Component("the log of revocations", format!("{what} is no name of anything"));
     for entry in entries {
         match entry {
             Entry::Session(id) => engine.end_session(id.parse().map_err(|_| wrong(id))?).await?,

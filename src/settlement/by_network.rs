@@ -5,9 +5,9 @@ use std::sync::Arc;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, BoxFuture, ChainMovement, ChainTransactionStatus, ChainStatus, Decline, Finality, ListCursor, ListPage,
-    OutgoingTransfer, OutgoingTransferRequest, PortError, Preparation, PreparedTransaction, Settlement, SubmitResult,
-    Timestamp, TreasuryList,
+    Authorization, BoxFuture, ChainMovement, ChainStatus, ChainTransactionStatus, Decline, Finality, ListCursor,
+    ListPage, OutgoingTransfer, OutgoingTransferRequest, PortError, Preparation, PreparedTransaction, Settlement,
+    SubmitResult, Timestamp, TreasuryList,
 };
 
 use super::chain::{ChainTime, Holdings, ListedTransfer, TransferList};
@@ -52,7 +52,8 @@ impl Settlement for SettlementByNetwork {
         authorization: &'a Authorization,
         prepared: &'a PreparedTransaction,
     ) -> BoxFuture<'a, Result<SubmitResult, PortError>> {
-        self.for_network(authorization.network()).submit(authorization, prepared)
+        self.for_network(authorization.network())
+            .submit(authorization, prepared)
     }
 
     fn lookup<'a>(
@@ -60,7 +61,8 @@ impl Settlement for SettlementByNetwork {
         authorization: &'a Authorization,
         prepared: Option<&'a PreparedTransaction>,
     ) -> BoxFuture<'a, Result<ChainStatus, PortError>> {
-        self.for_network(authorization.network()).lookup(authorization, prepared)
+        self.for_network(authorization.network())
+            .lookup(authorization, prepared)
     }
 
     fn transaction_status<'a>(
@@ -152,7 +154,12 @@ impl ChainTime for SettlementByNetwork {
 }
 
 impl TransferList for SettlementByNetwork {
-    fn transfers_after(&self, network: Network, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<ListedTransfer>, PortError>> {
+    fn transfers_after(
+        &self,
+        network: Network,
+        after: u64,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<ListedTransfer>, PortError>> {
         self.for_network(network).transfers_after(network, after, limit)
     }
 }

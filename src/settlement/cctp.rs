@@ -24,9 +24,9 @@ use purser_chains::solana::keypair::Keypair;
 use zeroize::Zeroizing;
 
 use super::evm::{BaseSettlement, BridgeMessage, SentMessage};
+use super::precheck_counters::UniqueCounter;
 use super::settings::evm_address;
 use super::solana::{SolanaSettlement, read_burn};
-use super::precheck_counters::UniqueCounter;
 
 /// When a burn that is not attested is asked for again.
 const ATTESTATION_RETRY: Duration = Duration::from_secs(2);
@@ -340,7 +340,10 @@ impl CctpBridge {
     async fn mint_status(&self, attested: &AttestedMessage) -> Result<ChainStatus, PortError> {
         let contract = evm_address(self.settings.deployment.message_transmitter);
         let nonce = attested.nonce.into();
-        let taken = self.base.find_message(contract, nonce, attested.delivered_amount).await?;
+        let taken = self
+            .base
+            .find_message(contract, nonce, attested.delivered_amount)
+            .await?;
         Ok(match taken {
             // A reorganisation could still take it back.
             Some(taken) if taken.finality == Finality::Final => ChainStatus::Confirmed {

@@ -84,7 +84,12 @@ pub trait TransferList: Send + Sync {
     ///
     /// # Errors
     /// `Temporary` when the list cannot be read.
-    fn transfers_after(&self, network: Network, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<ListedTransfer>, PortError>>;
+    fn transfers_after(
+        &self,
+        network: Network,
+        after: u64,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<ListedTransfer>, PortError>>;
 }
 
 /// The chain's verification of a signature that the payer's key has not made.

@@ -1,9 +1,9 @@
 //! Checks of the real chains at start: they are the chains of the settings, and the keys that pay for transactions have funds.
 //! Every error names its setting. A chain that did not answer at the start is checked again (`again`) before it is used.
 
-mod retry;
 mod bridge;
 mod findings;
+mod retry;
 mod solana;
 
 use std::sync::Arc;
@@ -22,9 +22,9 @@ use crate::config::{ConfigError, InvalidSetting};
 use crate::payment::BaseChain;
 use crate::payment::evm::checksummed;
 
-pub use self::retry::{MISMATCH_RETRY, UNREACHABLE_RETRY, retry_until_valid};
 pub use self::bridge::{BaseBridgeCheck, SolanaBridgeCheck};
 pub use self::findings::{Findings, StartupFindings, UnreachableChains};
+pub use self::retry::{MISMATCH_RETRY, UNREACHABLE_RETRY, retry_until_valid};
 pub use self::solana::SolanaCheck;
 
 /// First four bytes of keccak256("DOMAIN_SEPARATOR()").
@@ -62,7 +62,11 @@ impl Checks {
     ///
     /// # Errors
     /// An endpoint's limit that makes no pool.
-    pub fn new(chains: &RealChains, transport: &Arc<dyn Transport>, clock: &Arc<dyn Clock>) -> Result<Self, InvalidSetting> {
+    pub fn new(
+        chains: &RealChains,
+        transport: &Arc<dyn Transport>,
+        clock: &Arc<dyn Clock>,
+    ) -> Result<Self, InvalidSetting> {
         let pool = |key: &'static str, endpoints: &[EndpointSettings]| {
             if endpoints.len() == 1 {
                 tracing::warn!(

@@ -4,26 +4,26 @@
 //! (`gas_key`); a supervisor replaces whichever ends. The port's own methods answer from the rows, and read the chain for a
 //! single payment only where a proof asks for it (`proving`).
 
+mod check_queue;
 mod checking;
 mod core;
 mod cross_check;
-mod check_queue;
 mod facilitated;
 mod follower;
 mod gas_key;
 mod job;
-mod movement_filter;
-mod reconciliation;
 mod loads;
 mod losses;
 mod minting;
+mod movement_filter;
 mod opening;
+mod payer_funds;
 mod paying;
 mod prechecking;
 mod proving;
+mod reconciliation;
 mod replacing;
 mod rollback;
-mod payer_funds;
 mod rows;
 pub mod settings;
 mod supervisor;
@@ -39,17 +39,17 @@ use purser_chains::evm::{Address, U256};
 use purser_chains::rpc::EndpointStatus;
 use ractor::{ActorRef, ActorStatus};
 
-use self::core::Core;
 use self::check_queue::CheckQueue;
+use self::core::Core;
 use super::gate::Gate;
 use super::precheck_counters::PrecheckStats;
 
 pub use self::core::Counters;
-pub use self::reconciliation::StoredTransfer;
-pub use self::minting::{BridgeMessage, SentMessage, ReceivedMessage};
+pub use self::minting::{BridgeMessage, ReceivedMessage, SentMessage};
 pub use self::opening::OpenError;
+pub use self::reconciliation::StoredTransfer;
 pub use self::rollback::{RollBackError, RollBackResult};
-pub use self::settings::{SettingError, BaseSettings, FinalityStep, TokenSettings};
+pub use self::settings::{BaseSettings, FinalityStep, SettingError, TokenSettings};
 
 /// Why no payments are taken while no gas key knows its next nonce.
 const NONCE_CONFLICT: &str = "endpoints show fewer transactions of the gas keys than were final; if that lasts for half a minute, the counts \

@@ -4,28 +4,28 @@
 //! `client` speaks the protocol (x402 version 2: `/supported`, `/verify`, `/settle`), `answer` says what a response means,
 //! [`List`] holds a network's facilitators in the operator's order, and [`Facilitated`] is the settlement port over all of it.
 
-mod response;
 mod cdp;
 mod check;
 mod client;
+mod counters;
 mod health;
 mod list;
 mod port;
 mod reader;
 mod reasons;
+mod response;
 mod rows;
 mod settings;
 mod submitting;
-mod counters;
 mod wire;
 
 pub use self::cdp::{CdpKey, InvalidKey};
 pub use self::check::FacilitatorCheck;
+pub use self::counters::{FacilitatorStats, RequestCount};
 pub use self::list::FacilitatorList;
 pub use self::port::{FacilitatedSettlement, SubmitIntervals};
 pub use self::reader::{ChainReader, LookupDepth};
 pub use self::settings::{Auth, FacilitatorSettings};
-pub use self::counters::{FacilitatorStats, RequestCount};
 pub use self::wire::Chain as Presented;
 pub(super) use self::wire::{base_body, solana_body};
 

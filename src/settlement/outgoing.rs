@@ -203,7 +203,10 @@ mod tests {
         let Ok(Authorization::Evm(base)) = signed(&fixed, Wallet::Evm([3; 20])) else {
             panic!("not signed");
         };
-        assert_eq!((base.valid_before, base.value.atomic()), (1_000 + VALIDITY_S, 5_000_000));
+        assert_eq!(
+            (base.valid_before, base.value.atomic()),
+            (1_000 + VALIDITY_S, 5_000_000)
+        );
         let Ok(Authorization::Solana(solana)) = signed(&fixed, Wallet::Solana([4; 32])) else {
             panic!("not signed");
         };

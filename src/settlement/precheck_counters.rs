@@ -127,7 +127,10 @@ mod tests {
         let tally = PrecheckCounters::default();
         assert_eq!(tally.record_result(Ok(None)), None);
         assert_eq!(tally.record_result(Err(Unavailable)), None);
-        assert_eq!(tally.record_result(Ok(declined(INSUFFICIENT_FUNDS))), declined(INSUFFICIENT_FUNDS));
+        assert_eq!(
+            tally.record_result(Ok(declined(INSUFFICIENT_FUNDS))),
+            declined(INSUFFICIENT_FUNDS)
+        );
         tally.record_read();
         let expected = PrecheckStats {
             requests: 3,

@@ -1,8 +1,8 @@
 //! The settlement ports of Base and Solana: opened from the settings, before the engine, and closed behind it.
 
 mod adapters;
-pub mod stats;
 mod availability;
+pub mod stats;
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -17,17 +17,19 @@ use purser_chains::solana::Pubkey;
 use purser_storage::Store;
 
 use self::adapters::CombinedFeePayers;
-use super::by_network::{SettlementByNetwork, Chain};
+use super::by_network::{Chain, SettlementByNetwork};
 use super::cctp::CctpBridge;
 use super::chain::{BlockhashSource as _, ChainParts, OwnWallets};
 use super::check::UnreachableChains;
 use super::evm::{BaseSettings, BaseSettlement, FinalityStep, RollBackError, RollBackResult, TokenSettings};
-use super::facilitator::{ChainReader, FacilitatedSettlement, FacilitatorSettings, FacilitatorList, Presented, SubmitIntervals};
+use super::facilitator::{
+    ChainReader, FacilitatedSettlement, FacilitatorList, FacilitatorSettings, Presented, SubmitIntervals,
+};
 use super::gate::Gate;
-use super::settings::{BaseConfig, BridgeConfig, RealChains, SolanaConfig, evm_address};
-use super::solana::{Depth, FinalityByAmount, SolanaSettings, SolanaSettlement, SolanaDeps, Workers};
-use super::supervised::Supervised;
 use super::precheck_counters::UniqueCounter;
+use super::settings::{BaseConfig, BridgeConfig, RealChains, SolanaConfig, evm_address};
+use super::solana::{Depth, FinalityByAmount, SolanaDeps, SolanaSettings, SolanaSettlement, Workers};
+use super::supervised::Supervised;
 use crate::config::chains::Depth as AnyDepth;
 use crate::config::{ConfigError, InvalidSetting};
 use crate::http::operator::ChainControl;
@@ -286,7 +288,12 @@ impl RealPorts {
     fn settling<C: ChainReader + 'static>(&self, chain: Arc<C>, list: Option<Arc<FacilitatorList>>) -> Arc<dyn Chain> {
         match list {
             None => chain,
-            Some(list) => Arc::new(FacilitatedSettlement::new(chain, list, self.clock.clone(), SubmitIntervals::default())),
+            Some(list) => Arc::new(FacilitatedSettlement::new(
+                chain,
+                list,
+                self.clock.clone(),
+                SubmitIntervals::default(),
+            )),
         }
     }
 

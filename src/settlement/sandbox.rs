@@ -28,9 +28,9 @@ use parking_lot::Mutex;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, BoxFuture, ChainTransactionStatus, ChainStatus, Clock, Decline, Entropy, ErrorKind, EvmAuthorization,
-    OutgoingTransfer, OutgoingTransferRequest, PortError, Preparation, PreparedTransaction, Settlement, SolanaTransfer,
-    SubmitResult, Timestamp,
+    Authorization, BoxFuture, ChainStatus, ChainTransactionStatus, Clock, Decline, Entropy, ErrorKind,
+    EvmAuthorization, OutgoingTransfer, OutgoingTransferRequest, PortError, Preparation, PreparedTransaction,
+    Settlement, SolanaTransfer, SubmitResult, Timestamp,
 };
 
 use self::chain::{ChainState, SandboxChain, TransferIntent, TransferTarget, Validity};
@@ -132,7 +132,9 @@ impl SandboxSettlement {
         };
         let _sending = match authorization {
             Authorization::Evm(_) => self.fee_payers.track_in_flight(None),
-            Authorization::Solana(transfer) => self.fee_payers.track_in_flight(fee_payer_of(&transfer.transaction).as_ref()),
+            Authorization::Solana(transfer) => self
+                .fee_payers
+                .track_in_flight(fee_payer_of(&transfer.transaction).as_ref()),
         };
         tokio::time::sleep(self.settle).await;
         match intent {
@@ -151,7 +153,11 @@ impl SandboxSettlement {
         found.map_err(|error| temporary("lookup", &error.to_string()))
     }
 
-    async fn find_transaction_status(&self, authorization: &Authorization, transaction: &str) -> Result<ChainTransactionStatus, PortError> {
+    async fn find_transaction_status(
+        &self,
+        authorization: &Authorization,
+        transaction: &str,
+    ) -> Result<ChainTransactionStatus, PortError> {
         let chain = self.chain(authorization.network());
         chain.check_reachable("standing", &authorization.payer())?;
         let key = key_of(authorization);

@@ -12,9 +12,8 @@ mod cross_check;
 mod decline;
 mod drive;
 mod facilitated;
-mod in_flight;
 mod follow;
-mod treasury_history;
+mod in_flight;
 mod lists;
 mod lookup;
 mod outgoing;
@@ -26,6 +25,7 @@ mod rows;
 mod search;
 mod settings;
 mod tip;
+mod treasury_history;
 mod wallets;
 mod workers;
 
@@ -46,14 +46,14 @@ use purser_storage::Store;
 
 pub use self::burning::{EventAccount, read_burn};
 use self::cross_check::Progress;
-use self::in_flight::InFlightTransactions;
 use self::follow::FollowerState;
-use self::treasury_history::TreasuryHistory;
+use self::in_flight::InFlightTransactions;
 pub use self::rows::RowError;
 use self::rows::Rows;
 use self::search::Searches;
 pub use self::settings::{Depth, FinalityByAmount, Pace, SolanaSettings};
 use self::tip::Tip;
+use self::treasury_history::TreasuryHistory;
 pub use self::workers::Workers;
 use super::gate::Gate;
 

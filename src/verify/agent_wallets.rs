@@ -169,7 +169,11 @@ pub(super) fn check(contents: &StoreContents, report: &mut VerifyReport) {
             _ => {}
         }
     }
-    let AgentWallets { wallets, payments: spends, .. } = &contents.agent_wallets;
+    let AgentWallets {
+        wallets,
+        payments: spends,
+        ..
+    } = &contents.agent_wallets;
     for (id, spend) in spends {
         let (sending, ending) = moving.remove(id).unwrap_or_default();
         let wallet = wallets.get(&spend.owner);
@@ -181,7 +185,8 @@ pub(super) fn check(contents: &StoreContents, report: &mut VerifyReport) {
             report.report("spend.orphan", id, detail);
         }
         // While it is open, and then until its timer has come.
-        let spoken = matches!(spend.order.method, PaymentMethod::PaidCall { .. }) && (is_open || forgetting.contains(id));
+        let spoken =
+            matches!(spend.order.method, PaymentMethod::PaidCall { .. }) && (is_open || forgetting.contains(id));
         if spoken != contents.http_records.contains(id) {
             let detail = format!("{status}, and what was said for it is there: {}", !spoken);
             report.report("spend.spoken", id, detail);
@@ -202,7 +207,11 @@ pub(super) fn check(contents: &StoreContents, report: &mut VerifyReport) {
             );
         }
     }
-    for id in contents.http_records.union(&forgetting).filter(|id| !spends.contains_key(id)) {
+    for id in contents
+        .http_records
+        .union(&forgetting)
+        .filter(|id| !spends.contains_key(id))
+    {
         report.report("spend.spoken", id, "something was said for it, and it does not exist");
     }
     for id in moving.keys() {
@@ -229,7 +238,11 @@ pub(super) fn compare_with_chain<'a>(
     (chain, lost): (impl Iterator<Item = &'a ChainTransfer>, &[RangeInclusive<Timestamp>]),
     report: &mut VerifyReport,
 ) {
-    let AgentWallets { wallets, payments: spends, .. } = &contents.agent_wallets;
+    let AgentWallets {
+        wallets,
+        payments: spends,
+        ..
+    } = &contents.agent_wallets;
     let addresses = wallets
         .values()
         .flat_map(|wallet| Network::ALL.map(|network| wallet.addresses.on(network)));

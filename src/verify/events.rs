@@ -374,7 +374,8 @@ impl Snapshots<'_> {
     ) {
         let Some(trail) = self.entity_events.get(&(kind, key.to_vec())) else {
             if self.complete {
-                self.report.report("snapshot.no_history", subject, "no event tells of it");
+                self.report
+                    .report("snapshot.no_history", subject, "no event tells of it");
             }
             return;
         };

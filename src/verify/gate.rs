@@ -45,7 +45,8 @@ pub(super) async fn check(
     }
     for (id, spend) in recognised {
         let settled = contents.agent_wallets.payment(spend);
-        let by = settled.and_then(|spend| Some(OutgoingTransferId::for_name(spend.from.network(), spend.transaction()?)));
+        let by =
+            settled.and_then(|spend| Some(OutgoingTransferId::for_name(spend.from.network(), spend.transaction()?)));
         if by != Some(OutgoingTransferId(id)) {
             report.report(
                 "gate.recognised",

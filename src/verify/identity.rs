@@ -158,7 +158,8 @@ fn check_jobs(contents: &StoreContents, report: &mut VerifyReport) {
         });
     let openings = people.links.iter().filter_map(|(wallet, (link, _))| match link.status {
         issuer_link::Status::Unlinked {
-            pending_job: Some(opening), ..
+            pending_job: Some(opening),
+            ..
         } => Some(((opening, *wallet), "link")),
         _ => None,
     });

@@ -1,7 +1,7 @@
 //! An order that a restore had lost is in the books once, where an operator said who paid for it; and so is what came of it.
 
 use purser_actors::kernel::EntityKind;
-use purser_actors::lost_order::{AttributedOrder, Direction, ReturnEvidence, OrderPayer};
+use purser_actors::lost_order::{AttributedOrder, Direction, OrderPayer, ReturnEvidence};
 
 use super::ledger::LedgerTotals;
 use super::{StoreContents, VerifyReport};
@@ -44,7 +44,9 @@ fn expected(booked: &AttributedOrder) -> Posted {
         pay(&mut posted, back.to, given);
         match back.evidence {
             // It has cost nothing.
-            ReturnEvidence::NotExecuted => (posted.owed, posted.earned, posted.costs) = (0, 0, posted.costs - (owed - charged).max(0)),
+            ReturnEvidence::NotExecuted => {
+                (posted.owed, posted.earned, posted.costs) = (0, 0, posted.costs - (owed - charged).max(0))
+            }
             // Our fee stays earned.
             ReturnEvidence::ReturnedByRail => (posted.owed, posted.costs) = (0, posted.costs - (owed - charged).max(0)),
             ReturnEvidence::ReturnedByBank(_) => posted.owed -= given,

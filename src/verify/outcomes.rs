@@ -10,7 +10,7 @@ use purser_actors::product::PurchasedProduct;
 
 use super::events::MoneyHistory;
 use super::ledger::LedgerTotals;
-use super::products::{self, MoneyOutcome, SoldProduct, MoneyFlow};
+use super::products::{self, MoneyFlow, MoneyOutcome, SoldProduct};
 use super::{StoreContents, VerifyReport, lost_orders, outgoing_transfers};
 
 /// Credits that are on their way, by cause, in atomic USDC.

@@ -92,7 +92,11 @@ pub(super) fn check(contents: &StoreContents, books: &LedgerTotals, report: &mut
 }
 
 /// Takes what was booked out of what the chain lists as left.
-pub(super) fn compare_with_chain(contents: &StoreContents, left: &mut UnmatchedTransfers<'_>, report: &mut VerifyReport) {
+pub(super) fn compare_with_chain(
+    contents: &StoreContents,
+    left: &mut UnmatchedTransfers<'_>,
+    report: &mut VerifyReport,
+) {
     for booked in &contents.attributed_transfers {
         let departure = &booked.transfer;
         match left.take(&departure.name().to_string(), |_| true) {

@@ -17,7 +17,11 @@ pub(super) fn check(contents: &StoreContents, report: &mut VerifyReport) {
     for ((_, id), sold) in &contents.sold {
         owners.insert(*id);
         for (rule, has, there) in [
-            ("product.vault", &sold.expected_rows.number, contents.sealed.contains(id)),
+            (
+                "product.vault",
+                &sold.expected_rows.number,
+                contents.sealed.contains(id),
+            ),
             ("product.cvv", &sold.expected_rows.cvv, contents.cvvs.contains(id)),
         ] {
             let expected = match has {
@@ -58,7 +62,13 @@ pub(super) fn check(contents: &StoreContents, report: &mut VerifyReport) {
             report.report("reloadable.vault", id, detail);
         }
     }
-    owners.extend(contents.agent_wallets.wallets.keys().map(|owner| AgentWallet::keys(owner).0));
+    owners.extend(
+        contents
+            .agent_wallets
+            .wallets
+            .keys()
+            .map(|owner| AgentWallet::keys(owner).0),
+    );
     for kept in contents.banking.values() {
         for id in &kept.sealed {
             owners.insert(*id);

@@ -136,7 +136,11 @@ pub(super) fn compare_with_chain(contents: &StoreContents, chain: &[ChainTransfe
             }
         }
     }
-    for sent in contents.outgoing_transfers.iter().filter(|sent| sent.transaction.is_none()) {
+    for sent in contents
+        .outgoing_transfers
+        .iter()
+        .filter(|sent| sent.transaction.is_none())
+    {
         left.take_any(|transaction, t| sent.may_be(transaction, t));
     }
     for (name, transfer) in left.unmatched() {

@@ -213,7 +213,10 @@ fn a_resigned_proof_is_good_only_for_us_and_only_now() {
             let mut dice = FuzzInput(bytes);
             let (network, full) = (*dice.of(&Network::ALL), dice.one_in(2));
             let mut fields = door.signed_proof(network, full);
-            let donors = [door.signed_proof(Network::Base, true), door.signed_proof(Network::Solana, true)];
+            let donors = [
+                door.signed_proof(Network::Base, true),
+                door.signed_proof(Network::Solana, true),
+            ];
             (0..dice.below(3)).for_each(|_| change_json(&mut fields, &donors, &mut dice));
             if !fields.is_object() {
                 return;

@@ -14,7 +14,7 @@ use purser_actors::port::Authorization;
 use crate::input::{FuzzInput, change_bytes};
 use crate::payments::PaymentCorpus;
 use crate::seller::{BLOCKHASH, PRICE, buyer, solana, terms};
-use crate::solana_drafts::{change_draft, valid_draft, keys};
+use crate::solana_drafts::{change_draft, keys, valid_draft};
 
 /// The bytes of a transaction, from what was read of them. Three header bytes are the message's own.
 fn written(transaction: &Transaction<'_>) -> Vec<u8> {

@@ -71,7 +71,9 @@ async fn refusals_have_one_shape() {
         ("application/problem+jsonp", false),
         ("*/*", false),
     ] {
-        let answer = world.request("GET", "/nowhere", &[&format!("accept: {accept}")], "").await;
+        let answer = world
+            .request("GET", "/nowhere", &[&format!("accept: {accept}")], "")
+            .await;
         assert_eq!(
             answer.header("content-type") == "application/problem+json",
             asked,
@@ -109,7 +111,9 @@ async fn case_44_a_bad_token_is_a_401() {
         let answer = world.request("GET", "/whoami", &[header], "").await;
         assert_eq!((answer.status, answer.code().as_str()), (401, code), "{header}");
     }
-    let good = world.request("GET", "/whoami", &["authorization: bearer alice"], "").await;
+    let good = world
+        .request("GET", "/whoami", &["authorization: bearer alice"], "")
+        .await;
     assert_eq!(good.body, format!("0x{}", "a1".repeat(20)));
 }
 

@@ -129,12 +129,30 @@ async fn status_with_header(world: &Harness, line: &str) -> u16 {
 #[tokio::test]
 async fn case_51_a_client_counts_behind_its_proxies() {
     let world = behind_a_proxy(&[]).await;
-    assert_eq!(status_with_header(&world, "x-forwarded-for: 8.8.8.8, 10.1.2.3").await, 200);
-    assert_eq!(status_with_header(&world, "x-forwarded-for: 1.1.1.1, 8.8.8.8").await, 429);
-    assert_eq!(status_with_header(&world, "x-forwarded-for: 8.8.8.8:4711, 10.9.9.9").await, 429);
-    assert_eq!(status_with_header(&world, "x-forwarded-for: 2001:db8:1:2::1").await, 200);
-    assert_eq!(status_with_header(&world, "x-forwarded-for: 2001:db8:1:2:ffff::9").await, 429);
-    assert_eq!(status_with_header(&world, "x-forwarded-for: 2001:db8:1:3::1").await, 200);
+    assert_eq!(
+        status_with_header(&world, "x-forwarded-for: 8.8.8.8, 10.1.2.3").await,
+        200
+    );
+    assert_eq!(
+        status_with_header(&world, "x-forwarded-for: 1.1.1.1, 8.8.8.8").await,
+        429
+    );
+    assert_eq!(
+        status_with_header(&world, "x-forwarded-for: 8.8.8.8:4711, 10.9.9.9").await,
+        429
+    );
+    assert_eq!(
+        status_with_header(&world, "x-forwarded-for: 2001:db8:1:2::1").await,
+        200
+    );
+    assert_eq!(
+        status_with_header(&world, "x-forwarded-for: 2001:db8:1:2:ffff::9").await,
+        429
+    );
+    assert_eq!(
+        status_with_header(&world, "x-forwarded-for: 2001:db8:1:3::1").await,
+        200
+    );
     // Nobody says who it was: the proxy.
     assert_eq!(status_with_header(&world, "forwarded: for=9.9.9.1").await, 200);
     assert_eq!(status_with_header(&world, "forwarded: for=9.9.9.2").await, 429);
@@ -144,12 +162,18 @@ async fn case_51_a_client_counts_behind_its_proxies() {
         status_with_header(&world, "forwarded: for=8.8.8.8;proto=https, for=10.1.2.3").await,
         200
     );
-    assert_eq!(status_with_header(&world, "forwarded: for=\"1.1.1.1, for=8.8.8.8").await, 429);
+    assert_eq!(
+        status_with_header(&world, "forwarded: for=\"1.1.1.1, for=8.8.8.8").await,
+        429
+    );
     assert_eq!(
         status_with_header(&world, "forwarded: for=\"[2001:db8:1:2::1]:4711\"").await,
         200
     );
-    assert_eq!(status_with_header(&world, "forwarded: for=\"[2001:db8:1:2::9]\"").await, 429);
+    assert_eq!(
+        status_with_header(&world, "forwarded: for=\"[2001:db8:1:2::9]\"").await,
+        429
+    );
     assert_eq!(status_with_header(&world, "x-forwarded-for: 9.9.9.1").await, 200);
     assert_eq!(status_with_header(&world, "x-forwarded-for: 9.9.9.2").await, 429);
 }
@@ -217,7 +241,10 @@ async fn case_15_headers_beyond_the_limit_are_431() {
     let others = "host".len() + world.addr.to_string().len() + 4 + "connection".len() + "close".len() + 4;
     let fits = world.config.server.max_header_bytes - others - "x".len() - 4;
     let line = |bytes: usize| format!("x: {}", "p".repeat(bytes));
-    assert_eq!(world.request("GET", "/get-pricing", &[&line(fits)], "").await.status, 200);
+    assert_eq!(
+        world.request("GET", "/get-pricing", &[&line(fits)], "").await.status,
+        200
+    );
     for bytes in [fits + 1, 1 << 20] {
         let refused = world.request("GET", "/get-pricing", &[&line(bytes)], "").await;
         assert_eq!(

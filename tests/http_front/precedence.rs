@@ -24,7 +24,8 @@ async fn every_request_is_refused_for_the_first_rule_that_it_breaks() {
         format!("x: {}", "p".repeat(16_390)),
     );
     let declared = "content-length: 70000";
-    let ask = async |method: &str, path: &str, headers: &[&str]| recorded(&world.request(method, path, headers, "").await);
+    let ask =
+        async |method: &str, path: &str, headers: &[&str]| recorded(&world.request(method, path, headers, "").await);
     ladder.assert_next(&ask("DELETE", &long, &[&large, "host: two", declared]).await);
     ladder.assert_next(&ask("DELETE", "/events", &[&large, "host: two", declared]).await);
     ladder.assert_next(&ask("DELETE", "/events", &["host: two", declared]).await);

@@ -343,7 +343,9 @@ async fn events_are_paged() {
     }
     let ahead = ask("?after=1000000").await;
     assert_eq!((ahead.status, ahead.code().as_str()), (400, "cursor_ahead"));
-    let frozen = world.request("GET", "/events", &["authorization: Bearer frozen"], "").await;
+    let frozen = world
+        .request("GET", "/events", &["authorization: Bearer frozen"], "")
+        .await;
     assert_eq!(
         (frozen.status, &frozen.json()["frozen_message"]),
         (403, &"Please write to us.".into())

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::authorizations::carrying;
 use crate::differential::offers;
 use crate::seller::{NOW, PAY_TO_BASE, PRICE, buyer, encode, fee_payer, pay};
-use crate::solana_drafts::good_draft;
+use crate::solana_drafts::valid_draft;
 
 /// A line of the table.
 pub struct AllowedDifference {
@@ -144,7 +144,7 @@ pub const TABLE: &[AllowedDifference] = &[
         })
     }),
     stricter("an account key is listed twice", "it could never land", || {
-        let mut draft = good_draft();
+        let mut draft = valid_draft();
         draft.instructions[3]
             .accounts
             .push(AccountMeta::plain([0xee; 32], false));
@@ -229,7 +229,7 @@ fn lasting(seconds: u64) -> EvmAuthorization {
 
 /// Any bytes as the transaction.
 fn wire(change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
-    let mut wire = buyer().sign_draft(&good_draft());
+    let mut wire = buyer().sign_draft(&valid_draft());
     change(&mut wire);
     solana(|p| p["payload"] = json!({"transaction": STANDARD.encode(wire)}))
 }
@@ -244,13 +244,13 @@ fn signed(message: &[u8]) -> Vec<u8> {
 }
 
 fn message(change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
-    let mut message = good_draft().compile().message;
+    let mut message = valid_draft().compile().message;
     change(&mut message);
     signed(&message)
 }
 
 fn draft(change: impl FnOnce(&mut Draft)) -> Vec<u8> {
-    let mut draft = good_draft();
+    let mut draft = valid_draft();
     change(&mut draft);
     wire(|wire| *wire = buyer().sign_draft(&draft))
 }

@@ -24,7 +24,7 @@ use crate::input::{FuzzInput, change_bytes, change_json};
 use crate::node::Node;
 use crate::seller::{self, NOW, PRICE, buyer, fee_payer, pay, terms};
 use crate::server_process::print_line;
-use crate::solana_drafts::{change_draft, good_draft};
+use crate::solana_drafts::{change_draft, valid_draft};
 
 /// Cases of an ordinary run.
 const CASES: u64 = 800;
@@ -77,7 +77,9 @@ fn purser_verdict(header: &[u8]) -> Verdict {
 
 /// All verdicts of the published code, in one process.
 fn reference_verdicts(node: Node, headers: &[Vec<u8>]) -> Vec<Verdict> {
-    let challenge = STANDARD.decode(seller::ask(&offers(), None).header).unwrap();
+    let challenge = STANDARD
+        .decode(seller::build_challenge(&offers(), None).header)
+        .unwrap();
     let accepts = serde_json::from_slice::<Value>(&challenge).unwrap()["accepts"].take();
     let lines: String = headers
         .iter()
@@ -139,7 +141,7 @@ fn payment(dice: &mut FuzzInput<'_>) -> Value {
             carrying(&signed_fields(&domain, dice))
         }
         2 => {
-            let mut draft = good_draft();
+            let mut draft = valid_draft();
             (0..changes).for_each(|_| change_draft(&mut draft, dice));
             with_wire(solana, &buyer().sign_draft(&draft))
         }

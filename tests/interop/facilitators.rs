@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::local_chains::{ETHER, LocalChains, Production, until};
 use crate::node::{Node, folder};
-use crate::production::{ORDER, PRICE, buyer, cancel, assert_metrics_documented, key, network, wallet, withdraw};
+use crate::production::{ORDER, PRICE, assert_metrics_documented, buyer, cancel, key, network, wallet, withdraw};
 use crate::python::Python;
 use crate::{NETWORKS, receipt, statuses, text};
 

@@ -13,7 +13,7 @@ use toml::Table;
 use crate::anvil::{self, Anvil};
 use crate::rpc_proxy::RpcProxy;
 use crate::runtime::Chain;
-use crate::server_process::{ServerProcess, purser, run, well};
+use crate::server_process::{ServerProcess, purser, run, stdout_of_success};
 
 pub const BASE_USDC: &str = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913";
 /// One ether, in wei.
@@ -301,7 +301,7 @@ impl Production {
 
     /// A command on the data of the service, which has been stopped.
     pub fn offline(&self, command: &str) -> Output {
-        well(&[command], self.command(&[command]))
+        stdout_of_success(&[command], self.command(&[command]))
     }
 
     /// The same, whatever comes of it.

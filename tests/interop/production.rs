@@ -262,7 +262,10 @@ async fn a_kill_during_a_withdrawal_pays_it_once() {
     }
     let (paid, withdrawn) = (orders * PRICE, rounds * 1_000_000);
     for (chain, _) in NETWORKS {
-        let holds = production.chains.usdc_balance(chain, &wallet.address(network(chain))).await;
+        let holds = production
+            .chains
+            .usdc_balance(chain, &wallet.address(network(chain)))
+            .await;
         assert_eq!(holds, 1_000_000_000 - paid + withdrawn, "{chain}");
         assert_eq!(production.treasury(chain).await, paid - withdrawn, "{chain}");
     }

@@ -131,7 +131,10 @@ async fn case_05_06_what_is_signed_for_something_else_or_too_late_moves_nothing_
         "{triggered:?}"
     );
     assert_eq!(production.treasury("base").await, 0);
-    let has = production.chains.usdc_balance("base", &wallet.address(Network::Base)).await;
+    let has = production
+        .chains
+        .usdc_balance("base", &wallet.address(Network::Base))
+        .await;
     assert_eq!(has, 1_000_000_000);
 }
 

@@ -83,7 +83,13 @@ impl Forks<'_> {
 
     async fn fork(&mut self) {
         let depth = 1 + self.dice(MAX_REORG_DEPTH);
-        let after = [After::Dropped, After::Same, After::LastBlock, After::Half, After::Shorter][self.dice(5) as usize];
+        let after = [
+            After::Dropped,
+            After::Same,
+            After::LastBlock,
+            After::Half,
+            After::Shorter,
+        ][self.dice(5) as usize];
         self.replace(depth, after).await;
     }
 
@@ -202,7 +208,10 @@ async fn case_08_a_purchase_and_a_withdrawal_move_money_once_whatever_blocks_are
         forks.blocks(SAFE + 1).await;
         assert_eq!(production.treasury("base").await, all * (2 * PRICE - out), "{told}");
         for wallet in &wallets {
-            let has = production.chains.usdc_balance("base", &wallet.address(Network::Base)).await;
+            let has = production
+                .chains
+                .usdc_balance("base", &wallet.address(Network::Base))
+                .await;
             assert_eq!(has, INITIAL_BALANCE - 2 * PRICE + out, "{told}");
         }
         production.purser.stop().await;

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use crate::evm::with;
 use crate::mpp::{CARD, NOW_MS, server};
 use crate::seller::{
-    BLOCKHASH, NOW, PAY_TO_BASE, PAY_TO_SOLANA, PRICE, ask, buyer, fee_payer, offers, pay, solana, terms,
+    BLOCKHASH, NOW, PAY_TO_BASE, PAY_TO_SOLANA, PRICE, build_challenge, buyer, fee_payer, offers, pay, solana, terms,
 };
 use crate::verify::verdict;
 
@@ -37,7 +37,8 @@ fn two_payers(chain: &SolanaChain) -> Payee {
 
 /// The terms that a challenge shows, one an offer.
 fn challenge_terms(terms: &[Terms]) -> Vec<Value> {
-    let challenge: Value = serde_json::from_slice(&STANDARD.decode(ask(terms, None).header).unwrap()).unwrap();
+    let challenge: Value =
+        serde_json::from_slice(&STANDARD.decode(build_challenge(terms, None).header).unwrap()).unwrap();
     challenge["accepts"].as_array().unwrap().clone()
 }
 

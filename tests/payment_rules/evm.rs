@@ -126,15 +126,27 @@ fn case_14_only_a_plain_signature_of_the_payer_counts() {
     assert_eq!(replaced(hex(&twin)), INVALID_SIGNATURE, "high s");
     let mut other_v = bytes;
     other_v[64] = 55 - bytes[64];
-    assert_eq!(replaced(hex(&other_v)), INVALID_SIGNATURE, "the other v recovers another key");
+    assert_eq!(
+        replaced(hex(&other_v)),
+        INVALID_SIGNATURE,
+        "the other v recovers another key"
+    );
     let mut v_29 = bytes;
     v_29[64] = 29;
     assert_eq!(replaced(hex(&v_29)), INVALID_SIGNATURE, "v 29");
     assert_eq!(replaced(hex(&[0; 65])), INVALID_SIGNATURE, "zeros");
     assert_eq!(replaced(hex(&bytes[..64])), INVALID_SIGNATURE, "64 bytes");
     assert_eq!(replaced("0x".to_owned()), INVALID_SIGNATURE, "none");
-    assert_eq!(replaced(format!("0xzz{}", &signature[4..])), INVALID_SIGNATURE, "not hex");
-    assert_eq!(replaced(hex(&[7; 130])), INVALID_SIGNATURE, "a contract wallet's (ERC-1271)");
+    assert_eq!(
+        replaced(format!("0xzz{}", &signature[4..])),
+        INVALID_SIGNATURE,
+        "not hex"
+    );
+    assert_eq!(
+        replaced(hex(&[7; 130])),
+        INVALID_SIGNATURE,
+        "a contract wallet's (ERC-1271)"
+    );
     let wrapped = [&[7; 96][..], &[0x64, 0x92].repeat(16)].concat();
     assert_eq!(replaced(hex(&wrapped)), Some("unsupported_payload_type"), "ERC-6492");
 
@@ -189,7 +201,10 @@ fn case_14_a_signature_of_no_key_is_left_to_the_chain() {
         let bytes = vec![7; length];
         is_unproven(&with_signature(&bytes), &offers(), &bytes);
     }
-    assert!(matches!(judged(&signed(|_| {}), &offers()), Ok(OfflineVerification::Proven(_))));
+    assert!(matches!(
+        judged(&signed(|_| {}), &offers()),
+        Ok(OfflineVerification::Proven(_))
+    ));
     let mut other = with_signature(&[7; 80]);
     other["payload"]["authorization"]["to"] = json!(format!("0x{}", "ab".repeat(20)));
     assert_eq!(

@@ -9,7 +9,7 @@ use purser_actors::money::Usdc;
 use purser_actors::port::Decline;
 use serde_json::{Value, json};
 
-use crate::seller::{ask, encode, offers, pay};
+use crate::seller::{build_challenge, encode, offers, pay};
 
 fn headers(list: &[(&'static str, &str)]) -> HeaderMap {
     let mut map = HeaderMap::new();
@@ -118,7 +118,7 @@ fn the_challenge_escapes_what_the_caller_wrote() {
     assert_eq!(header["accepts"][1]["extra"]["lastValidBlockHeight"], "1000");
     assert!(header["accepts"][0]["extra"].get("recentBlockhash").is_none());
     assert!(
-        ask(&offers(), None).header.len() < 1500,
+        build_challenge(&offers(), None).header.len() < 1500,
         "all headers together have 8 KB"
     );
 }

@@ -202,7 +202,10 @@ fn case_05_the_payment_inside_is_judged_as_any_other() {
     let good = paid_credential(&issue(&mpp));
     let stranger = "0x00000000000000000000000000000000000000aa";
     let (before, source) = (Reason::EvmValidBefore, "did:pkh:eip155");
-    let own = paid_credential(&issue(&mpp))["payload"]["from"].as_str().unwrap().to_owned();
+    let own = paid_credential(&issue(&mpp))["payload"]["from"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     for (place, value, reason) in [
         ("/payload/value", "5000001", Reason::EvmValue),
         ("/payload/value", "4999999", Reason::EvmValue),

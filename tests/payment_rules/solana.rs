@@ -302,7 +302,11 @@ fn the_wire_format_is_read_strictly() {
     assert_eq!(set(message, 0x81), UNDECODABLE, "version 1");
     assert_eq!(set(message + 1, 1), UNDECODABLE, "fewer signers than signatures");
     assert_eq!(set(message + 2, 2), UNDECODABLE, "a read-only fee payer");
-    assert_eq!(set(message + 3, 200), UNDECODABLE, "more read-only accounts than accounts");
+    assert_eq!(
+        set(message + 3, 200),
+        UNDECODABLE,
+        "more read-only accounts than accounts"
+    );
     let first_program = message + 5 + 8 * 32 + 32 + 1;
     assert_eq!(set(first_program, 8), UNDECODABLE, "a program that is not listed");
 

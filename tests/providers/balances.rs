@@ -261,7 +261,11 @@ async fn application(providers: &Providers) {
     let bank = &providers.bank;
     let decided = async || {
         until("a review", async || {
-            match bank.review(application_with(71, b"%PDF paper", "987654321")).await.unwrap() {
+            match bank
+                .review(application_with(71, b"%PDF paper", "987654321"))
+                .await
+                .unwrap()
+            {
                 BankDecision::Final(review) => Some(review),
                 BankDecision::Pending { .. } => None,
             }
@@ -383,5 +387,10 @@ async fn deposits(providers: &Providers, desk: &ProviderControl, on: BankAccount
     assert_eq!(named, [("wire-1", 1_234, on), ("wire-2", 1, on), ("wire-3", 1_234, on)]);
     assert_eq!(bank.incoming(told[0].position, 1_000).await.unwrap(), told[1..]);
     assert_eq!(bank.incoming(0, 1).await.unwrap(), told[..1]);
-    assert!(bank.incoming(told.last().unwrap().position, 10).await.unwrap().is_empty());
+    assert!(
+        bank.incoming(told.last().unwrap().position, 10)
+            .await
+            .unwrap()
+            .is_empty()
+    );
 }

@@ -19,7 +19,7 @@ use purser_actors::port::{
 };
 use serde_json::{Value, json};
 
-use super::malformed_responses::{LyingServer, serve_lie, remote, serving};
+use super::malformed_responses::{LyingServer, remote, serve_lie, serving};
 
 /// A provider that always says this.
 async fn serve_response(body: &Value) -> String {
@@ -93,7 +93,10 @@ async fn only_the_banks_definite_word_decides() {
     ]
     .concat()
     {
-        open(RemoteBank(remote(&serve_response(&body).await)).transfer(&order).await, &body);
+        open(
+            RemoteBank(remote(&serve_response(&body).await)).transfer(&order).await,
+            &body,
+        );
     }
     let order = OpenAccountRequest {
         key: JobId(1),
@@ -103,7 +106,12 @@ async fn only_the_banks_definite_word_decides() {
     };
     let yes = json!({"account_id": BankAccountId(3).to_string(), "customer": "c", "status": "open", "bank_name": "B",
         "routing_number": "021000021", "account_number": "1", "memo": "M"});
-    assert!(RemoteBank(remote(&serve_response(&yes).await)).open(&order).await.is_ok());
+    assert!(
+        RemoteBank(remote(&serve_response(&yes).await))
+            .open(&order)
+            .await
+            .is_ok()
+    );
     let long = json!("x".repeat(201));
     for body in corrupted(
         &yes,
@@ -116,7 +124,10 @@ async fn only_the_banks_definite_word_decides() {
             ("memo", json!(5)),
         ],
     ) {
-        open(RemoteBank(remote(&serve_response(&body).await)).open(&order).await, &body);
+        open(
+            RemoteBank(remote(&serve_response(&body).await)).open(&order).await,
+            &body,
+        );
     }
 }
 
@@ -175,7 +186,9 @@ async fn only_the_issuers_definite_word_decides() {
     );
     for body in corrupted(&no, &changes("card_id")) {
         open(
-            RemoteReloadableCards(remote(&serve_response(&body).await)).open(&order).await,
+            RemoteReloadableCards(remote(&serve_response(&body).await))
+                .open(&order)
+                .await,
             &body,
         );
     }
@@ -186,11 +199,15 @@ async fn only_the_issuers_definite_word_decides() {
         amount: Cents::new(500),
     };
     let held = named("withdrawal_id", WithdrawalId(2).to_string(), "held");
-    let said = RemoteReloadableCards(remote(&serve_response(&held).await)).hold(&part).await;
+    let said = RemoteReloadableCards(remote(&serve_response(&held).await))
+        .hold(&part)
+        .await;
     assert_eq!(said.unwrap(), HoldResult::Held);
     for body in corrupted(&held, &changes("withdrawal_id")) {
         open(
-            RemoteReloadableCards(remote(&serve_response(&body).await)).hold(&part).await,
+            RemoteReloadableCards(remote(&serve_response(&body).await))
+                .hold(&part)
+                .await,
             &body,
         );
     }
@@ -240,7 +257,9 @@ async fn a_wish_and_a_burn_are_answered_by_name() {
         burned: Usdc::from_atomic(1),
     };
     let gone = json!({"of": "t", "status": "impossible"});
-    let said = RemoteBridge(remote(&serve_response(&gone).await)).find_burn(&burn).await;
+    let said = RemoteBridge(remote(&serve_response(&gone).await))
+        .find_burn(&burn)
+        .await;
     assert_eq!(said.unwrap(), ChainStatus::Impossible);
     // Of a landed burn a bridge may say that it is not final; one that does not say so means that it is.
     for (reversible, finality) in [
@@ -252,11 +271,18 @@ async fn a_wish_and_a_burn_are_answered_by_name() {
         if let Some(reversible) = reversible {
             found["reversible"] = json!(reversible);
         }
-        let said = RemoteBridge(remote(&serve_response(&found).await)).find_burn(&burn).await;
+        let said = RemoteBridge(remote(&serve_response(&found).await))
+            .find_burn(&burn)
+            .await;
         let transaction = "t".to_owned();
         assert_eq!(said.unwrap(), ChainStatus::Confirmed { transaction, finality });
     }
     for body in corrupted(&gone, &[("of", json!("u")), ("status", json!("gone"))]) {
-        open(RemoteBridge(remote(&serve_response(&body).await)).find_burn(&burn).await, &body);
+        open(
+            RemoteBridge(remote(&serve_response(&body).await))
+                .find_burn(&burn)
+                .await,
+            &body,
+        );
     }
 }

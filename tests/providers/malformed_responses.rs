@@ -72,7 +72,12 @@ fn order() -> IssueCardRequest {
 /// What an order comes to, and what a reading does.
 async fn order_result(status: u16, body: &str) -> (Result<PlainIssueResult, ErrorKind>, ErrorKind) {
     let body = Arc::new(body.to_owned());
-    let url = serving(Router::new().fallback(serve_lie).with_state(LyingServer { status, body })).await;
+    let url = serving(
+        Router::new()
+            .fallback(serve_lie)
+            .with_state(LyingServer { status, body }),
+    )
+    .await;
     let issuer = RemoteIssuer::connect(remote(&url)).await.unwrap();
     let ordered = issuer.issue(&order()).await.map_err(|e| e.kind);
     (ordered, issuer.card_snapshot("x").await.unwrap_err().kind)

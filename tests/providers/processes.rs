@@ -28,7 +28,13 @@ pub(crate) fn in_process(folder: &Path) -> (Providers, ProviderControl) {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let chain = DepositChain::default();
     let watched: Arc<dyn DepositSource> = Arc::new(chain.clone());
-    let chains = SandboxSettlement::open(folder, config.sandbox.initial_balance_usdc, clock.clone(), &SystemEntropy).unwrap();
+    let chains = SandboxSettlement::open(
+        folder,
+        config.sandbox.initial_balance_usdc,
+        clock.clone(),
+        &SystemEntropy,
+    )
+    .unwrap();
     let chains: Arc<dyn ChainRpc> = Arc::new(chains);
     let sandbox = SandboxProviders::open(folder, &config, (&chains, &watched), &clock).unwrap();
     let bank = sandbox.bank.clone();

@@ -7,7 +7,7 @@ use purser_actors::port::{EntryKey, ListCursor, ListPage, ProviderEntry, Provide
 use purser_actors::product::Currency;
 use purser_actors::reconciliation::{EntryAmount, EntryStatus, ReconciliationSource};
 
-use crate::suite::{wait_until_paid, payout, until};
+use crate::suite::{payout, until, wait_until_paid};
 
 /// All of a list, by pages of this size.
 async fn read_all(list: &dyn ProviderList, limit: usize) -> Vec<ProviderEntry> {

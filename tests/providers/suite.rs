@@ -101,7 +101,10 @@ async fn cards(providers: &Providers) {
             ErrorKind::Permanent,
             "{nobody}"
         );
-        assert_eq!(issuer.card_snapshot(nobody).await.unwrap_err().kind, ErrorKind::Permanent);
+        assert_eq!(
+            issuer.card_snapshot(nobody).await.unwrap_err().kind,
+            ErrorKind::Permanent
+        );
     }
     for _ in 0..2 {
         let declined = issuer.issue(&card_order(3, 666)).await.unwrap();
@@ -144,13 +147,22 @@ async fn check_card_actions(providers: &Providers, order: &IssueCardRequest, iss
         issuer_ref: "nobody".into(),
         ..wish(65, CardAction::Pause)
     };
-    assert_eq!(issuer.apply_action(&nobodys).await.unwrap_err().kind, ErrorKind::Permanent);
+    assert_eq!(
+        issuer.apply_action(&nobodys).await.unwrap_err().kind,
+        ErrorKind::Permanent
+    );
     let told = issuer.events_after(0, 1_000).await.unwrap();
     assert!(told.windows(2).all(|pair| pair[0].position < pair[1].position));
     let newest = told.iter().rfind(|word| word.card == order.card).unwrap();
     assert_eq!(newest.snapshot, closed);
     assert_eq!(issuer.events_after(told[0].position, 1_000).await.unwrap(), told[1..]);
-    assert!(issuer.events_after(told.last().unwrap().position, 10).await.unwrap().is_empty());
+    assert!(
+        issuer
+            .events_after(told.last().unwrap().position, 10)
+            .await
+            .unwrap()
+            .is_empty()
+    );
 }
 
 async fn gift_cards(providers: &Providers) {

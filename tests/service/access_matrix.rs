@@ -5,9 +5,9 @@ use purser::http::callable::FUNCTION_NAMES;
 use serde_json::json;
 
 use super::agent::{Agent, required};
-use super::replay::transfer_count;
 use super::full_account::FullAccount;
 use super::http::{Response, ServiceClient, send};
+use super::replay::transfer_count;
 
 /// A status and the code that goes with it; no code with what is no refusal.
 pub(crate) type StatusAndCode = (u16, &'static str);

@@ -9,8 +9,8 @@ use purser_actors::id::Network;
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
 
-use super::agent::Agent;
 use super::admin::admin;
+use super::agent::Agent;
 use super::api_keys::listening;
 use super::cards::wait_for_card_status;
 use super::host::{Host, Service};

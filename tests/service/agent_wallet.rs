@@ -173,7 +173,10 @@ async fn it_pays_routes_of_its_own_service() {
         );
         let again = keyed(&site, &token, "agentX402Pay", &key, &wanted).await;
         assert_eq!(again.body, bought.body);
-        assert_eq!(outgoing_amounts(&site, &wallet, network).await, [5_100_000 + 10_000 * n as u64]);
+        assert_eq!(
+            outgoing_amounts(&site, &wallet, network).await,
+            [5_100_000 + 10_000 * n as u64]
+        );
         assert!(told["response"]["body"].get("auth").is_none(), "{}", bought.text);
         let read = site
             .get_as(&token, &format!("/get-card-data?card_id={}", card.as_str().unwrap()))
@@ -220,7 +223,8 @@ async fn it_pays_a_foreign_server_on_both_chains() {
         assert_eq!(again.body, bought.body);
         assert_eq!(outgoing_amounts(&site, &wallet, network).await, [1_000_000]);
     }
-    site.wait_for_events(&token, &["spend.sent signed", "spend.settled sent"]).await;
+    site.wait_for_events(&token, &["spend.sent signed", "spend.settled sent"])
+        .await;
     service.stop();
     host.assert_verified();
 }

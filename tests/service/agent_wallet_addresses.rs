@@ -5,17 +5,17 @@ use purser_actors::id::Network;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
-use super::agent_wallet::{service_with_seller, keyed, outgoing_amounts, opened, assert_error, with_open};
+use super::agent_wallet::{assert_error, keyed, opened, outgoing_amounts, service_with_seller, with_open};
 use super::banking::{call, result};
 use super::customers::find;
-use super::restore::{backup, restore};
-use super::top_up::{link, wait_for_top_up};
 use super::host::Host;
 use super::http::{Response, ServiceClient, until};
 use super::operator_client::OperatorClient;
 use super::owner::Owner;
-use super::recipient::{balance_is, wait_for_payout_status, register};
+use super::recipient::{balance_is, register, wait_for_payout_status};
+use super::restore::{backup, restore};
 use super::seller::RESPONSE_TOKEN;
+use super::top_up::{link, wait_for_top_up};
 
 /// Members of an answer that let whoever holds them in, wherever they are.
 fn token_members(answer: &Value) -> Vec<String> {
@@ -137,7 +137,12 @@ async fn case_73_what_its_owner_has_the_managed_wallet_pays_with() {
             json!({"route": route, "expectedNetwork": "base"}),
         )
         .await;
-        assert_eq!(status_code_reason(&answer), (502, "http_error", &json!(reason)), "{}", answer.text);
+        assert_eq!(
+            status_code_reason(&answer),
+            (502, "http_error", &json!(reason)),
+            "{}",
+            answer.text
+        );
         let error = &answer.body["error"];
         assert_eq!(error["sellerStatus"], status, "{error}");
         // As the owner's own wallet is told.

@@ -3,9 +3,9 @@
 use purser_actors::id::Network;
 use serde_json::{Value, json};
 
-use super::agent_wallet::{service_with_seller, outgoing_amounts, opened, assert_error, with_open};
-use super::banking::call;
+use super::agent_wallet::{assert_error, opened, outgoing_amounts, service_with_seller, with_open};
 use super::agent_wallet_addresses::{bought, status_code_reason};
+use super::banking::call;
 use super::host::Host;
 use super::http::ServiceClient;
 use super::operator_client::OperatorClient;

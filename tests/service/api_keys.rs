@@ -7,12 +7,12 @@ use purser_actors::id::Network;
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
 
-use super::agent::Agent;
 use super::access::refresh;
+use super::agent::Agent;
 use super::banking::{call, result};
-use super::signup::{form, is_final, patient, poll, assert_error, sign_up, complete_signup};
 use super::http::{Response, ServiceClient, send};
 use super::owner::Owner;
+use super::signup::{assert_error, complete_signup, form, is_final, patient, poll, sign_up};
 
 /// Exchanges a key that is in the header.
 async fn exchange(site: &ServiceClient<'_>, key: &str) -> Response {
@@ -73,7 +73,8 @@ async fn check_owner_view(site: &ServiceClient<'_>, own: &str, owner: &Owner, us
     let told = events.iter().find(|event| event["type"] == "session.announced");
     let object = &told.unwrap()["data"]["object"];
     assert_eq!((&object["agent"], &object["api_key_id"]), (&said, &used.id));
-    site.wait_for_events(own, &["api_key.issued", "api_key.active issued"]).await;
+    site.wait_for_events(own, &["api_key.issued", "api_key.active issued"])
+        .await;
     let listed = result(site, &used.tokens[0], "listAgentApiKeys", json!({})).await;
     let listed = &listed["keys"][0];
     assert_eq!(

@@ -7,7 +7,7 @@ use super::agent::Agent;
 use super::host::Host;
 use super::http::{ServiceClient, send, until};
 use super::owner::Owner;
-use super::recipient::{balance_is, wait_for_payout_status, payout_event_types};
+use super::recipient::{balance_is, payout_event_types, wait_for_payout_status};
 
 fn quick() -> Host {
     Host::new()
@@ -146,7 +146,8 @@ async fn case_32_an_app_payment_that_nobody_claims_comes_back_less_the_apps_fee(
         ["payout.queued", "payout.in-process", "payout.returned"]
     );
     let of_recipient = ["saved", "paid", "payment_came_back"].map(|what| format!("payment_recipient.{what}"));
-    site.wait_for_events(&token, &of_recipient.each_ref().map(String::as_str)).await;
+    site.wait_for_events(&token, &of_recipient.each_ref().map(String::as_str))
+        .await;
     let rails = site.get("/sandbox/payouts", &[]).await;
     assert_eq!(rails.body["recalled"], 1);
     service.stop();

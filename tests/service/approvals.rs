@@ -3,12 +3,12 @@
 use purser_actors::id::Network;
 use serde_json::{Value, json};
 
-use super::agent::Agent;
 use super::admin::admin;
-use super::incoming_transfers::{submit_on_base, waiting};
-use super::dead_letters::{host_with_short_retries, status_and_code, resolve, wait_for_dead_letter};
+use super::agent::Agent;
+use super::dead_letters::{host_with_short_retries, resolve, status_and_code, wait_for_dead_letter};
 use super::host::Host;
 use super::http::{Response, ServiceClient, until};
+use super::incoming_transfers::{submit_on_base, waiting};
 use super::operator_client::OperatorClient;
 use super::recipient::balance_is;
 
@@ -121,7 +121,10 @@ async fn what_waits_for_approval_is_not_exchanged_under_its_id() {
         .with("PURSER_ENGINE__WATCH_EVERY_MS", "50");
     let service = host.start();
     let (site, ada) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
-    let (eve, bob) = (ada.add_operator("eve", "operator").await, ada.add_operator("bob", "operator").await);
+    let (eve, bob) = (
+        ada.add_operator("eve", "operator").await,
+        ada.add_operator("bob", "operator").await,
+    );
     let (sender, other) = (Agent::new(Network::Base), Agent::new(Network::Base));
     balance_is(&site, &other.token(&site).await, "0").await;
     submit_on_base(&site, &sender.payment(&site, "/get-card?amount=5").await).await;
@@ -169,7 +172,10 @@ async fn what_a_revoked_operator_asked_for_is_not_approved() {
     let host = host_with_short_retries().with("PURSER_OPERATOR__ALONE_MAX_USD", "4");
     let service = host.start();
     let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
-    let (eve, bob) = (desk.add_operator("eve", "operator").await, desk.add_operator("bob", "operator").await);
+    let (eve, bob) = (
+        desk.add_operator("eve", "operator").await,
+        desk.add_operator("bob", "operator").await,
+    );
     let bought = cards(&site, &desk, 2).await;
     let hers = waits(
         &eve.post("/admin/stuck/credit", credit(&bought[0].1)).await,

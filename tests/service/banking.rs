@@ -301,7 +301,8 @@ async fn a_rejected_application_may_come_again() {
         (&again["application"]["status"], &again["application"]["missing"]),
         (&json!("collecting"), &json!([]))
     );
-    site.wait_for_events(&token, &["banking_application.rejected submitted"]).await;
+    site.wait_for_events(&token, &["banking_application.rejected submitted"])
+        .await;
     service.stop();
     host.assert_verified();
 }

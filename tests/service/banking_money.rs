@@ -5,12 +5,13 @@ use serde_json::{Value, json};
 
 use super::agent::Agent;
 use super::banking::{
-    DOCUMENT_BASE64, application_answers, application_is, approve, call, assert_not_served, open_account, profile, quick, result,
+    DOCUMENT_BASE64, application_answers, application_is, approve, assert_not_served, call, open_account, profile,
+    quick, result,
 };
-use super::withdraw::{credited, agent_with_balance};
 use super::http::{ServiceClient, send, until};
 use super::owner::{Owner, fault};
 use super::recipient::balance_is;
+use super::withdraw::{agent_with_balance, credited};
 
 const NUMBER: &str = "000123456789";
 

@@ -4,10 +4,10 @@ use purser_actors::id::Network;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
-use super::withdraw::withdraw;
 use super::http::ServiceClient;
 use super::precedence_table::{PrecedenceTable, snapshot};
 use super::request::Request;
+use super::withdraw::withdraw;
 
 const WHY: &str = "Please write to us.";
 
@@ -74,9 +74,11 @@ impl<'a> Caller<'a> {
         self.site.freeze(&self.agent.address(), Some(WHY)).await;
         climb.request.body(&json!({"data": wrong[0]}));
         climb.assert_next().await;
-        climb
-            .request
-            .bearer(if way == AccessRule::SpendRights { &self.payment_token } else { &self.token });
+        climb.request.bearer(if way == AccessRule::SpendRights {
+            &self.payment_token
+        } else {
+            &self.token
+        });
         if way != AccessRule::Reads {
             climb.assert_next().await;
             climb.request.header("idempotency-key", path);
@@ -113,7 +115,7 @@ pub(crate) struct PrecedenceCheck<'a> {
 impl PrecedenceCheck<'_> {
     /// The answer must be that of the next row.
     pub(crate) async fn assert_next(&mut self) {
-        self.table.meets(&self.request.send(self.site).await);
+        self.table.assert_next(&self.request.send(self.site).await);
     }
 
     /// So it must be for this.
@@ -140,7 +142,7 @@ impl PrecedenceCheck<'_> {
 
     /// Nothing of the table is left.
     pub(crate) fn assert_complete(self) {
-        self.table.ends();
+        self.table.assert_complete();
     }
 }
 

@@ -68,7 +68,8 @@ async fn a_refresh_tells_what_was_spent_and_its_budget_survives_a_restart() {
             (&json!("<b>Fern & Hill</b>"), &json!(12.34))
         );
         assert_eq!(told["card_details"]["available_balance"], json!(7.66));
-        site.wait_for_events(&token, &["card.refresh_requested", "card.refreshed"]).await;
+        site.wait_for_events(&token, &["card.refresh_requested", "card.refreshed"])
+            .await;
         let again = refresh(&site, &token, Some("news"), &card).await;
         assert_eq!(
             (again.status, again.header("idempotency-replayed")),
@@ -141,23 +142,23 @@ async fn a_refresh_is_refused_for_the_first_rule_that_it_breaks() {
     let mut ask = Request::new("POST", "/refresh-card-data");
     ask.text("[");
     ask.header("idempotency-key", &"x".repeat(256));
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.bearer(&token);
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.header("idempotency-key", "one");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.body(&json!({}));
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.body(&json!({"card_id": "card_5"}));
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     site.freeze(&agent.address(), None).await;
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.body(&json!({"card_id": others}));
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.body(&json!({"card_id": failed}));
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.header("idempotency-key", "two");
     ask.body(&json!({"card_id": own}));
-    ladder.meets(&ask.send(&site).await);
-    ladder.ends();
+    ladder.assert_next(&ask.send(&site).await);
+    ladder.assert_complete();
 }

@@ -6,11 +6,11 @@ use purser_storage::Write;
 use serde_json::json;
 
 use super::agent::Agent;
-use super::reloadable_cards::{post_with_key, balance, loaded, opened, event_types};
-use super::restore::{backup, restore};
-use super::top_up::start;
 use super::http::{ServiceClient, until};
 use super::operator_client::OperatorClient;
+use super::reloadable_cards::{balance, event_types, loaded, opened, post_with_key};
+use super::restore::{backup, restore};
+use super::top_up::start;
 use super::verify::{assert_problem, rewritten};
 
 /// Asks for 30 and 40 of 100 dollars, and for more than is left of them.

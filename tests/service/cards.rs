@@ -4,15 +4,20 @@ use purser_actors::id::Network;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
-use super::reloadable_cards::{post_with_key, loaded, opened, event_types};
 use super::host::Host;
 use super::http::{Response, ServiceClient, until};
 use super::operator_client::OperatorClient;
+use super::reloadable_cards::{event_types, loaded, opened, post_with_key};
 
 pub(crate) const DAY_S: u64 = 86_400;
 
 /// A card once its owner sees it so.
-pub(crate) async fn wait_for_card(site: &ServiceClient<'_>, token: &str, card: &str, holds: impl Fn(&Value) -> bool) -> Value {
+pub(crate) async fn wait_for_card(
+    site: &ServiceClient<'_>,
+    token: &str,
+    card: &str,
+    holds: impl Fn(&Value) -> bool,
+) -> Value {
     let path = format!("/get-card-data?card_id={card}");
     until("the card", async || {
         let seen = site.get_as(token, &path).await.body;
@@ -253,7 +258,8 @@ async fn a_card_lives_to_the_end_of_the_month_printed_on_it() {
     let ended = wait_for_card_status(&site, &token, &card, "expired").await;
     assert_eq!(ended["card_details"], Value::Null, "{ended}");
     wait_for_card_status(&site, &token, &other, "expired").await;
-    site.wait_for_events(&token, &["card.expired ready", "card.expired paused"]).await;
+    site.wait_for_events(&token, &["card.expired ready", "card.expired paused"])
+        .await;
     service.stop();
     host.assert_verified();
 }

@@ -4,10 +4,10 @@ use purser_actors::id::Network;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
-use super::outages::{available, not_sold, line_status, with_line_settings};
 use super::host::Host;
 use super::http::{Response, ServiceClient, until};
 use super::operator_client::OperatorClient;
+use super::outages::{available, line_status, not_sold, with_line_settings};
 use super::precedence_table::PrecedenceTable;
 use super::request::Request;
 
@@ -48,19 +48,19 @@ async fn a_lookup_is_refused_for_the_first_rule_that_it_breaks() {
         .with("limit", "0")
         .with("q", &long)
         .with("starting_after", "mer_ikea_com");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.drop("colour");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.set("card_type", "Reloadable");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.set("limit", "2");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.set("q", "wallmart");
-    ladder.meets(&ask.send(&site).await);
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.drop("starting_after");
-    ladder.meets(&ask.send(&site).await);
-    ladder.ends();
+    ladder.assert_next(&ask.send(&site).await);
+    ladder.assert_complete();
 
     site.post("/sandbox/gift-cards", &json!({"fault": "garbage", "times": 1}))
         .await;
@@ -73,25 +73,25 @@ async fn a_lookup_is_refused_for_the_first_rule_that_it_breaks() {
         .with("limit", "0")
         .with("q", &long)
         .with("starting_after", "gift_lumenflix_fr");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.drop("colour");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.set("country", "AQ");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.set("country", "US");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.set("currency", "USD");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.set("category", "groceries");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.set("limit", "2");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.set("q", "fernhil grocers");
-    ladder.meets(&ask.send(&site).await);
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.drop("starting_after");
-    ladder.meets(&ask.send(&site).await);
-    ladder.ends();
+    ladder.assert_next(&ask.send(&site).await);
+    ladder.assert_complete();
 }
 
 #[tokio::test(flavor = "multi_thread")]

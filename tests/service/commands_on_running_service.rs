@@ -19,7 +19,9 @@ async fn assert_only_administrators_copy(host: &Host, service: &Service, wallets
     let desk = OperatorClient::first(host, service);
     let reader = desk.add_operator("rita", "read-only").await;
     for (token, status) in [(reader.token.as_str(), 403), (wallets, 401)] {
-        let asked = client().get(service.operator_url("/copy?part=store")).bearer_auth(token);
+        let asked = client()
+            .get(service.operator_url("/copy?part=store"))
+            .bearer_auth(token);
         assert_eq!(send_to_operator(asked).await.unwrap().status, status);
     }
     let asked = client()

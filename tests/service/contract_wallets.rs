@@ -14,10 +14,10 @@ use sha2::{Digest as _, Sha256};
 use zeroize::Zeroizing;
 
 use super::agent::Agent;
-use super::payment::{assert_nothing_moved, assert_payment_invalid, decoded};
 use super::host::Host;
 use super::http::{Response, ServiceClient, until};
 use super::mpp::{self, altered as mpp_altered};
+use super::payment::{assert_nothing_moved, assert_payment_invalid, decoded};
 
 const CARD: &str = "/get-card?amount=5";
 const INVALID_SIGNATURE: &str = "invalid_exact_evm_signature";
@@ -125,7 +125,11 @@ async fn case_14_a_contract_wallet_pays_with_a_signature_that_it_accepts() {
         let fields = payment["payload"]["authorization"].clone();
         payment["payload"]["signature"] = json!(stranger.signature(&fields, &Token::SANDBOX.domain()));
     });
-    assert_payment_invalid(&Agent::pay(&site, CARD, &stolen).await, INVALID_SIGNATURE, "another owner");
+    assert_payment_invalid(
+        &Agent::pay(&site, CARD, &stolen).await,
+        INVALID_SIGNATURE,
+        "another owner",
+    );
     let plain = changed(&payment, |payment| {
         payment["payload"]["authorization"]["from"] = json!(owner.agent.address());
     });

@@ -11,7 +11,7 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 
 use super::agent::Agent;
 use super::crash_traffic::{AgentPool, End};
-use super::host::{TIMEOUT, Service};
+use super::host::{Service, TIMEOUT};
 use super::http::{ServiceClient, until};
 
 /// One account's subscriber: what it was sent, through all lives.

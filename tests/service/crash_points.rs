@@ -8,9 +8,9 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 use super::agent::Agent;
-use super::replay::transfer_count;
 use super::host::Host;
 use super::http::{ServiceClient, until};
+use super::replay::transfer_count;
 use super::settlement_faults::finally;
 
 /// The issuer takes ten seconds over this card.

@@ -16,7 +16,12 @@ use super::placeholder_values::{UNKNOWN_VALUES, WITHOUT_MEMBERS};
 use super::recipient::debit_card;
 
 /// Whether an answer is the one that the matrix has, and tells nothing.
-fn assert_response_without_secrets(answer: &Response, (status, code): StatusAndCode, secrets: &BTreeSet<String>, asked: &str) {
+fn assert_response_without_secrets(
+    answer: &Response,
+    (status, code): StatusAndCode,
+    secrets: &BTreeSet<String>,
+    asked: &str,
+) {
     assert_eq!(
         (answer.status, answer.code()),
         (status, code),
@@ -29,13 +34,23 @@ fn assert_response_without_secrets(answer: &Response, (status, code): StatusAndC
 fn assert_no_secrets(answer: &Response, secrets: &BTreeSet<String>, asked: &str) {
     let headers = format!("{:?}", answer.headers);
     for secret in secrets {
-        assert!(!contains_secret(&answer.text, secret), "{asked} tells {secret}: {}", answer.text);
+        assert!(
+            !contains_secret(&answer.text, secret),
+            "{asked} tells {secret}: {}",
+            answer.text
+        );
         assert!(!headers.contains(secret.as_str()), "{asked} tells {secret}: {headers}");
     }
 }
 
 /// One row: another's id, nobody's, and one that is of another kind of thing, which no row may take for its own.
-async fn check_row(site: &ServiceClient<'_>, ask: &MatrixCall, who: &FullAccount, owner: &FullAccount, secrets: &BTreeSet<String>) {
+async fn check_row(
+    site: &ServiceClient<'_>,
+    ask: &MatrixCall,
+    who: &FullAccount,
+    owner: &FullAccount,
+    secrets: &BTreeSet<String>,
+) {
     let name = format!("{} {} {}={}", ask.method, ask.route, ask.by, ask.of);
     let id = owner.id(ask.of);
     let told = ask.of(site, Some(who), id).await;
@@ -210,7 +225,11 @@ async fn case_48_no_id_of_another_user_opens_anything() {
     for owner in [&one, &two] {
         for ask in MATRIX {
             let answer = ask.of(&site, Some(owner), owner.id(ask.of)).await;
-            assert_eq!(answer.status, ask.owner_status, "{} {}: {}", ask.route, ask.by, answer.text);
+            assert_eq!(
+                answer.status, ask.owner_status,
+                "{} {}: {}",
+                ask.route, ask.by, answer.text
+            );
         }
     }
     service.stop();

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use purser_actors::id::Network;
 use serde_json::{Value, json};
 
-use super::agent::Agent;
 use super::admin::admin;
+use super::agent::Agent;
 use super::host::Host;
 use super::http::{ServiceClient, until};
 use super::operator_client::OperatorClient;

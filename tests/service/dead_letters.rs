@@ -3,12 +3,12 @@
 use purser_actors::id::Network;
 use serde_json::{Value, json};
 
-use super::agent::Agent;
 use super::admin::admin;
+use super::agent::Agent;
 use super::host::{Host, text};
 use super::http::{Response, ServiceClient, until};
 use super::operator_client::OperatorClient;
-use super::recipient::{balance_is, wait_for_payout_status, register};
+use super::recipient::{balance_is, register, wait_for_payout_status};
 
 /// Two tries, and a person must look.
 pub(crate) fn host_with_short_retries() -> Host {

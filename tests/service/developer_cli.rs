@@ -4,10 +4,10 @@ use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
-use super::webhooks::signed;
 use super::host::Host;
 use super::http::{ServiceClient, until};
 use super::receiver::Receiver;
+use super::webhooks::signed;
 
 const SECRET: &str = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=";
 

@@ -48,7 +48,9 @@ async fn a_freeze_is_pushed_and_its_owner_reads_why() {
     assert_eq!(silent.until_closed().await, 4003);
     let bearer = format!("Bearer {token}");
     assert_eq!(
-        Stream::open_with_headers(&site, &[("authorization", &bearer)]).await.err(),
+        Stream::open_with_headers(&site, &[("authorization", &bearer)])
+            .await
+            .err(),
         Some(403)
     );
     let mut late = Stream::open_with_headers(&site, &[]).await.unwrap();

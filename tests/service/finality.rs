@@ -4,12 +4,12 @@ use purser_actors::id::Network;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
-use super::metrics::scrape;
-use super::top_up::{self, linked, wait_for_top_up};
-use super::withdraw::{balance, ended, id_of, received, withdraw};
 use super::host::Host;
 use super::http::{Response, ServiceClient, until};
+use super::metrics::scrape;
 use super::operator_client::OperatorClient;
+use super::top_up::{self, linked, wait_for_top_up};
+use super::withdraw::{balance, ended, id_of, received, withdraw};
 
 const FINAL_MS: &str = "PURSER_SANDBOX__FINAL_MS";
 const GIFT: &str = "/order-gift-card?product_id=gift_quietshield_vpn&amount=15&country=US";

@@ -4,17 +4,17 @@ use purser::http::callable::FUNCTION_NAMES;
 use purser_actors::id::Network;
 use serde_json::{Value, json};
 
+use super::access::{field, refresh};
 use super::access_matrix::MATRIX;
 use super::agent::{Agent, required};
-use super::access::{field, refresh};
-use super::replay::transfer_count;
 use super::cross_account_access::requires_token;
 use super::full_account::FullAccount;
 use super::host::Host;
 use super::http::{Response, ServiceClient, send, until};
 use super::mpp;
 use super::owner::Owner;
-use super::recipient::{balance_is, wait_for_payout_status, debit_card, enter, status};
+use super::recipient::{balance_is, debit_card, enter, status, wait_for_payout_status};
+use super::replay::transfer_count;
 
 /// With what no page may be broken, nor any answer.
 const WHY: &str = "<b>Call us.</b>";

@@ -6,11 +6,11 @@ use rust_decimal::Decimal;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
-use super::metrics::scrape;
-use super::replay::transfer_count;
 use super::host::{Host, Service};
 use super::http::{ServiceClient, until};
+use super::metrics::scrape;
 use super::operator_client::OperatorClient;
+use super::replay::transfer_count;
 use super::settlement_faults::finally;
 
 const GIFT: &str = "/order-gift-card?product_id=gift_quietshield_vpn&amount=15&country=US";
@@ -180,7 +180,10 @@ async fn what_a_catalog_cannot_promise_is_refused_before_settlement() {
     })
     .await;
     assert_eq!(Agent::pay(&site, GIFT, &payment).await.card(), bought.card());
-    assert_eq!((transfer_count(&site, &payment).await, made(&site).await), (1, json!(0)));
+    assert_eq!(
+        (transfer_count(&site, &payment).await, made(&site).await),
+        (1, json!(0))
+    );
     service.stop();
     host.assert_verified();
 }

@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 use super::access_matrix::MATRIX;
 use super::agent::Agent;
 use super::banking::{approve, open_account, result};
-use super::reloadable_cards::{post_with_key, wait_for_reloadable_card as comes_to_stand, opened};
-use super::top_up::{link, wait_for_top_up};
-use super::withdraw::{credited, ended, id_of, withdraw};
 use super::http::{ServiceClient, until};
 use super::owner::Owner;
-use super::recipient::{wait_for_payout_status, register};
+use super::recipient::{register, wait_for_payout_status};
+use super::reloadable_cards::{opened, post_with_key, wait_for_reloadable_card as comes_to_stand};
+use super::top_up::{link, wait_for_top_up};
+use super::withdraw::{credited, ended, id_of, withdraw};
 
 /// Somebody with one of everything.
 pub(crate) struct FullAccount {
@@ -39,19 +39,25 @@ impl FullAccount {
             ids: BTreeMap::new(),
             purchases: Vec::new(),
         };
-        let card = person.add_purchases(site, &format!("/get-card?amount=37.{cents}")).await;
+        let card = person
+            .add_purchases(site, &format!("/get-card?amount=37.{cents}"))
+            .await;
         person.record_id("card", &card["card_id"]);
         person.record_id("payment", &card["payment_id"]);
         let gift = "/order-gift-card?product_id=gift_fernhill_grocers_gb&country=GB";
         let gift = person.add_purchases(site, &format!("{gift}&amount=1{cents}")).await;
         person.record_id("gift_card", &gift["card_id"]);
-        let order = person.add_purchases(site, &format!("/order-intl-card?amount=1{cents}")).await;
+        let order = person
+            .add_purchases(site, &format!("/order-intl-card?amount=1{cents}"))
+            .await;
         person.record_id("intl_order", &order["intl_card_order"]["card_id"]);
         person.withdraws(site, cents).await;
         person.add_payouts(site, cents).await;
         person.add_agent_wallet(site, cents).await;
         link(site, &person.agent, true).await;
-        let top_up = person.add_purchases(site, &format!("/fund-card-balance?amount=1{cents}")).await;
+        let top_up = person
+            .add_purchases(site, &format!("/fund-card-balance?amount=1{cents}"))
+            .await;
         person.record_id("top_up", &top_up["top_up_id"]);
         person.add_banking(site, cents).await;
         wait_for_top_up(site, &person.token, person.id("top_up"), "credited").await;
@@ -226,7 +232,9 @@ impl FullAccount {
 /// Texts and amounts that say whose an answer is: not times, nor what is too short to be anybody's.
 fn collect_values(name: &str, value: &Value, into: &mut BTreeSet<String>) {
     match value {
-        Value::Object(members) => members.iter().for_each(|(name, value)| collect_values(name, value, into)),
+        Value::Object(members) => members
+            .iter()
+            .for_each(|(name, value)| collect_values(name, value, into)),
         Value::Array(items) => items.iter().for_each(|value| collect_values(name, value, into)),
         Value::String(text) if text.len() >= 12 && !name.ends_with("_at") => {
             into.insert(text.clone());

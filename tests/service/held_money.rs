@@ -5,14 +5,14 @@ use serde_json::{Value, json};
 
 use super::agent::Agent;
 use super::banking::{call, result};
-use super::metrics::scrape;
-use super::reloadable_cards::{post_with_key, loaded};
-use super::restore::{RESTORE_PAUSE_S, backup, restore};
-use super::top_up::{self, linked, wait_for_top_up};
-use super::withdraw::{balance, ended, agent_with_balance, id_of, received, withdraw};
 use super::host::{Host, Service};
 use super::http::{ServiceClient, until};
+use super::metrics::scrape;
 use super::operator_client::OperatorClient;
+use super::reloadable_cards::{loaded, post_with_key};
+use super::restore::{RESTORE_PAUSE_S, backup, restore};
+use super::top_up::{self, linked, wait_for_top_up};
+use super::withdraw::{agent_with_balance, balance, ended, id_of, received, withdraw};
 
 /// Pauses between tries that are long enough to freeze and to stop the service in, and a chain that is read often.
 pub(super) fn host() -> Host {

@@ -7,8 +7,8 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
-use super::conformance::{self, CheckedResponse, Conformance, note};
-use super::host::{TIMEOUT, Service};
+use super::conformance::{self, CheckedResponse, Conformance, record_response};
+use super::host::{Service, TIMEOUT};
 
 /// A client with keep-alive connections that follows nothing.
 pub(crate) fn client() -> reqwest::Client {
@@ -88,7 +88,7 @@ pub(crate) async fn send(request: reqwest::RequestBuilder) -> reqwest::Result<Re
         });
     }
     for event in answer.body["events"].as_array().into_iter().flatten() {
-        note(&format!("event {}", change(event)));
+        record_response(&format!("event {}", change(event)));
     }
     Ok(answer)
 }
@@ -106,7 +106,12 @@ pub(crate) async fn send_to_operator(request: reqwest::RequestBuilder) -> reqwes
     let request = request?;
     let (method, path) = (request.method().to_string(), request.url().path().to_owned());
     let answer = Response::of(client.execute(request).await?).await?;
-    note(&conformance::answer(&method, &path, answer.status, &answer.text));
+    record_response(&conformance::format_response(
+        &method,
+        &path,
+        answer.status,
+        &answer.text,
+    ));
     Ok(answer)
 }
 

@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 
 use super::access_matrix::MATRIX;
 use super::agent::Agent;
-use super::withdraw::{balance, ended, agent_with_balance, id_of, received, start, withdraw};
 use super::cross_account_access::requires_token;
 use super::full_account::FullAccount;
 use super::host::Host;
 use super::http::{Response, ServiceClient, send};
 use super::operator_client::OperatorClient;
+use super::withdraw::{agent_with_balance, balance, ended, id_of, received, start, withdraw};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn case_52_the_same_key_at_once_is_one_withdrawal() {
@@ -52,7 +52,10 @@ async fn case_53_a_key_is_for_one_body_and_one_account() {
     // Aim: another body 422, the same meaning in other letters a replay, another account independent.
     let (_host, service) = start();
     let site = ServiceClient::of(&service);
-    let ((agent, token), (_, other)) = (agent_with_balance(&site, Network::Base).await, agent_with_balance(&site, Network::Solana).await);
+    let ((agent, token), (_, other)) = (
+        agent_with_balance(&site, Network::Base).await,
+        agent_with_balance(&site, Network::Solana).await,
+    );
     let first = withdraw(&site, &token, Some("k"), &json!({"amount": 1})).await;
     let same = json!({"network": "base", "amount": "1.00", "address": agent.address()});
     let same = withdraw(&site, &token, Some("k"), &same).await;

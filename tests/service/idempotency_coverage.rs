@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use purser_actors::id::Network;
 use serde_json::{Value, json};
 
-use super::agent::Agent;
 use super::admin::ADMIN;
+use super::agent::Agent;
 use super::banking::{profile, result};
 use super::host::Host;
 use super::http::{Response, ServiceClient, send};

@@ -12,7 +12,12 @@ use super::owner::Owner;
 
 /// Twenty at once under one key, with another key and whatever `fresh` makes each time, until one is told that another runs:
 /// how long a command runs is the disk's to say. One is done; nobody is told anything else.
-async fn send_concurrently(site: &ServiceClient<'_>, token: &str, (method, path): (&str, &str), fresh: impl AsyncFn() -> Value) {
+async fn send_concurrently(
+    site: &ServiceClient<'_>,
+    token: &str,
+    (method, path): (&str, &str),
+    fresh: impl AsyncFn() -> Value,
+) {
     let mut round = 0;
     until(path, async || {
         round += 1;

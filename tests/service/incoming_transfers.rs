@@ -4,14 +4,14 @@ use purser_actors::id::Network;
 use rust_decimal::Decimal;
 use serde_json::{Value, json};
 
-use super::agent::Agent;
 use super::admin::admin;
-use super::metrics::scrape;
-use super::restore::{backup, restore};
-use super::withdraw::{balance, ended, received};
+use super::agent::Agent;
 use super::host::{Host, Service, text};
 use super::http::{ServiceClient, until};
+use super::metrics::scrape;
 use super::operator_client::OperatorClient;
+use super::restore::{backup, restore};
+use super::withdraw::{balance, ended, received};
 
 const CARD: &str = "/get-card?amount=5";
 const GIFT: &str = "/order-gift-card?product_id=gift_marche_lumiere_fr&amount=50&country=FR";

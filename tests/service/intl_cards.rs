@@ -4,7 +4,7 @@ use purser_actors::id::Network;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
-use super::cards::{DAY_S, wait_for_card_status, listed, wait_for_card, usa_card, request_card_action};
+use super::cards::{DAY_S, listed, request_card_action, usa_card, wait_for_card, wait_for_card_status};
 use super::host::Host;
 use super::http::{ServiceClient, until};
 use super::operator_client::{CVV, OperatorClient, PAN, billing};

@@ -5,10 +5,10 @@ use rust_decimal::Decimal;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
-use super::replay::transfer_count;
 use super::host::Host;
 use super::http::{Response, ServiceClient, send, until};
 use super::operator_client::{CVV, MISTYPED, OperatorClient, PAN, billing, entered};
+use super::replay::transfer_count;
 
 const ORDER: &str = "/order-intl-card?amount=100&label=%3Cb%3Etrip";
 const CANCEL: &str = "/cancel-intl-order";

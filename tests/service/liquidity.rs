@@ -6,11 +6,11 @@ use serde_json::json;
 use super::agent::Agent;
 use super::agent_wallet::keyed;
 use super::banking::result;
-use super::held_money::{host, unreachable, clear_chain_faults};
-use super::top_up::{self, linked, wait_for_top_up};
-use super::withdraw::{balance, ended, agent_with_balance, id_of, received, withdraw};
+use super::held_money::{clear_chain_faults, host, unreachable};
 use super::host::Host;
 use super::http::{ServiceClient, until};
+use super::top_up::{self, linked, wait_for_top_up};
+use super::withdraw::{agent_with_balance, balance, ended, id_of, received, withdraw};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_owner_without_a_token_account_is_refused_before_anything_is_held() {

@@ -13,7 +13,7 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use tokio_tungstenite::tungstenite::{self, Message};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
-use super::conformance::{self, note};
+use super::conformance::{self, record_response};
 use super::http::ServiceClient;
 
 /// An open stream.
@@ -23,11 +23,16 @@ impl Stream {
     /// With a token; subscribed to nothing so far, and counted as a stream of its account.
     pub(crate) async fn open(site: &ServiceClient<'_>, token: &str) -> Self {
         let bearer = format!("Bearer {token}");
-        Self::open_with_headers(site, &[("authorization", &bearer)]).await.unwrap()
+        Self::open_with_headers(site, &[("authorization", &bearer)])
+            .await
+            .unwrap()
     }
 
     /// With these headers; the status of a refusal.
-    pub(crate) async fn open_with_headers(site: &ServiceClient<'_>, headers: &[(&'static str, &str)]) -> Result<Self, u16> {
+    pub(crate) async fn open_with_headers(
+        site: &ServiceClient<'_>,
+        headers: &[(&'static str, &str)],
+    ) -> Result<Self, u16> {
         let url = format!("ws://{}/stream", site.service.authority());
         let mut request = url.into_client_request().unwrap();
         for (name, value) in headers {
@@ -35,7 +40,7 @@ impl Stream {
         }
         match tokio_tungstenite::connect_async(request).await {
             Ok((socket, _)) => {
-                note(&conformance::answer("GET", "/stream", 101, ""));
+                record_response(&conformance::format_response("GET", "/stream", 101, ""));
                 Ok(Self(socket))
             }
             Err(tungstenite::Error::Http(answer)) => Err(answer.status().as_u16()),

@@ -174,7 +174,9 @@ async fn the_operators_side_and_the_clients_share_no_route() {
         "/metrics/",
         "/admin",
     ] {
-        let answer = send_to_operator(client().get(service.operator_url(path))).await.unwrap();
+        let answer = send_to_operator(client().get(service.operator_url(path)))
+            .await
+            .unwrap();
         assert_eq!((answer.status, answer.code()), (404, "not_found"), "{path}");
     }
     // Nor is it open to web pages, whatever name they give this machine.

@@ -11,10 +11,10 @@ use purser_actors::port::Clock as _;
 use serde_json::json;
 
 use super::agent::Agent;
-use super::payment::assert_nothing_moved;
 use super::host::Host;
 use super::http::{Response, ServiceClient, send};
 use super::mpp::{altered, decoded, pay, read, resigned};
+use super::payment::assert_nothing_moved;
 
 const CARD: &str = "/get-card?amount=5";
 

@@ -4,11 +4,11 @@ use purser_actors::id::Network;
 use serde_json::json;
 
 use super::agent::Agent;
-use super::metrics::scrape;
-use super::secrets::{contains, files};
 use super::host::Host;
 use super::http::{ServiceClient, client, send_to_operator};
+use super::metrics::scrape;
 use super::operator_client::{CVV, MISTYPED, OperatorClient, PAN};
+use super::secrets::{contains, files};
 
 /// Each token where it does not belong: at the clients' side, in a path, in a body, with something behind it.
 async fn misplaced(site: &ServiceClient<'_>, desk: &OperatorClient<'_>, tokens: &[String]) -> Vec<String> {

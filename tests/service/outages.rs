@@ -14,11 +14,11 @@ use rust_decimal::Decimal;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-use super::agent::Agent;
 use super::admin::admin;
-use super::metrics::scrape;
+use super::agent::Agent;
 use super::host::{Host, Service};
 use super::http::{Response, ServiceClient, until};
+use super::metrics::scrape;
 use super::mpp;
 use super::operator_client::OperatorClient;
 use super::settlement_faults::finally;

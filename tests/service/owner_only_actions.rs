@@ -5,11 +5,11 @@ use purser_actors::id::Network;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
-use super::replay::transfer_count;
 use super::frozen_accounts::FORMS;
 use super::host::{Host, Service};
 use super::http::{Response, ServiceClient, send, until};
 use super::owner::{Owner, fault, wait_for_kyc_status};
+use super::replay::transfer_count;
 
 fn quick() -> Host {
     Host::new().with("PURSER_SANDBOX__IDENTITY_CHECK_MS", "10")
@@ -59,7 +59,11 @@ async fn an_owner_verifies_and_links_on_the_page() {
             "issuer.linked",
             "issuer.unlinked",
         ];
-        assert_eq!(seen.map(|kind| event_count(&events, kind)), [1, 1, 2, 2, 1], "{events:#?}");
+        assert_eq!(
+            seen.map(|kind| event_count(&events, kind)),
+            [1, 1, 2, 2, 1],
+            "{events:#?}"
+        );
         for event in &events {
             assert!(
                 !event.to_string().contains("identity-check?"),
@@ -312,7 +316,8 @@ async fn the_sandbox_links_and_steers() {
     };
     fault(&site, "/sandbox/accounts", "decline", 1).await;
     assert_eq!(link(true).await["linked"], false);
-    site.wait_for_events(&agent.token(&site).await, &["issuer.refused"]).await;
+    site.wait_for_events(&agent.token(&site).await, &["issuer.refused"])
+        .await;
     let linked = link(true).await;
     assert_eq!(linked["linked"], true);
     assert!(

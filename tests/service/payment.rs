@@ -9,9 +9,9 @@ use purser_actors::port::{Clock as _, Timestamp};
 use serde_json::{Value, json};
 
 use super::agent::{Agent, required};
-use super::replay::transfer_count;
 use super::host::Host;
 use super::http::{Response, ServiceClient, send, until};
+use super::replay::transfer_count;
 
 const CARD: &str = "/get-card?amount=5";
 const PUBLIC: &str = "http://localhost:9999";

@@ -4,9 +4,9 @@ use purser_actors::id::Network;
 use serde_json::json;
 
 use super::agent::Agent;
-use super::replay::transfer_count;
 use super::host::Host;
 use super::http::{Response, ServiceClient, until};
+use super::replay::transfer_count;
 
 const CARD: &str = "/get-card?amount=5";
 const NAME: &str = "pay_0123456789abcdef";
@@ -146,7 +146,10 @@ async fn a_name_whose_payment_has_not_landed_tries_that_one_again() {
             (answer.status == 200).then_some(answer)
         })
         .await;
-        assert_eq!((transfer_count(&site, &first).await, transfer_count(&site, &again).await), (1, 0));
+        assert_eq!(
+            (transfer_count(&site, &first).await, transfer_count(&site, &again).await),
+            (1, 0)
+        );
         assert_eq!(Agent::pay(&site, CARD, &first).await.card(), bought.card());
     }
     service.stop();

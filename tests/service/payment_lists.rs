@@ -5,12 +5,12 @@ use purser_actors::id::Network;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
-use super::reloadable_cards::post_with_key;
 use super::host::Host;
 use super::http::{Response, ServiceClient, until};
 use super::owner::Owner;
 use super::precedence_table::PrecedenceTable;
-use super::recipient::{balance_is, wait_for_payout_status, register};
+use super::recipient::{balance_is, register, wait_for_payout_status};
+use super::reloadable_cards::post_with_key;
 use super::request::Request;
 
 fn quick() -> Host {
@@ -127,20 +127,20 @@ async fn a_reader_of_payments_is_refused_for_the_first_rule_that_it_breaks() {
         .with("colour", "red")
         .with("limit", "0")
         .with("starting_after", "none");
-    ladder.meets(&read.send(&site).await);
+    ladder.assert_next(&read.send(&site).await);
     read.bearer(&token);
-    ladder.meets(&read.send(&site).await);
+    ladder.assert_next(&read.send(&site).await);
     read.drop("colour");
-    ladder.meets(&read.send(&site).await);
+    ladder.assert_next(&read.send(&site).await);
     site.freeze(&agent.address(), None).await;
-    ladder.meets(&read.send(&site).await);
+    ladder.assert_next(&read.send(&site).await);
     read.set("limit", "5");
-    ladder.meets(&read.send(&site).await);
+    ladder.assert_next(&read.send(&site).await);
     read.set("starting_after", theirs.str("payment_id").unwrap());
-    ladder.meets(&read.send(&site).await);
+    ladder.assert_next(&read.send(&site).await);
     read.drop("starting_after");
-    ladder.meets(&read.send(&site).await);
-    ladder.ends();
+    ladder.assert_next(&read.send(&site).await);
+    ladder.assert_complete();
 }
 
 /// To a recipient that is saved as Ada King, by the path that pays her by her id alone.

@@ -3,14 +3,14 @@
 use purser_actors::id::Network;
 use serde_json::{Value, json};
 
-use super::agent::Agent;
 use super::access::{assert_not_visible, field, refresh};
+use super::agent::Agent;
 use super::banking::call;
 use super::cards::wait_for_card_status;
-use super::webhooks::{post, register};
 use super::host::Host;
 use super::http::{Response, ServiceClient, until};
 use super::operator_client::OperatorClient;
+use super::webhooks::{post, register};
 
 const CARD_ACTION_ROUTES: [&str; 3] = ["/pause-card", "/resume-card", "/close-card"];
 /// Nobody has this name.
@@ -53,7 +53,10 @@ async fn a_payments_token_steers_only_what_that_payment_bought() {
                 assert_not_visible(&request_card_action(&site, token, path, card).await, path);
             }
         }
-        assert_not_visible(&request_card_action(&site, token, "/cancel-intl-order", &queued).await, "an order");
+        assert_not_visible(
+            &request_card_action(&site, token, "/cancel-intl-order", &queued).await,
+            "an order",
+        );
     }
     wait_for_card_status(&site, &own, &earlier, "ready").await;
     wait_for_card_status(&site, &tokens[1], relayed.card(), "ready").await;
@@ -70,8 +73,16 @@ async fn a_payments_token_steers_only_what_that_payment_bought() {
     .await;
     assert_eq!(cancelled.status, 200, "{}", cancelled.text);
 
-    assert_eq!(request_card_action(&site, &own, "/pause-card", &earlier).await.status, 202);
-    assert_eq!(request_card_action(&site, &own, "/cancel-intl-order", &queued).await.status, 200);
+    assert_eq!(
+        request_card_action(&site, &own, "/pause-card", &earlier).await.status,
+        202
+    );
+    assert_eq!(
+        request_card_action(&site, &own, "/cancel-intl-order", &queued)
+            .await
+            .status,
+        200
+    );
     service.stop();
     host.assert_verified();
 }

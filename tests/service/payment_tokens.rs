@@ -3,15 +3,15 @@
 use purser_actors::id::Network;
 use serde_json::{Value, json};
 
-use super::agent::Agent;
 use super::access::{assert_not_visible, field, refresh};
-use super::reloadable_cards::{post_with_key, loaded, opened};
-use super::top_up::{self, id_of, wait_for_top_up};
+use super::agent::Agent;
 use super::host::Host;
 use super::http::{Response, ServiceClient, send, until};
 use super::operator_client::{OperatorClient, PAN};
 use super::owner::Owner;
 use super::recipient::status;
+use super::reloadable_cards::{loaded, opened, post_with_key};
+use super::top_up::{self, id_of, wait_for_top_up};
 
 const GIFT: &str = "/order-gift-card?product_id=gift_marche_lumiere_fr&amount=50&country=FR";
 const PUSH: &str = "/get-push-to-card?amount=25&currency=USD";
@@ -189,7 +189,10 @@ async fn case_75_a_payments_token_loads_what_it_brought_and_reads_that() {
         matches!(load(&own, None, 30).await.status, 200 | 202),
         "its owner's own sign-in"
     );
-    assert_eq!(wait_for_card(&site, &own, &made).await["card_details"]["card_number"], number);
+    assert_eq!(
+        wait_for_card(&site, &own, &made).await["card_details"]["card_number"],
+        number
+    );
 
     // At once: what was brought is loaded once.
     let brought = agent.buy(&site, "/fund-card-balance?amount=9").await;

@@ -7,14 +7,14 @@ use rust_decimal::Decimal;
 use serde_json::json;
 
 use super::agent::Agent;
-use super::metrics::scrape;
-use super::reconciliation::{fast_host, reversed};
 use super::dead_letters::{status_and_code, wait_for_dead_letter};
 use super::host::{Host, Service};
 use super::http::{ServiceClient, until};
+use super::metrics::scrape;
 use super::operator_client::OperatorClient;
 use super::owner::Owner;
-use super::recipient::{balance_is, wait_for_payout_status, register};
+use super::recipient::{balance_is, register, wait_for_payout_status};
+use super::reconciliation::{fast_host, reversed};
 
 fn quick() -> Host {
     Host::new().with("PURSER_SANDBOX__PAYOUT_PAID_MS", "10")

@@ -7,7 +7,10 @@ use super::agent::Agent;
 use super::host::Host;
 use super::http::ServiceClient;
 use super::precedence_table::snapshot;
-use super::recipient::{ACCOUNT, ROUTING, balance_is, wait_for_payout_status, debit_card, enter, recipient, register, status, payout_event_types};
+use super::recipient::{
+    ACCOUNT, ROUTING, balance_is, debit_card, enter, payout_event_types, recipient, register, status,
+    wait_for_payout_status,
+};
 use super::request::{Request, recorded};
 
 fn quick() -> Host {
@@ -166,7 +169,10 @@ async fn a_form_that_nobody_fills_in_expires_and_the_charge_is_credited() {
     let site = ServiceClient::of(&service);
     let token = agent.token(&site).await;
     balance_is(&site, &token, "26.5").await;
-    assert_eq!(payout_event_types(&site, &token).await, ["payout.awaiting-details", "payout.expired"]);
+    assert_eq!(
+        payout_event_types(&site, &token).await,
+        ["payout.awaiting-details", "payout.expired"]
+    );
     site.wait_for_events(&token, &["balance.credited"]).await;
     service.stop();
     host.assert_verified();

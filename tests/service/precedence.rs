@@ -108,32 +108,32 @@ async fn a_paid_call_is_refused_for_the_first_rule_that_it_breaks() {
         ask.header(name, "");
     }
     let challenge = ask.send_and_check(&site).await;
-    ladder.meets(&recorded(&challenge));
+    ladder.assert_next(&recorded(&challenge));
     fix_payment(&mut ladder, &mut ask, (&site, &agent)).await;
 
     ask.header("x-payment", &used);
-    ladder.meets(&past(&site, &ask, &[403]).await);
-    ladder.meets(&past(&site, &ask, &[429]).await);
+    ladder.assert_next(&past(&site, &ask, &[403]).await);
+    ladder.assert_next(&past(&site, &ask, &[429]).await);
     ask.header("authorization", "");
     let mut named = required(&challenge);
     assert!(named.identify(NAME));
     ask.header("x-payment", &agent.sign(&named));
-    ladder.meets(&past(&site, &ask, &[429]).await);
+    ladder.assert_next(&past(&site, &ask, &[429]).await);
     ask.header("x-payment", &used);
-    ladder.meets(&past(&site, &ask, &[429]).await);
+    ladder.assert_next(&past(&site, &ask, &[429]).await);
     ask.header("x-payment", &agent.sign(&required(&challenge)));
     // Until the slow call has the only place, the next rule refuses: nothing is claimed.
-    ladder.meets(&past(&site, &ask, &[429, 403]).await);
+    ladder.assert_next(&past(&site, &ask, &[429, 403]).await);
     site.chain_fault(json!({"fault": "resume"})).await;
     assert_eq!(slow.await.unwrap().unwrap().status, 200);
-    ladder.meets(&past(&site, &ask, &[429, 503]).await);
+    ladder.assert_next(&past(&site, &ask, &[429, 503]).await);
     site.freeze(&agent.address(), None).await;
-    ladder.meets(&past(&site, &ask, &[429]).await);
+    ladder.assert_next(&past(&site, &ask, &[429]).await);
     ask.set("amount", "10");
     ask.header("x-payment", &agent.payment(&site, &ask.target()).await);
-    ladder.meets(&past(&site, &ask, &[429]).await);
-    ladder.meets(&past(&site, &ask, &[429]).await);
-    ladder.ends();
+    ladder.assert_next(&past(&site, &ask, &[429]).await);
+    ladder.assert_next(&past(&site, &ask, &[429]).await);
+    ladder.assert_complete();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -155,56 +155,52 @@ async fn an_mpp_call_is_refused_for_the_first_rule_that_it_breaks() {
     let mut ladder = PrecedenceTable::of("GET /get-card by MPP", "get-card-mpp");
     ask.header("x-payment", "bm8=");
     ask.header("authorization", "Payment bm8");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.header("x-payment", "");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.header("authorization", &altered(&elsewhere, "/payload/value", json!("1")));
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.header("authorization", &altered(&good, "/payload/value", json!("1")));
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.header("authorization", &good);
-    ladder.meets(&past(&site, &ask, &[409]).await);
-    ladder.meets(&past(&site, &ask, &[429]).await);
+    ladder.assert_next(&past(&site, &ask, &[409]).await);
+    ladder.assert_next(&past(&site, &ask, &[429]).await);
     let mut fresh = Request::new("GET", "/get-card").with("amount", "25");
     let credential = agent.credential(&fresh.send_and_check(&site).await);
     fresh.header("authorization", &credential);
-    ladder.meets(&past(&site, &fresh, &[429]).await);
-    ladder.ends();
+    ladder.assert_next(&past(&site, &fresh, &[429]).await);
+    ladder.assert_complete();
 }
 
 /// A payment that cannot be read, one whose name is none, one for another price.
-async fn fix_payment(
-    ladder: &mut PrecedenceTable,
-    ask: &mut Request,
-    (site, agent): (&ServiceClient<'_>, &Agent),
-) {
+async fn fix_payment(ladder: &mut PrecedenceTable, ask: &mut Request, (site, agent): (&ServiceClient<'_>, &Agent)) {
     ask.header("x-payment", "bm8=");
-    ladder.meets(&ask.send(site).await);
+    ladder.assert_next(&ask.send(site).await);
     let mut nameless = Agent::challenge(site, "/get-card?amount=6").await;
     assert!(nameless.identify("short"));
     ask.header("x-payment", &agent.sign(&nameless));
-    ladder.meets(&ask.send(site).await);
+    ladder.assert_next(&ask.send(site).await);
     ask.header("x-payment", &agent.payment(site, "/get-card?amount=6").await);
-    ladder.meets(&ask.send(site).await);
+    ladder.assert_next(&ask.send(site).await);
 }
 
 /// Down to the first rule about payments.
 async fn fix_parameters(ladder: &mut PrecedenceTable, ask: &mut Request, site: &ServiceClient<'_>) {
-    ladder.meets(&ask.send(site).await);
+    ladder.assert_next(&ask.send(site).await);
     ask.drop("colour");
-    ladder.meets(&ask.send(site).await);
+    ladder.assert_next(&ask.send(site).await);
     ask.drop("format");
     ask.set("amount", "five");
     *ask = ask.clone().with("format", "%zz");
-    ladder.meets(&ask.send(site).await);
+    ladder.assert_next(&ask.send(site).await);
     ask.set("format", "xml");
-    ladder.meets(&ask.send(site).await);
+    ladder.assert_next(&ask.send(site).await);
     ask.set("amount", "1");
-    ladder.meets(&ask.send(site).await);
+    ladder.assert_next(&ask.send(site).await);
     ask.set("amount", "25");
-    ladder.meets(&ask.send(site).await);
+    ladder.assert_next(&ask.send(site).await);
     ask.drop("format");
-    ladder.meets(&ask.send(site).await);
+    ladder.assert_next(&ask.send(site).await);
 }
 
 /// The first answer that has none of these statuses, which time alone ends: 429 with the payer's window.
@@ -241,23 +237,23 @@ async fn reading_a_card_is_refused_for_the_first_rule_that_it_breaks() {
         .with("colour", "red")
         .with("card_id", "card_5");
     ask.bearer("nonsense");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.bearer(&second.token);
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.drop("colour");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     second.thawed(&site).await;
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.set("card_id", &stranger.card);
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.set("card_id", &card);
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.bearer(&own);
     site.issuer_fault(json!({"fault": "unreachable", "times": 0})).await;
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     site.issuer_fault(json!({"fault": "clear"})).await;
-    ladder.meets(&ask.send(&site).await);
-    ladder.ends();
+    ladder.assert_next(&ask.send(&site).await);
+    ladder.assert_complete();
 
     second.frozen(&site).await;
     let mut ladder = PrecedenceTable::of("GET /get-card-data", "get-card-data");
@@ -266,22 +262,22 @@ async fn reading_a_card_is_refused_for_the_first_rule_that_it_breaks() {
         .with("card_type", "Gold")
         .with("limit", "1000")
         .with("starting_after", "card_5");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.bearer(&own);
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.drop("colour");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     second.thawed(&site).await;
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.drop("card_type");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.set("limit", "1");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.set("starting_after", &stranger.card);
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.set("starting_after", &second.card);
-    ladder.meets(&ask.send(&site).await);
-    ladder.ends();
+    ladder.assert_next(&ask.send(&site).await);
+    ladder.assert_complete();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -297,23 +293,23 @@ async fn reading_a_payment_is_refused_for_the_first_rule_that_it_breaks() {
     let mut ladder = PrecedenceTable::of("GET /get-payment", "get-payment");
     let mut ask = Request::new("GET", "/get-payment").with("colour", "red");
     ask.bearer("nonsense");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.drop("colour");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.set("payment_id", "pay_5");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.set("payment_id", "pay_00000000000000000000000000000005");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.bearer(&stranger);
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.set("payment_id", &holder.payment);
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.bearer(&holder.token);
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     holder.thawed(&site).await;
     holder.ready(&site).await;
-    ladder.meets(&ask.send(&site).await);
-    ladder.ends();
+    ladder.assert_next(&ask.send(&site).await);
+    ladder.assert_complete();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -329,17 +325,17 @@ async fn what_an_account_reads_is_refused_for_the_first_rule_that_it_breaks() {
         holder.frozen(&site).await;
         let mut ladder = PrecedenceTable::of(heading, &path[1..]);
         let mut ask = Request::new("GET", path).with("colour", "red");
-        ladder.meets(&ask.send(&site).await);
+        ladder.assert_next(&ask.send(&site).await);
         ask.bearer(&holder.token);
-        ladder.meets(&ask.send(&site).await);
+        ladder.assert_next(&ask.send(&site).await);
         ask.drop("colour");
-        ladder.meets(&ask.send(&site).await);
+        ladder.assert_next(&ask.send(&site).await);
         holder.thawed(&site).await;
         // A frozen account's link is made as any other.
         if path != "/get-auth-link" {
-            ladder.meets(&ask.send(&site).await);
+            ladder.assert_next(&ask.send(&site).await);
         }
-        ladder.ends();
+        ladder.assert_complete();
     }
 }
 
@@ -359,37 +355,37 @@ async fn events_are_refused_for_the_first_rule_that_is_broken() {
         .with("after", "never")
         .with("limit", "0")
         .with("types", "Card!");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.bearer(&holder.token);
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.drop("colour");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.set("order", "asc");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.drop("before");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.set("after", "0");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.set("limit", "100");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.set("types", "card.*,payment.settled");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.set("after", "9007199254740991");
     holder.thawed(&site).await;
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.set("after", "0");
-    ladder.meets(&ask.send(&site).await);
-    ladder.ends();
+    ladder.assert_next(&ask.send(&site).await);
+    ladder.assert_complete();
 
     holder.frozen(&site).await;
     let mut ladder = PrecedenceTable::of("GET /stream", "stream");
     let mut ask = Request::new("GET", "/stream");
     ask.bearer("nonsense");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.bearer(&holder.token);
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     holder.thawed(&site).await;
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     let _only = Stream::open(&site, &holder.token).await;
     for (name, value) in [
         ("connection", "upgrade"),
@@ -399,6 +395,6 @@ async fn events_are_refused_for_the_first_rule_that_is_broken() {
     ] {
         ask.header(name, value);
     }
-    ladder.meets(&ask.send(&site).await);
-    ladder.ends();
+    ladder.assert_next(&ask.send(&site).await);
+    ladder.assert_complete();
 }

@@ -4,14 +4,14 @@ use purser_actors::id::Network;
 use serde_json::json;
 
 use super::agent::Agent;
-use super::callable_precedence::{Caller, AccessRule, with};
 use super::banking::result;
-use super::withdraw::withdraw;
+use super::callable_precedence::{AccessRule, Caller, with};
 use super::host::Host;
 use super::http::{ServiceClient, until};
 use super::owner::Owner;
 use super::precedence_table::PrecedenceTable;
 use super::request::Request;
+use super::withdraw::withdraw;
 
 const WHY: &str = "Please write to us.";
 
@@ -32,11 +32,11 @@ async fn a_paid_call_of_an_agent_is_refused_for_the_first_rule_that_it_breaks() 
     let mut ask = Request::new("POST", "/agentX402Pay");
     ask.header("idempotency-key", &"k".repeat(256));
     ask.body(&json!({"data": {"rout": "/get-card"}}));
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.bearer(&token);
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.header("idempotency-key", "one");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     let inside = json!({"url": "http://127.0.0.1/"});
     let unowned = with(&inside, "userId", json!(other.address()));
     let unpriced = with(&unowned, "maxAmountUsdc", json!(0));
@@ -48,19 +48,19 @@ async fn a_paid_call_of_an_agent_is_refused_for_the_first_rule_that_it_breaks() 
         inside,
     ] {
         ask.body(&json!({ "data": data }));
-        ladder.meets(&ask.send(&site).await);
+        ladder.assert_next(&ask.send(&site).await);
     }
     site.freeze(&agent.address(), None).await;
     ask.bearer(&born);
     ask.header("idempotency-key", "none");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.bearer(&token);
     ask.header("idempotency-key", "one");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.header("idempotency-key", "two");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     result(&site, &token, "createAgentWallet", json!({})).await;
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     let owner = Owner::of(&site, &agent).await;
     let set = owner
         .send(&site, "/account/spending", "per_call_usd=50000&per_day_usd=")
@@ -76,15 +76,15 @@ async fn a_paid_call_of_an_agent_is_refused_for_the_first_rule_that_it_breaks() 
     .await;
     let priced = json!({"route": "/get-card", "params": {"amount": 5}});
     ask.body(&json!({"data": with(&priced, "expectedNetwork", json!("base"))}));
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.header("idempotency-key", "three");
     ask.body(&json!({"data": {"route": "/get-card", "params": {"amount": 4}}}));
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.body(&json!({"data": {"route": "/healthz"}}));
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.body(&json!({"data": with(&priced, "expectedNetwork", json!("solana"))}));
-    ladder.meets(&ask.send(&site).await);
-    ladder.ends();
+    ladder.assert_next(&ask.send(&site).await);
+    ladder.assert_complete();
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -4,8 +4,8 @@ use purser_actors::id::Network;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
-use super::callable_precedence::{Caller, AccessRule};
 use super::banking::result;
+use super::callable_precedence::{AccessRule, Caller};
 use super::host::Host;
 use super::http::{Response, ServiceClient};
 use super::owner::Owner;
@@ -41,13 +41,13 @@ async fn confirm_signup(site: &ServiceClient<'_>, signup: &Response) {
     let mut ask = Request::new("POST", "/claim");
     ask.header("accept", "application/json");
     ask.text("nam=%00");
-    ladder.meets(&ask.send(site).await);
+    ladder.assert_next(&ask.send(site).await);
     ask.header("origin", &site.service.url);
-    ladder.meets(&ask.send(site).await);
+    ladder.assert_next(&ask.send(site).await);
     ask.header("cookie", relayed.cookie());
-    ladder.meets(&ask.send(site).await);
+    ladder.assert_next(&ask.send(site).await);
     site.freeze(&agent.address(), None).await;
-    ladder.meets(&ask.send(site).await);
+    ladder.assert_next(&ask.send(site).await);
     ask.header("cookie", owner.cookie());
     for form in [
         "nam=%00",
@@ -56,10 +56,10 @@ async fn confirm_signup(site: &ServiceClient<'_>, signup: &Response) {
         &format!("name=%00&signup={pass}"),
     ] {
         ask.text(form);
-        ladder.meets(&ask.send(site).await);
+        ladder.assert_next(&ask.send(site).await);
     }
     ask.text(&format!("name=Helper&signup={pass}"));
-    ladder.meets(&ask.send(site).await);
+    ladder.assert_next(&ask.send(site).await);
     result(
         site,
         &token,
@@ -67,8 +67,8 @@ async fn confirm_signup(site: &ServiceClient<'_>, signup: &Response) {
         json!({"apiKeyId": key["key"]["apiKeyId"]}),
     )
     .await;
-    ladder.meets(&ask.send(site).await);
-    ladder.ends();
+    ladder.assert_next(&ask.send(site).await);
+    ladder.assert_complete();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -81,31 +81,31 @@ async fn a_signup_is_refused_for_the_first_rule_that_it_breaks() {
     ask.header("x-forwarded-for", "192.0.2.1");
     assert_eq!(ask.send(&site).await.status, 200);
     ask.text("[7");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.header("x-forwarded-for", "192.0.2.2");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.header("x-forwarded-for", "192.0.2.3");
     ask.body(&json!({"name": "Me"}));
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.header("x-forwarded-for", "192.0.2.4");
     ask.body(&json!({}));
     let signup = ask.send_and_check(&site).await;
-    ladder.meets(&super::request::recorded(&signup));
-    ladder.ends();
+    ladder.assert_next(&super::request::recorded(&signup));
+    ladder.assert_complete();
 
     let mut status = PrecedenceTable::of("GET /signup-status", "signup-status");
     let mut poll = Request::new("GET", "/signup-status").with("token", "x");
-    status.meets(&poll.send(&site).await);
+    status.assert_next(&poll.send(&site).await);
     poll.drop("token");
-    status.meets(&poll.send(&site).await);
+    status.assert_next(&poll.send(&site).await);
     poll.set("claim_token", "st_nobodys");
-    status.meets(&poll.send(&site).await);
+    status.assert_next(&poll.send(&site).await);
     poll.set("claim_token", signup.str("claim_token").unwrap());
-    status.meets(&poll.send(&site).await);
+    status.assert_next(&poll.send(&site).await);
 
     confirm_signup(&site, &signup).await;
-    status.meets(&poll.send(&site).await);
-    status.ends();
+    status.assert_next(&poll.send(&site).await);
+    status.assert_complete();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -124,42 +124,42 @@ async fn an_api_key_is_made_and_revoked_by_whoever_may() {
     let mut ladder = PrecedenceTable::of("POST /createAgentApiKey", "create-agent-api-key");
     let mut ask = Request::new("POST", "/createAgentApiKey");
     call(&mut ask, json!({"nam": ""}));
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.bearer(&born);
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     let unowned = json!({"name": "One", "userId": other.address()});
     for data in [json!({"name": "", "userId": other.address()}), unowned, named] {
         call(&mut ask, data);
-        ladder.meets(&ask.send(&site).await);
+        ladder.assert_next(&ask.send(&site).await);
     }
     site.freeze(&agent.address(), None).await;
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.bearer(&token);
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
 
     let mut revoking = PrecedenceTable::of("POST /revokeAgentApiKey", "revoke-agent-api-key");
     let mut revoke = Request::new("POST", "/revokeAgentApiKey");
     call(&mut revoke, json!({}));
-    revoking.meets(&revoke.send(&site).await);
+    revoking.assert_next(&revoke.send(&site).await);
     revoke.bearer(&born);
-    revoking.meets(&revoke.send(&site).await);
+    revoking.assert_next(&revoke.send(&site).await);
     let unknown = format!("key_{:032x}", 1);
     call(&mut revoke, json!({"apiKeyId": unknown, "userId": other.address()}));
-    revoking.meets(&revoke.send(&site).await);
+    revoking.assert_next(&revoke.send(&site).await);
     site.freeze(&agent.address(), Some(WHY)).await;
     call(&mut revoke, json!({"apiKeyId": unknown}));
-    revoking.meets(&revoke.send(&site).await);
+    revoking.assert_next(&revoke.send(&site).await);
     site.freeze(&agent.address(), None).await;
-    revoking.meets(&revoke.send(&site).await);
+    revoking.assert_next(&revoke.send(&site).await);
     for id in [others, first] {
         call(&mut revoke, json!({ "apiKeyId": id }));
-        revoking.meets(&revoke.send(&site).await);
+        revoking.assert_next(&revoke.send(&site).await);
     }
     revoke.bearer(&token);
-    revoking.meets(&revoke.send(&site).await);
-    revoking.ends();
-    ladder.meets(&ask.send(&site).await);
-    ladder.ends();
+    revoking.assert_next(&revoke.send(&site).await);
+    revoking.assert_complete();
+    ladder.assert_next(&ask.send(&site).await);
+    ladder.assert_complete();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -186,20 +186,20 @@ async fn an_exchange_is_refused_for_the_first_rule_that_it_breaks() {
     let user = other.address();
     for data in [json!({"apiKye": gone}), json!({"userId": user})] {
         call(&mut ask, data);
-        ladder.meets(&ask.send(&site).await);
+        ladder.assert_next(&ask.send(&site).await);
     }
     ask.bearer("ak_nobodys");
     call(&mut ask, json!({"userId": user, "apiKey": gone}));
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     call(&mut ask, json!({"userId": user}));
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.bearer(gone);
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     call(&mut ask, json!({"userId": agent.address()}));
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.bearer(here);
-    ladder.meets(&ask.send(&site).await);
-    ladder.ends();
+    ladder.assert_next(&ask.send(&site).await);
+    ladder.assert_complete();
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -4,8 +4,8 @@ use purser_actors::id::Network;
 use serde_json::json;
 
 use super::agent::Agent;
-use super::callable_precedence::{Caller, AccessRule, with};
 use super::banking::{DOCUMENT_BASE64, application_answers, approve_existing, profile, quick, result};
+use super::callable_precedence::{AccessRule, Caller, with};
 use super::host::Host;
 use super::http::ServiceClient;
 use super::owner::Owner;
@@ -64,14 +64,14 @@ async fn a_profile_is_refused_for_the_first_rule_that_it_breaks() {
     let mut ask = Request::new("POST", "/createBankingProfile");
     ask.header("idempotency-key", &bad);
     ask.text("[");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.bearer(&token);
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.header("idempotency-key", "one");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     for body in profiles(&agent.address(), &other.address()) {
         ask.body(&body);
-        ladder.meets(&ask.send(&site).await);
+        ladder.assert_next(&ask.send(&site).await);
     }
     site.freeze(&agent.address(), None).await;
     let amount = json!({"data": {"amount": 1}});
@@ -80,13 +80,13 @@ async fn a_profile_is_refused_for_the_first_rule_that_it_breaks() {
     withdraw.header("idempotency-key", "one");
     withdraw.body(&amount["data"]);
     assert_eq!(withdraw.send(&site).await.status, 409);
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.header("idempotency-key", "two");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     snapshot("create-banking-profile.200-again", &ask.send(&site).await);
     ask.header("idempotency-key", "three");
-    ladder.meets(&ask.send(&site).await);
-    ladder.ends();
+    ladder.assert_next(&ask.send(&site).await);
+    ladder.assert_complete();
     ask.header("accept", "application/problem+json");
     ask.header("idempotency-key", "four");
     snapshot("create-banking-profile.409-problem", &ask.send(&site).await);
@@ -107,16 +107,16 @@ async fn a_profiles_status_is_refused_for_the_first_rule_that_it_breaks() {
     let mut ladder = PrecedenceTable::of("POST /getBankingProfileStatus", "get-banking-profile-status");
     let mut ask = Request::new("POST", "/getBankingProfileStatus");
     ask.body(&json!({"data": {"userid": other.address()}}));
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.bearer(&token);
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.body(&json!({"data": {"userId": other.address()}}));
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.body(&json!({"data": {"userId": agent.address().to_lowercase()}}));
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     site.freeze(&agent.address(), None).await;
-    ladder.meets(&ask.send(&site).await);
-    ladder.ends();
+    ladder.assert_next(&ask.send(&site).await);
+    ladder.assert_complete();
 }
 
 #[tokio::test(flavor = "multi_thread")]

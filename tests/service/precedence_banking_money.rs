@@ -4,15 +4,15 @@ use purser_actors::id::Network;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
-use super::callable_precedence::{Caller, AccessRule, with};
 use super::banking::{approve, open_account, quick, result};
-use super::withdraw::credited;
+use super::callable_precedence::{AccessRule, Caller, with};
 use super::host::Host;
 use super::http::ServiceClient;
 use super::owner::Owner;
 use super::precedence_table::PrecedenceTable;
 use super::recipient::balance_is;
 use super::request::Request;
+use super::withdraw::credited;
 
 fn bank() -> Value {
     json!({"type": "fiat_us", "bankName": "Bank", "routingNumber": "021000021", "accountNumber": "123456789"})
@@ -37,18 +37,18 @@ async fn same_by_get(caller: &Caller<'_>) {
         .with("limit", "0");
     ask.set("starting_after", "dst_1");
     site.freeze(&wallet, Some("Please write to us.")).await;
-    ladder.meets(&ask.send(site).await);
+    ladder.assert_next(&ask.send(site).await);
     ask.bearer(&caller.token);
-    ladder.meets(&ask.send(site).await);
+    ladder.assert_next(&ask.send(site).await);
     ask.drop("limits");
-    ladder.meets(&ask.send(site).await);
+    ladder.assert_next(&ask.send(site).await);
     ask.set("limit", "1");
-    ladder.meets(&ask.send(site).await);
+    ladder.assert_next(&ask.send(site).await);
     site.freeze(&wallet, None).await;
-    ladder.meets(&ask.send(site).await);
+    ladder.assert_next(&ask.send(site).await);
     ask.drop("starting_after");
-    ladder.meets(&ask.send(site).await);
-    ladder.ends();
+    ladder.assert_next(&ask.send(site).await);
+    ladder.assert_complete();
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -23,14 +23,14 @@ async fn a_sign_in_is_refused_for_the_first_rule_that_it_breaks() {
         .with("colour", "red")
         .with("network", "moon");
     ask.header("sign-in-with-x", "bm8=");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.drop("colour");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.set("network", "solana");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.header("sign-in-with-x", &agent.proof(&site).await);
-    ladder.meets(&ask.send(&site).await);
-    ladder.ends();
+    ladder.assert_next(&ask.send(&site).await);
+    ladder.assert_complete();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -53,22 +53,22 @@ async fn a_refresh_is_refused_for_the_first_rule_that_it_breaks() {
         let mut ladder = PrecedenceTable::of("POST /auth", name);
         let mut ask = Request::new("POST", path);
         ask.text("[");
-        ladder.meets(&ask.send(&site).await);
+        ladder.assert_next(&ask.send(&site).await);
         ask.body(&json!({}));
-        ladder.meets(&ask.send(&site).await);
+        ladder.assert_next(&ask.send(&site).await);
         ask.body(&json!({"grant_type": "password"}));
-        ladder.meets(&ask.send(&site).await);
+        ladder.assert_next(&ask.send(&site).await);
         ask.body(&json!({"grant_type": "refresh_token"}));
-        ladder.meets(&ask.send(&site).await);
+        ladder.assert_next(&ask.send(&site).await);
         ask.body(&json!({"grant_type": "refresh_token", "refresh_token": 5}));
-        ladder.meets(&ask.send(&site).await);
+        ladder.assert_next(&ask.send(&site).await);
         ask.body(&json!({"grant_type": "refresh_token", "refresh_token": "rt_5"}));
-        ladder.meets(&ask.send(&site).await);
+        ladder.assert_next(&ask.send(&site).await);
         ask.body(&again);
-        ladder.meets(&ask.send(&site).await);
+        ladder.assert_next(&ask.send(&site).await);
         ask.body(&json!({"grant_type": "refresh_token", "refresh_token": good}));
-        ladder.meets(&ask.send(&site).await);
-        ladder.ends();
+        ladder.assert_next(&ask.send(&site).await);
+        ladder.assert_complete();
     }
 }
 
@@ -90,12 +90,12 @@ async fn the_account_page_is_refused_for_the_first_rule_that_it_breaks() {
 
     let mut ladder = PrecedenceTable::of("GET /account", "account");
     let mut ask = Request::new("GET", "/account");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.header("cookie", cookie);
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     site.freeze(&agent.address(), None).await;
-    ladder.meets(&ask.send(&site).await);
-    ladder.ends();
+    ladder.assert_next(&ask.send(&site).await);
+    ladder.assert_complete();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -106,19 +106,19 @@ async fn the_sandbox_is_refused_for_the_first_rule_that_it_breaks() {
     let mut ladder = PrecedenceTable::of("POST /sandbox/faucet", "sandbox-faucet");
     let mut ask = Request::new("POST", "/sandbox/faucet");
     ask.text("[");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.body(&json!({"colour": "red"}));
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.body(&json!({}));
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.body(&json!({"wallet": "me", "amount": "much"}));
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     let wallet = Agent::seeded(Network::Base, 1, 1).address();
     ask.body(&json!({"wallet": wallet, "amount": "much"}));
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.body(&json!({"wallet": wallet, "amount": "5"}));
-    ladder.meets(&ask.send(&site).await);
-    ladder.ends();
+    ladder.assert_next(&ask.send(&site).await);
+    ladder.assert_complete();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -137,18 +137,18 @@ async fn the_identity_check_is_refused_for_the_first_rule_that_it_breaks() {
         site.freeze(&agent.address(), Some("Please write to us.")).await;
         let mut ladder = PrecedenceTable::of(heading, name);
         let mut ask = Request::new("GET", path).with("colour", "red");
-        ladder.meets(&ask.send(&site).await);
+        ladder.assert_next(&ask.send(&site).await);
         ask.bearer(born_of_payment);
-        ladder.meets(&ask.send(&site).await);
+        ladder.assert_next(&ask.send(&site).await);
         ask.drop("colour");
-        ladder.meets(&ask.send(&site).await);
+        ladder.assert_next(&ask.send(&site).await);
         site.freeze(&agent.address(), None).await;
         if name == "get-kyc-link" {
-            ladder.meets(&ask.send(&site).await);
+            ladder.assert_next(&ask.send(&site).await);
             ask.bearer(&token);
         }
-        ladder.meets(&ask.send(&site).await);
-        ladder.ends();
+        ladder.assert_next(&ask.send(&site).await);
+        ladder.assert_complete();
     }
 }
 
@@ -165,9 +165,9 @@ async fn a_callback_is_refused_for_the_first_rule_that_it_breaks() {
     let mut ladder = PrecedenceTable::of("POST /identity-callback", "identity-callback");
     let mut ask = Request::new("POST", "/identity-callback");
     ask.text(&"x".repeat(16 * 1024 + 1));
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.text("[");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     let key = purser::sandbox::keys::identity_callback();
     for body in [
         "[".to_owned(),
@@ -181,9 +181,9 @@ async fn a_callback_is_refused_for_the_first_rule_that_it_breaks() {
         ask.header("webhook-timestamp", &at);
         ask.header("webhook-signature", &key.sign("msg_1", &at, body.as_bytes()));
         ask.text(&body);
-        ladder.meets(&ask.send(&site).await);
+        ladder.assert_next(&ask.send(&site).await);
     }
-    ladder.ends();
+    ladder.assert_complete();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -202,18 +202,18 @@ async fn a_makers_callback_is_refused_for_the_first_rule_that_it_breaks() {
         let mut ladder = PrecedenceTable::of(heading, &route[1..]);
         let mut ask = Request::new("POST", route);
         ask.text(&"x".repeat(16 * 1024 + 1));
-        ladder.meets(&ask.send(&site).await);
+        ladder.assert_next(&ask.send(&site).await);
         ask.text(told);
-        ladder.meets(&ask.send(&site).await);
+        ladder.assert_next(&ask.send(&site).await);
         for body in ["[", "{\"type\":\"nothing.told\"}", told] {
             let at = purser::system::SystemClock.now().seconds().to_string();
             ask.header("webhook-id", "msg_1");
             ask.header("webhook-timestamp", &at);
             ask.header("webhook-signature", &key.sign("msg_1", &at, body.as_bytes()));
             ask.text(body);
-            ladder.meets(&ask.send(&site).await);
+            ladder.assert_next(&ask.send(&site).await);
         }
-        ladder.ends();
+        ladder.assert_complete();
     }
 }
 
@@ -230,18 +230,18 @@ async fn an_owners_form_is_refused_for_the_first_rule_that_it_breaks() {
     let mut ladder = PrecedenceTable::of("POST /account/caps", "account-caps");
     let mut ask = Request::new("POST", "/account/caps");
     ask.text("colour=red&gift_card_count=many");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.header("origin", &service.url);
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.header("cookie", relayed.cookie());
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     site.freeze(&agent.address(), None).await;
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.header("cookie", owner.cookie());
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.text("gift_card_count=many");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.text("gift_card_count=1");
-    ladder.meets(&ask.send(&site).await);
-    ladder.ends();
+    ladder.assert_next(&ask.send(&site).await);
+    ladder.assert_complete();
 }

@@ -27,27 +27,27 @@ async fn an_order_is_refused_for_the_first_rule_that_it_breaks() {
         .with("amount", "five")
         .with("label", &"x".repeat(101));
     ask.bearer(&other);
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.drop("colour");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.set("amount", "1");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.set("amount", "200.50");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.set("amount", "200");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.set("label", "trip");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.header("payment-signature", &agent.payment(&site, &ask.target()).await);
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.header("authorization", "");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     site.freeze(&agent.address(), None).await;
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.set("amount", "100");
     ask.header("payment-signature", &agent.payment(&site, &ask.target()).await);
-    ladder.meets(&ask.send(&site).await);
-    ladder.ends();
+    ladder.assert_next(&ask.send(&site).await);
+    ladder.assert_complete();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -77,29 +77,29 @@ async fn a_cancellation_is_refused_for_the_first_rule_that_it_breaks() {
     let mut ask = Request::new("POST", "/cancel-intl-order");
     ask.text("[");
     ask.header("idempotency-key", &"x".repeat(256));
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.bearer(&token);
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.header("idempotency-key", "used");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.body(&json!({}));
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.body(&json!({"card_id": "card_5"}));
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     site.freeze(&agent.address(), None).await;
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.header("idempotency-key", "new");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.body(&json!({"card_id": others}));
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.body(&json!({"card_id": own}));
     ask.bearer(other.body["auth"]["id_token"].as_str().unwrap());
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.bearer(&token);
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.header("idempotency-key", "newer");
     desk.done("/admin/intl-orders/release", json!({"card_id": own, "lease": lease}))
         .await;
-    ladder.meets(&ask.send(&site).await);
-    ladder.ends();
+    ladder.assert_next(&ask.send(&site).await);
+    ladder.assert_complete();
 }

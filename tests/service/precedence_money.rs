@@ -4,10 +4,10 @@ use purser_actors::id::Network;
 use serde_json::json;
 
 use super::agent::Agent;
-use super::withdraw::{ended, agent_with_balance, id_of, start};
 use super::http::ServiceClient;
 use super::precedence_table::{PrecedenceTable, snapshot};
 use super::request::{Request, recorded};
+use super::withdraw::{agent_with_balance, ended, id_of, start};
 
 const WHY: &str = "Please write to us.";
 
@@ -31,11 +31,11 @@ async fn a_withdrawal_is_refused_for_the_first_rule_that_it_breaks() {
     let mut ask = Request::new("POST", "/withdraw");
     ask.header("idempotency-key", &"x".repeat(256));
     ask.text("[");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.bearer(relayed);
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.header("idempotency-key", "used");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     for body in [
         json!({"amount": "much", "colour": "red"}),
         json!({"amount": "much", "address": "me", "network": "eth"}),
@@ -45,21 +45,21 @@ async fn a_withdrawal_is_refused_for_the_first_rule_that_it_breaks() {
         json!({"amount": 700, "address": elsewhere, "network": "base"}),
     ] {
         ask.body(&body);
-        ladder.meets(&ask.send(&site).await);
+        ladder.assert_next(&ask.send(&site).await);
     }
     site.freeze(&agent.address(), None).await;
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.bearer(&token);
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.header("idempotency-key", "new");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.header("idempotency-key", "newer");
     let stranger = Agent::new(Network::Solana).address();
     ask.body(&json!({"amount": 1, "address": stranger, "network": "solana"}));
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.body(&json!({"amount": 1, "address": elsewhere, "network": "base"}));
-    ladder.meets(&ask.send(&site).await);
-    ladder.ends();
+    ladder.assert_next(&ask.send(&site).await);
+    ladder.assert_complete();
     snapshot("withdraw.202-replayed", &ask.send(&site).await);
 }
 
@@ -68,7 +68,10 @@ async fn a_withdrawals_reader_is_refused_for_the_first_rule_that_it_breaks() {
     // Aim: one withdrawal, all of them, and the statement.
     let (_host, service) = start();
     let site = ServiceClient::of(&service);
-    let ((agent, token), (_, other)) = (agent_with_balance(&site, Network::Base).await, agent_with_balance(&site, Network::Solana).await);
+    let ((agent, token), (_, other)) = (
+        agent_with_balance(&site, Network::Base).await,
+        agent_with_balance(&site, Network::Solana).await,
+    );
     let mut first = Request::new("POST", "/withdraw");
     first.body(&json!({"amount": 1}));
     first.bearer(&other);
@@ -85,18 +88,18 @@ async fn a_withdrawals_reader_is_refused_for_the_first_rule_that_it_breaks() {
     let mut ask = Request::new("GET", "/get-withdrawal-status")
         .with("colour", "red")
         .with("withdrawal_id", "none");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.bearer(&token);
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.drop("colour");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     site.freeze(&agent.address(), None).await;
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.set("withdrawal_id", &theirs);
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.set("withdrawal_id", &own);
-    ladder.meets(&ask.send(&site).await);
-    ladder.ends();
+    ladder.assert_next(&ask.send(&site).await);
+    ladder.assert_complete();
     ask.drop("withdrawal_id");
     snapshot("get-withdrawal-status.200", &ask.send(&site).await);
 
@@ -106,16 +109,16 @@ async fn a_withdrawals_reader_is_refused_for_the_first_rule_that_it_breaks() {
         .with("colour", "red")
         .with("limit", "0")
         .with("starting_after", "none");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.bearer(&token);
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.drop("colour");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     site.freeze(&agent.address(), None).await;
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.set("limit", "2");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.drop("starting_after");
-    ladder.meets(&recorded(&ask.send_and_check(&site).await));
-    ladder.ends();
+    ladder.assert_next(&recorded(&ask.send_and_check(&site).await));
+    ladder.assert_complete();
 }

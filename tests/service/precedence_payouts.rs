@@ -25,27 +25,27 @@ async fn a_push_to_card_is_refused_for_the_first_rule_that_it_breaks() {
     let mut ladder = PrecedenceTable::of("GET /get-push-to-card", "get-push-to-card");
     let mut ask = Request::new("GET", "/get-push-to-card").with("colour", "red");
     ask.bearer(&other);
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.drop("colour");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.set("amount", "9.99");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.set("amount", "25");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.set("currency", "usd");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.set("currency", "GBP");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.header("payment-signature", &agent.payment(&site, &ask.target()).await);
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.header("authorization", "");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     site.freeze(&agent.address(), None).await;
     assert!(site.transfers().await.is_empty(), "nothing was charged so far");
     site.chain_fault(json!({"fault": "insufficient", "times": 1})).await;
-    ladder.meets(&ask.send(&site).await);
-    ladder.meets(&ask.send(&site).await);
-    ladder.ends();
+    ladder.assert_next(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
+    ladder.assert_complete();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -64,28 +64,28 @@ async fn a_bank_payment_is_refused_for_the_first_rule_that_it_breaks() {
         .with("color", "red")
         .with("amount", "1e3");
     ask.bearer(&other);
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.drop("color");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.set("amount", "2000");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.set("destination_id", "rent");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.set("destination_id", &theirs);
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.header("payment-signature", &agent.payment(&site, &ask.target()).await);
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.header("authorization", "");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     site.freeze(&agent.address(), None).await;
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     assert!(site.transfers().await.is_empty(), "nothing was charged so far");
     ask.set("destination_id", &mine);
     ask.header("payment-signature", &agent.payment(&site, &ask.target()).await);
     site.chain_fault(json!({"fault": "insufficient", "times": 1})).await;
-    ladder.meets(&ask.send(&site).await);
-    ladder.meets(&ask.send(&site).await);
-    ladder.ends();
+    ladder.assert_next(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
+    ladder.assert_complete();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -105,18 +105,18 @@ async fn a_payouts_status_is_refused_for_the_first_rule_that_it_breaks() {
     let mut ask = Request::new("GET", "/get-payment-status")
         .with("id", "5")
         .with("payout_id", "po_5");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.bearer(&token);
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.drop("id");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     site.freeze(&agent.address(), None).await;
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.set("payout_id", &payouts[1]);
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.set("payout_id", &payouts[0]);
-    ladder.meets(&ask.send(&site).await);
-    ladder.ends();
+    ladder.assert_next(&ask.send(&site).await);
+    ladder.assert_complete();
 }
 
 /// A payment of five dollars through an app.
@@ -160,43 +160,43 @@ async fn an_app_payment_is_refused_for_the_first_rule_that_it_breaks() {
         .with("note", "rent")
         .with("amount", "4.99");
     ask.bearer(&other);
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.drop("note");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.set("amount", "5");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.set("platform", "cash");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.set("platform", "paypal");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.set("recipient_id", "rcp_00000000000000000000000000000001");
     ask.set("recipient_first_name", "Ada");
     ask.set("recipient_last_name", "Lovelace");
     ask.set("recipient_email", "ada@example");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.set("recipient_email", "ada@example.com");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.header("payment-signature", &agent.payment(&site, &ask.target()).await);
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.header("authorization", "");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     site.freeze(&agent.address(), None).await;
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     Owner::by_token(&site, &token).await.verify(&site, &token).await;
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     assert!(site.transfers().await.is_empty(), "nothing was charged so far");
     let bob = "/send-payment?amount=5&platform=paypal&recipient_id=bob&recipient_first_name=Bob&recipient_last_name=Noyce\
                &recipient_email=bob@example.com";
     let saved = agent.buy(&site, bob).await;
     ask.set("recipient_id", saved.body["payment"]["recipient_id"].as_str().unwrap());
     ask.header("payment-signature", &agent.payment(&site, &ask.target()).await);
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.set("recipient_id", "ada");
     ask.header("payment-signature", &agent.payment(&site, &ask.target()).await);
     site.chain_fault(json!({"fault": "insufficient", "times": 1})).await;
-    ladder.meets(&ask.send(&site).await);
-    ladder.meets(&ask.send(&site).await);
-    ladder.ends();
+    ladder.assert_next(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
+    ladder.assert_complete();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -209,33 +209,33 @@ async fn a_change_of_a_recipient_is_refused_for_the_first_rule_that_it_breaks() 
     let mut ask = Request::new("POST", "/payment-recipients");
     ask.header("idempotency-key", &"x".repeat(256));
     ask.text("[");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.bearer(&token);
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.header("idempotency-key", "used");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.body(&json!({"recipient_id": "rcp_5"}));
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.body(&json!({"recipient_id": "rcp_5", "platform": "paypal", "display_name": 5, "archived": null}));
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.body(&json!({"recipient_id": "rcp_5", "platform": "paypal", "display_name": "Ada", "archived": null}));
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.body(&json!({"recipient_id": "rcp_5", "platform": "paypal"}));
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.body(&json!({"recipient_id": "rcp_5", "platform": "paypal", "display_name": "Ada", "archived": true}));
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     site.freeze(&agent.address(), None).await;
     let mut used = ask.clone();
     used.body(&json!({"recipient_id": saved[0], "platform": "paypal", "display_name": "Ada"}));
     assert_eq!(used.send_and_check(&site).await.status, 200);
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.header("idempotency-key", "new");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.body(&json!({"recipient_id": saved[1], "platform": "paypal", "display_name": "Ada", "archived": true}));
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.body(&json!({"recipient_id": saved[0], "platform": "paypal", "display_name": "Ada", "archived": true}));
-    ladder.meets(&ask.send(&site).await);
-    ladder.ends();
+    ladder.assert_next(&ask.send(&site).await);
+    ladder.assert_complete();
     used.body(&json!({"display_name": "Ada", "platform": "paypal", "recipient_id": saved[0]}));
     snapshot("post-payment-recipients.200-replayed", &used.send(&site).await);
     let now = site.get_as(&token, "/payment-recipients").await;
@@ -252,35 +252,35 @@ async fn a_deletion_of_a_recipient_is_refused_for_the_first_rule_that_it_breaks(
     let mut ladder = PrecedenceTable::of("DELETE /payment-recipients", "delete-payment-recipients");
     let mut ask = Request::new("DELETE", "/payment-recipients").with("all", "true");
     ask.header("idempotency-key", &"x".repeat(256));
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.bearer(&token);
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.header("idempotency-key", "used");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.drop("all");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.set("platform", "venmo");
     ask.set("recipient_id", &saved[0]);
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     site.freeze(&agent.address(), None).await;
     let bought = agent.buy(&site, "/get-card?amount=5").await;
     ask.bearer(bought.body["auth"]["id_token"].as_str().unwrap());
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.bearer(&token);
     let mut other = Request::new("POST", "/payment-recipients");
     other.bearer(&token);
     other.header("idempotency-key", "used");
     other.body(&json!({"recipient_id": saved[0], "platform": "paypal", "display_name": "Ada"}));
     assert_eq!(other.send_and_check(&site).await.status, 200);
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.header("idempotency-key", "new");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.set("platform", "paypal");
     ask.set("recipient_id", &saved[1]);
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.set("recipient_id", &saved[0]);
-    ladder.meets(&ask.send(&site).await);
-    ladder.ends();
+    ladder.assert_next(&ask.send(&site).await);
+    ladder.assert_complete();
     for (ask, replayed) in [(&ask, "deleted"), (&other, "display_name")] {
         let again = ask.send_and_check(&site).await;
         assert_eq!(

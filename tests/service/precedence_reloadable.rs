@@ -4,11 +4,11 @@ use purser_actors::id::Network;
 use serde_json::json;
 
 use super::agent::Agent;
-use super::reloadable_cards::{wait_for_reloadable_card, loaded, opened};
-use super::top_up::{id_of, link, wait_for_top_up, start};
 use super::http::ServiceClient;
 use super::precedence_table::{PrecedenceTable, snapshot};
+use super::reloadable_cards::{loaded, opened, wait_for_reloadable_card};
 use super::request::Request;
+use super::top_up::{id_of, link, start, wait_for_top_up};
 
 const WHY: &str = "Please write to us.";
 
@@ -35,11 +35,11 @@ async fn an_order_of_a_reloadable_card_is_refused_for_the_first_rule_that_it_bre
     let mut ask = Request::new("POST", "/create-reloadable-card");
     ask.header("idempotency-key", &"x".repeat(256));
     ask.text("[");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.bearer(born_of_payment);
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.header("idempotency-key", "used");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     for body in [
         json!({"usd_amount": "much", "reusable": "maybe"}),
         json!({"usd_amount": "much"}),
@@ -47,23 +47,23 @@ async fn an_order_of_a_reloadable_card_is_refused_for_the_first_rule_that_it_bre
         json!({"usd_amount": 700}),
     ] {
         ask.body(&body);
-        ladder.meets(&ask.send(&site).await);
+        ladder.assert_next(&ask.send(&site).await);
     }
     site.freeze(&agent.address(), None).await;
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.bearer(&token);
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.header("idempotency-key", "new");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     link(&site, &agent, true).await;
     ask.bearer(born_of_top_up);
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.bearer(&token);
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.header("idempotency-key", "newer");
     ask.body(&json!({"usd_amount": 2}));
-    ladder.meets(&ask.send(&site).await);
-    ladder.ends();
+    ladder.assert_next(&ask.send(&site).await);
+    ladder.assert_complete();
     snapshot("create-reloadable-card.200-replayed", &ask.send(&site).await);
 }
 
@@ -94,30 +94,30 @@ async fn a_wish_for_a_card_is_refused_for_the_first_rule_that_it_breaks() {
     let mut ask = Request::new("POST", "/pause-card");
     ask.header("idempotency-key", &"x".repeat(256));
     ask.text("[");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.bearer(&token);
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.header("idempotency-key", "used");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.body(&json!({}));
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.body(&json!({"card_id": "none"}));
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     site.freeze(&agent.address(), None).await;
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.header("idempotency-key", "new");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.body(&json!({"card_id": theirs}));
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.body(&json!({"card_id": ended}));
     ask.bearer(bought.body["auth"]["id_token"].as_str().unwrap());
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.bearer(&token);
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.header("idempotency-key", "newer");
     ask.body(&json!({"card_id": own}));
-    ladder.meets(&ask.send(&site).await);
-    ladder.ends();
+    ladder.assert_next(&ask.send(&site).await);
+    ladder.assert_complete();
     wait_for_reloadable_card(&site, &token, &own, "paused").await;
     ask.header("idempotency-key", "newest");
     snapshot("pause-card.200-paused", &ask.send(&site).await);
@@ -144,11 +144,11 @@ async fn a_withdrawal_from_a_card_balance_is_refused_for_the_first_rule_that_it_
     let mut ask = Request::new("POST", "/withdraw-card-balance");
     ask.header("idempotency-key", &"x".repeat(256));
     ask.text("[");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.bearer(relayed);
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.header("idempotency-key", "used");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     for body in [
         json!({"amount": "much"}),
         json!({"amount": "much", "destination_address": "me"}),
@@ -157,18 +157,18 @@ async fn a_withdrawal_from_a_card_balance_is_refused_for_the_first_rule_that_it_
         json!({"amount": 700, "destination_address": elsewhere}),
     ] {
         ask.body(&body);
-        ladder.meets(&ask.send(&site).await);
+        ladder.assert_next(&ask.send(&site).await);
     }
     site.freeze(&agent.address(), None).await;
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.bearer(&token);
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.header("idempotency-key", "new");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     link(&site, &agent, true).await;
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.header("idempotency-key", "newer");
     ask.body(&json!({"amount": 2, "destination_address": elsewhere}));
-    ladder.meets(&ask.send(&site).await);
-    ladder.ends();
+    ladder.assert_next(&ask.send(&site).await);
+    ladder.assert_complete();
 }

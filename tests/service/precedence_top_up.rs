@@ -4,10 +4,10 @@ use purser_actors::id::Network;
 use serde_json::json;
 
 use super::agent::{Agent, required};
-use super::top_up::{id_of, link, wait_for_top_up, start};
 use super::http::ServiceClient;
 use super::precedence_table::{PrecedenceTable, snapshot};
 use super::request::{Request, recorded};
+use super::top_up::{id_of, link, start, wait_for_top_up};
 
 const WHY: &str = "Please write to us.";
 
@@ -22,32 +22,32 @@ async fn a_top_up_is_refused_for_the_first_rule_that_it_breaks() {
     site.freeze(&agent.address(), Some(WHY)).await;
     let mut ladder = PrecedenceTable::of("GET /fund-card-balance", "fund-card-balance");
     let mut ask = Request::new("GET", "/fund-card-balance").with("colour", "red");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.drop("colour");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     for amount in ["five", "1000.01"] {
         ask.set("amount", amount);
-        ladder.meets(&ask.send(&site).await);
+        ladder.assert_next(&ask.send(&site).await);
     }
     ask.set("amount", "5");
     let challenge = ask.send_and_check(&site).await;
-    ladder.meets(&recorded(&challenge));
+    ladder.assert_next(&recorded(&challenge));
     ask.header("payment-signature", "bm8=");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.header("payment-signature", &agent.sign(&required(&challenge)));
     ask.bearer(&other);
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.header("authorization", "");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     site.freeze(&agent.address(), None).await;
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     assert!(site.transfers().await.is_empty(), "nothing was charged so far");
     link(&site, &agent, true).await;
     site.chain_fault(json!({"fault": "insufficient", "times": 1})).await;
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     let bought = ask.send_and_check(&site).await;
-    ladder.meets(&recorded(&bought));
-    ladder.ends();
+    ladder.assert_next(&recorded(&bought));
+    ladder.assert_complete();
     wait_for_top_up(&site, &token, &id_of(&bought), "credited").await;
 
     let mut read = Request::new("GET", "/list-card-transactions");
@@ -76,38 +76,38 @@ async fn a_reader_of_the_card_balance_is_refused_for_the_first_rule_that_it_brea
         .with("status", "lost")
         .with("card_id", "none")
         .with("starting_after", "none");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.bearer(&token);
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.drop("colour");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     site.freeze(&agent.address(), None).await;
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.set("limit", "5");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.set("status", "paid");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.drop("card_id");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.set("starting_after", &theirs);
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.drop("starting_after");
-    ladder.meets(&ask.send(&site).await);
-    ladder.ends();
+    ladder.assert_next(&ask.send(&site).await);
+    ladder.assert_complete();
 
     site.freeze(&agent.address(), Some(WHY)).await;
     let mut ladder = PrecedenceTable::of("GET /get-card-deposit-address", "get-card-deposit-address");
     let mut ask = Request::new("GET", "/get-card-deposit-address").with("colour", "red");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.bearer(&token);
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.drop("colour");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     site.freeze(&agent.address(), None).await;
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     link(&site, &agent, true).await;
     site.post("/sandbox/card-balances", &json!({"unreachable": 1})).await;
-    ladder.meets(&ask.send(&site).await);
-    ladder.meets(&ask.send(&site).await);
-    ladder.ends();
+    ladder.assert_next(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
+    ladder.assert_complete();
 }

@@ -51,7 +51,7 @@ async fn relayed(site: &ServiceClient<'_>, agent: &Agent) -> String {
 async fn check_bodies(site: &ServiceClient<'_>, ladder: &mut PrecedenceTable, ask: &mut Request, bodies: &[Value]) {
     for body in bodies {
         ask.body(body);
-        ladder.meets(&ask.send(site).await);
+        ladder.assert_next(&ask.send(site).await);
     }
 }
 
@@ -73,11 +73,11 @@ async fn a_registration_is_refused_for_the_first_rule_that_it_breaks() {
     let mut ask = Request::new("POST", "/register-webhook");
     ask.header("idempotency-key", &"x".repeat(256));
     ask.text("[");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.bearer(&token);
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.header("idempotency-key", "used");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     let bodies = [
         json!({}),
         json!({"url": "http://127.0.0.1/", "types": ["card ready"]}),
@@ -86,19 +86,19 @@ async fn a_registration_is_refused_for_the_first_rule_that_it_breaks() {
     ];
     check_bodies(&site, &mut ladder, &mut ask, &bodies).await;
     site.freeze(&agent.address(), None).await;
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.header("idempotency-key", "relayed");
     ask.body(&json!({"url": other}));
     ask.bearer(&relayed);
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.header("idempotency-key", "new");
     ask.body(&json!({"url": URL, "types": ["card.ready"]}));
     ask.bearer(&token);
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     deleted(&site, &token, &first, None).await;
     let made = ask.send_and_check(&site).await;
-    ladder.meets(&super::request::recorded(&made));
-    ladder.ends();
+    ladder.assert_next(&super::request::recorded(&made));
+    ladder.assert_complete();
     let again = ask.send_and_check(&site).await;
     assert_eq!(again.text, made.text, "the secret too");
     snapshot("register-webhook.200-replayed", &super::request::recorded(&again));
@@ -121,18 +121,18 @@ async fn a_look_at_endpoints_and_deliveries_is_refused_for_the_first_rule_that_i
     let mut ask = Request::new("GET", "/get-webhook")
         .with("colour", "red")
         .with("webhook_id", "none");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.bearer(&token);
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.drop("colour");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     site.freeze(&agent.address(), None).await;
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.set("webhook_id", &not_own);
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.set("webhook_id", &own);
-    ladder.meets(&ask.send(&site).await);
-    ladder.ends();
+    ladder.assert_next(&ask.send(&site).await);
+    ladder.assert_complete();
 
     site.freeze(&agent.address(), Some(WHY)).await;
     let mut ladder = PrecedenceTable::of("GET /webhook-deliveries", "webhook-deliveries");
@@ -143,28 +143,28 @@ async fn a_look_at_endpoints_and_deliveries_is_refused_for_the_first_rule_that_i
         .with("delivery_id", "none")
         .with("webhook_id", "none")
         .with("starting_after", "none");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.bearer(&token);
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.drop("colour");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.set("limit", "5");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.set("state", "dropped");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     site.freeze(&agent.address(), None).await;
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.set("delivery_id", &not_sent);
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.drop("delivery_id");
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.set("webhook_id", &not_own);
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.set("webhook_id", &own);
-    ladder.meets(&ask.send(&site).await);
+    ladder.assert_next(&ask.send(&site).await);
     ask.set("starting_after", &sent);
-    ladder.meets(&ask.send(&site).await);
-    ladder.ends();
+    ladder.assert_next(&ask.send(&site).await);
+    ladder.assert_complete();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -193,13 +193,13 @@ async fn posting_again_and_deleting_are_refused_for_the_first_rule_that_they_bre
         };
         ask.header("idempotency-key", &"x".repeat(256));
         ask.text("[");
-        ladder.meets(&ask.send(&site).await);
+        ladder.assert_next(&ask.send(&site).await);
         ask.bearer(&token);
-        ladder.meets(&ask.send(&site).await);
+        ladder.assert_next(&ask.send(&site).await);
         ask.header("idempotency-key", "used");
-        ladder.meets(&ask.send(&site).await);
+        ladder.assert_next(&ask.send(&site).await);
         ask.body(&json!({}));
-        ladder.meets(&ask.send(&site).await);
+        ladder.assert_next(&ask.send(&site).await);
         if with {
             let bodies = [
                 json!({"webhook_id": "none"}),
@@ -208,21 +208,21 @@ async fn posting_again_and_deleting_are_refused_for_the_first_rule_that_they_bre
             check_bodies(&site, &mut ladder, &mut ask, &bodies).await;
         }
         ask.body(&named("none"));
-        ladder.meets(&ask.send(&site).await);
+        ladder.assert_next(&ask.send(&site).await);
         site.freeze(&agent.address(), None).await;
-        ladder.meets(&ask.send(&site).await);
+        ladder.assert_next(&ask.send(&site).await);
         ask.header("idempotency-key", &format!("new {path}"));
-        ladder.meets(&ask.send(&site).await);
+        ladder.assert_next(&ask.send(&site).await);
         ask.body(&named(&not_own));
-        ladder.meets(&ask.send(&site).await);
+        ladder.assert_next(&ask.send(&site).await);
         ask.body(&named(&gone));
         ask.bearer(&relayed);
-        ladder.meets(&ask.send(&site).await);
+        ladder.assert_next(&ask.send(&site).await);
         ask.bearer(&token);
-        ladder.meets(&ask.send(&site).await);
+        ladder.assert_next(&ask.send(&site).await);
         ask.header("idempotency-key", &format!("newer {path}"));
         ask.body(&named(&own));
-        ladder.meets(&ask.send(&site).await);
-        ladder.ends();
+        ladder.assert_next(&ask.send(&site).await);
+        ladder.assert_complete();
     }
 }

@@ -6,13 +6,13 @@ use serde_json::json;
 
 use super::agent::Agent;
 use super::agent_wallet::assert_error;
-use super::incoming_transfers::{self, submit_on_base, listed, waiting};
+use super::http::{Response, ServiceClient, until};
+use super::incoming_transfers::{self, listed, submit_on_base, waiting};
+use super::operator_client::OperatorClient;
+use super::recipient::register;
 use super::restore::{backup, restore};
 use super::top_up::{id_of, linked, wait_for_top_up};
 use super::withdraw::balance;
-use super::http::{Response, ServiceClient, until};
-use super::operator_client::OperatorClient;
-use super::recipient::register;
 
 /// A route that costs as much as another.
 async fn card_for_the_price_of(site: &ServiceClient<'_>, path: &str) -> String {

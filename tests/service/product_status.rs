@@ -4,10 +4,10 @@ use purser_actors::id::Network;
 use serde_json::json;
 
 use super::agent::Agent;
+use super::http::{ServiceClient, until};
 use super::payment_lists::payments;
 use super::reloadable_cards::post_with_key;
 use super::top_up::{link, start};
-use super::http::{ServiceClient, until};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_payment_says_what_became_of_its_product() {
@@ -54,7 +54,9 @@ async fn a_payment_says_what_became_of_its_product() {
     stands(payment, "queued", None).await;
     let cancel = json!({"card_id": order.body["intl_card_order"]["card_id"]});
     assert_eq!(
-        post_with_key(&site, &token, "/cancel-intl-order", None, &cancel).await.status,
+        post_with_key(&site, &token, "/cancel-intl-order", None, &cancel)
+            .await
+            .status,
         200
     );
     stands(payment, "cancelled", Some("103.8")).await;

@@ -46,7 +46,11 @@ impl Receiver {
                 tokio::spawn(serve(stream, kept.clone(), is_well.clone()));
             }
         });
-        Self { authority, got, is_healthy: well }
+        Self {
+            authority,
+            got,
+            is_healthy: well,
+        }
     }
 
     /// Whether `/moody` is well from now on; it is not at first.

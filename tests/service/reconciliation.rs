@@ -7,10 +7,10 @@ use rust_decimal::Decimal;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
-use super::metrics::scrape;
 use super::dead_letters::{status_and_code, wait_for_dead_letter};
 use super::host::{Host, Service, text};
 use super::http::{ServiceClient, until};
+use super::metrics::scrape;
 use super::operator_client::OperatorClient;
 use super::owner::Owner;
 use super::recipient::balance_is;
@@ -149,7 +149,10 @@ async fn case_34_a_missing_and_a_surplus_deposit_are_reported_and_outlive_a_kill
         "difference.opened chain_deposit_missing",
         "difference.opened chain_deposit_without_credit",
     ];
-    assert_eq!(discrepancy_events(&desk).await, once.map(|what| (what.to_owned(), 1)).into());
+    assert_eq!(
+        discrepancy_events(&desk).await,
+        once.map(|what| (what.to_owned(), 1)).into()
+    );
     let heard = ServiceClient::of(&service).events(&token, 0).await;
     assert!(
         !heard.is_empty()

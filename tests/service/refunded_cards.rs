@@ -4,13 +4,13 @@ use purser_actors::id::Network;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
-use super::cards::{wait_for_card_status, wait_for_card, usa_card, request_card_action};
-use super::reconciliation::{rejected_order, fast_host};
+use super::cards::{request_card_action, usa_card, wait_for_card, wait_for_card_status};
 use super::dead_letters::wait_for_dead_letter;
 use super::host::Host;
 use super::http::{Response, ServiceClient};
 use super::operator_client::OperatorClient;
 use super::recipient::balance_is;
+use super::reconciliation::{fast_host, rejected_order};
 
 /// Of cards that their holders can still use: the operator says that they may.
 fn refund(payment: &Value, amount: u32) -> Value {

@@ -3,8 +3,8 @@
 use purser_actors::id::Network;
 use serde_json::{Value, json};
 
-use super::agent::Agent;
 use super::admin::admin;
+use super::agent::Agent;
 use super::host::{Host, Service};
 use super::http::{Response, ServiceClient, until};
 use super::operator_client::OperatorClient;
@@ -281,7 +281,12 @@ async fn what_may_still_be_credited_by_itself_is_not_refunded() {
         (404, "payment_unknown")
     );
     for (amount, code) in [(0.0, "amount_out_of_range"), (0.001, "amount_invalid")] {
-        assert_eq!(desk.post("/admin/refunds", refund_request(waiting, amount)).await.code(), code);
+        assert_eq!(
+            desk.post("/admin/refunds", refund_request(waiting, amount))
+                .await
+                .code(),
+            code
+        );
     }
     let silent = json!({"payment_id": waiting, "amount": 1, "reason": " "});
     assert_eq!(desk.post("/admin/refunds", silent).await.code(), "parameter_invalid");

@@ -6,14 +6,16 @@ use purser_actors::refund::Refund;
 use purser_storage::codec;
 use serde_json::{Value, json};
 
-use super::agent::Agent;
 use super::admin::admin;
-use super::cards::{assert_charge_status, charged, wait_for_card_status, listed, wait_for_card, usa_card, request_card_action};
-use super::top_up::{id_of, linked, wait_for_top_up as topped_up};
+use super::agent::Agent;
+use super::cards::{
+    assert_charge_status, charged, listed, request_card_action, usa_card, wait_for_card, wait_for_card_status,
+};
 use super::host::Host;
 use super::http::{Response, ServiceClient, until};
 use super::operator_client::OperatorClient;
 use super::recipient::balance_is;
+use super::top_up::{id_of, linked, wait_for_top_up as topped_up};
 use super::verify::{assert_problem, tampered};
 
 /// Without a word about what was bought.

@@ -4,8 +4,8 @@ use purser_actors::id::Network;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
-use super::top_up::{id_of, linked, wait_for_top_up, start};
 use super::http::{Response, ServiceClient, send, until};
+use super::top_up::{id_of, linked, start, wait_for_top_up};
 
 /// A wallet with so many dollars at the card issuer.
 pub(crate) async fn loaded(site: &ServiceClient<'_>, network: Network, dollars: u32) -> (Agent, String) {

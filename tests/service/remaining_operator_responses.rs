@@ -5,13 +5,13 @@ use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
 use super::agent::Agent;
-use super::reloadable_cards::{post_with_key, loaded};
-use super::top_up::start;
-use super::dead_letters::{host_with_short_retries, status_and_code, resolve, wait_for_dead_letter};
+use super::dead_letters::{host_with_short_retries, resolve, status_and_code, wait_for_dead_letter};
 use super::host::Host;
 use super::http::{ServiceClient, until};
 use super::operator_client::OperatorClient;
+use super::reloadable_cards::{loaded, post_with_key};
 use super::stream_limits::CARD;
+use super::top_up::start;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_token_ends_where_it_stands() {

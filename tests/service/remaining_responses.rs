@@ -10,13 +10,13 @@ use tokio::net::TcpStream;
 
 use super::agent::Agent;
 use super::banking::{DOCUMENT_BASE64, approve, call, profile, quick, result};
-use super::reloadable_cards::{post_with_key, balance, wait_for_reloadable_card, loaded, opened};
-use super::top_up::start;
 use super::host::Host;
 use super::http::{Response, ServiceClient, send, until};
 use super::listener::Stream;
 use super::owner::Owner;
+use super::reloadable_cards::{balance, loaded, opened, post_with_key, wait_for_reloadable_card};
 use super::stream_limits::CARD;
+use super::top_up::start;
 
 fn assert_error(answer: &Response, status: u16, code: &str) {
     assert_eq!((answer.status, answer.code()), (status, code), "{}", answer.text);
@@ -84,8 +84,15 @@ async fn a_card_is_asked_one_thing_at_a_time() {
     assert_eq!((done.status, done.str("requested")), (200, None), "{}", done.text);
     let program = async |fault: Value| assert_eq!(site.post("/sandbox/card-program", &fault).await.status, 200);
     program(json!({"fault": "unreachable", "times": 0})).await;
-    assert_eq!(post_with_key(&site, &token, "/pause-card", None, &card).await.status, 202);
-    assert_error(&post_with_key(&site, &token, "/close-card", None, &card).await, 409, "card_busy");
+    assert_eq!(
+        post_with_key(&site, &token, "/pause-card", None, &card).await.status,
+        202
+    );
+    assert_error(
+        &post_with_key(&site, &token, "/close-card", None, &card).await,
+        409,
+        "card_busy",
+    );
     program(json!({"fault": "clear"})).await;
     wait_for_reloadable_card(&site, &token, card["card_id"].as_str().unwrap(), "paused").await;
 

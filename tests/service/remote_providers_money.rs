@@ -6,18 +6,18 @@ use serde_json::{Value, json};
 
 use super::agent::Agent;
 use super::banking::{approve, open_account, result};
-use super::metrics::scrape;
-use super::reconciliation::reconcile;
-use super::reloadable_cards::{post_with_key, balance, wait_for_reloadable_card};
-use super::top_up::{id_of, wait_for_top_up};
-use super::withdraw::agent_with_balance;
 use super::host::{Host, Service};
 use super::http::{Response, ServiceClient, client, send, until};
+use super::metrics::scrape;
 use super::operator_client::OperatorClient;
 use super::owner::Owner;
 use super::recipient::balance_is;
+use super::reconciliation::reconcile;
+use super::reloadable_cards::{balance, post_with_key, wait_for_reloadable_card};
 use super::remote_provider::{Provider, ProviderProxy};
 use super::remote_providers::one_key_an_order;
+use super::top_up::{id_of, wait_for_top_up};
+use super::withdraw::agent_with_balance;
 
 /// Somebody pays into an on-ramp, at the bank itself.
 async fn pays_in(provider: &Provider, account: &Value, amount: &str, reference: &str) {

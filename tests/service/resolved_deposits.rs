@@ -7,13 +7,13 @@ use purser_storage::codec;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
-use super::incoming_transfers::{submit_on_base, waiting};
-use super::restore::{ATTRIBUTE, backup, attribution, restore, untracked_transfers};
-use super::top_up::{id_of, linked, wait_for_top_up};
 use super::host::Host;
 use super::http::{Response, ServiceClient, until};
+use super::incoming_transfers::{submit_on_base, waiting};
 use super::operator_client::OperatorClient;
 use super::recipient::balance_is;
+use super::restore::{ATTRIBUTE, attribution, backup, restore, untracked_transfers};
+use super::top_up::{id_of, linked, wait_for_top_up};
 use super::verify::{assert_problem, tampered};
 
 const CARD: &str = "/get-card?amount=5";

@@ -9,9 +9,9 @@ use purser_actors::port::Clock as _;
 use sha2::{Digest as _, Sha256};
 
 use super::agent::{Agent, required};
-use super::replay::transfer_count;
 use super::host::Host;
 use super::http::{Response, ServiceClient, send, until};
+use super::replay::transfer_count;
 
 const CARD: &str = "/get-card?amount=5";
 const FEE_RATE: &str = "PURSER_PRODUCTS__USA_PREPAID_CARD__FEE_RATE";

@@ -3,15 +3,15 @@
 use purser_actors::id::Network;
 use serde_json::{Value, json};
 
-use super::agent::Agent;
 use super::admin::admin;
+use super::agent::Agent;
 use super::held_money;
-use super::top_up::{self, linked, wait_for_top_up, find_top_up};
-use super::withdraw::{balance, ended, agent_with_balance, id_of, received, withdraw};
 use super::host::{Host, Service, text};
 use super::http::{ServiceClient, until};
 use super::operator_client::OperatorClient;
-use super::recipient::{wait_for_payout_status, debit_card, enter};
+use super::recipient::{debit_card, enter, wait_for_payout_status};
+use super::top_up::{self, find_top_up, linked, wait_for_top_up};
+use super::withdraw::{agent_with_balance, balance, ended, id_of, received, withdraw};
 
 /// Quick providers; pauses between tries that are long enough to stop the service in.
 fn host() -> Host {
@@ -102,7 +102,11 @@ async fn scene(site: &ServiceClient<'_>) -> Scene {
         let bought = agent.buy(site, "/fund-card-balance?amount=12.34").await;
         loaders.push((token, top_up::id_of(&bought)));
     }
-    Scene { accounts: holders, loaders, push }
+    Scene {
+        accounts: holders,
+        loaders,
+        push,
+    }
 }
 
 /// The history that is lost: everything under way arrives, the rest of each balance is withdrawn, the card is paid.
@@ -192,8 +196,14 @@ async fn attribute_all(host: &Host, service: &Service, scene: &Scene) {
             attribution(second, json!({"withdrawal_id": withdrawal})),
             (409, "departure_differs"),
         ),
-        (attribution(second, json!({"top_up_id": top_up})), (409, "departure_differs")),
-        (attribution(burn, json!({"account": holder})), (409, "insufficient_balance")),
+        (
+            attribution(second, json!({"top_up_id": top_up})),
+            (409, "departure_differs"),
+        ),
+        (
+            attribution(burn, json!({"account": holder})),
+            (409, "insufficient_balance"),
+        ),
         (
             attribution(burn, json!({"account": holder, "loss": true})),
             (400, "parameter_invalid"),
@@ -205,11 +215,19 @@ async fn attribute_all(host: &Host, service: &Service, scene: &Scene) {
         assert_eq!((refused.status, refused.code()), refusal, "{}", refused.text);
     }
     let support = desk.add_operator("sue", "support").await;
-    assert_eq!(support.post(ATTRIBUTE, attribution(second, json!({}))).await.status, 403);
-    desk.done(ATTRIBUTE, attribution(burn, json!({"top_up_id": top_up}))).await;
-    desk.done(ATTRIBUTE, attribution(first, json!({"withdrawal_id": withdrawal}))).await;
-    desk.done(ATTRIBUTE, attribution(second, json!({"account": holder}))).await;
-    let again = desk.post(ATTRIBUTE, attribution(second, json!({"account": holder}))).await;
+    assert_eq!(
+        support.post(ATTRIBUTE, attribution(second, json!({}))).await.status,
+        403
+    );
+    desk.done(ATTRIBUTE, attribution(burn, json!({"top_up_id": top_up})))
+        .await;
+    desk.done(ATTRIBUTE, attribution(first, json!({"withdrawal_id": withdrawal})))
+        .await;
+    desk.done(ATTRIBUTE, attribution(second, json!({"account": holder})))
+        .await;
+    let again = desk
+        .post(ATTRIBUTE, attribution(second, json!({"account": holder})))
+        .await;
     assert_eq!(
         (again.status, again.code()),
         (404, "departure_unknown"),

@@ -4,16 +4,16 @@ use purser_actors::id::Network;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
-use super::agent_wallet::{fund_wallet, opened, assert_error};
+use super::agent_wallet::{assert_error, fund_wallet, opened};
 use super::banking::{call, result};
+use super::host::Host;
+use super::http::{Response, ServiceClient, until};
 use super::incoming_transfers::{self, waiting};
+use super::operator_client::OperatorClient;
+use super::recipient::register;
 use super::restore::{RESTORE_PAUSE_S, backup, restore};
 use super::restored_products::wait_for_jobs;
 use super::top_up::{id_of, linked, wait_for_top_up};
-use super::host::Host;
-use super::http::{Response, ServiceClient, until};
-use super::operator_client::OperatorClient;
-use super::recipient::register;
 
 const PUSH: &str = "/get-push-to-card?amount=25&currency=USD";
 const TOP_UP: &str = "/fund-card-balance?amount=50";

@@ -3,18 +3,18 @@
 use purser_actors::id::Network;
 use serde_json::{Value, json};
 
-use super::agent::Agent;
 use super::admin::admin;
+use super::agent::Agent;
 use super::banking::{approve, call, open_account, quick, result};
 use super::banking_money::transaction_is;
-use super::incoming_transfers::waiting;
-use super::restore::{ATTRIBUTE, RESTORE_PAUSE_S, backup, restore};
-use super::withdraw::{agent_with_balance, withdraw};
 use super::host::{Host, text};
 use super::http::{ServiceClient, until};
+use super::incoming_transfers::waiting;
 use super::operator_client::OperatorClient;
 use super::owner::Owner;
-use super::recipient::{balance_is, wait_for_payout_status, register};
+use super::recipient::{balance_is, register, wait_for_payout_status};
+use super::restore::{ATTRIBUTE, RESTORE_PAUSE_S, backup, restore};
+use super::withdraw::{agent_with_balance, withdraw};
 
 fn host() -> Host {
     quick()
@@ -165,7 +165,12 @@ async fn what_a_balance_paid_to_a_bank_in_the_lost_time_is_not_spent_again() {
 async fn attribute_returned_money(desk: &OperatorClient<'_>, banked: &Banked, named: &[(String, String)]) {
     let own = json!({"account": banked.agent.address()});
     for (_, key) in &named[1..] {
-        assert_attribution_rejected(desk, attribution(key, json!({"loss": true})), (409, "departure_differs")).await;
+        assert_attribution_rejected(
+            desk,
+            attribution(key, json!({"loss": true})),
+            (409, "departure_differs"),
+        )
+        .await;
         desk.done(ATTRIBUTE, attribution(key, own.clone())).await;
         assert_attribution_rejected(desk, attribution(key, own.clone()), (404, "departure_unknown")).await;
     }
@@ -188,11 +193,15 @@ async fn pay_after_return(site: &ServiceClient<'_>, desk: &OperatorClient<'_>, b
     let key = payout.as_str().unwrap().replace("po_", "eff_");
     let (token, account) = (banked.agent.token(site).await, banked.agent.address());
     emit_payout_event(site, payout, "failed").await;
-    desk.done(ATTRIBUTE, attribution(&key, json!({"account": account}))).await;
+    desk.done(ATTRIBUTE, attribution(&key, json!({"account": account})))
+        .await;
     balance_is(site, &token, "476.66").await;
     emit_payout_event(site, payout, "complete").await;
-    desk.done(ATTRIBUTE, attribution(&key, json!({"account": account, "amount": 301.5})))
-        .await;
+    desk.done(
+        ATTRIBUTE,
+        attribution(&key, json!({"account": account, "amount": 301.5})),
+    )
+    .await;
     balance_is(site, &token, "175.16").await;
 }
 
@@ -221,7 +230,10 @@ async fn attribute_orders(desk: &OperatorClient<'_>, banked: &Banked, named: &[(
     let account = banked.agent.address();
     let stranger = Agent::new(Network::Base).address();
     for (body, refusal) in [
-        (attribution(paid, json!({"account": account})), (400, "parameter_missing")),
+        (
+            attribution(paid, json!({"account": account})),
+            (400, "parameter_missing"),
+        ),
         (
             attribution(paid, json!({"account": account, "amount": 600})),
             (409, "insufficient_balance"),
@@ -234,7 +246,10 @@ async fn attribute_orders(desk: &OperatorClient<'_>, banked: &Banked, named: &[(
             attribution(paid, json!({"deposit_id": format!("dep_{:032x}", 1)})),
             (409, "departure_differs"),
         ),
-        (attribution(drawn, json!({"account": stranger})), (409, "departure_differs")),
+        (
+            attribution(drawn, json!({"account": stranger})),
+            (409, "departure_differs"),
+        ),
         (
             attribution(&format!("eff_{:032x}", 1), json!({"loss": true})),
             (404, "departure_unknown"),
@@ -317,7 +332,10 @@ async fn a_payout_of_the_lost_time_is_booked_against_what_paid_for_it() {
         pairs.push((key.to_owned(), waits["deposit_id"].as_str().unwrap().to_owned()));
     }
     site.advance(RESTORE_PAUSE_S).await;
-    until("the gate opens", async || (!withdrawals_paused(&desk).await).then_some(())).await;
+    until("the gate opens", async || {
+        (!withdrawals_paused(&desk).await).then_some(())
+    })
+    .await;
     assert!(orders(&desk).await.is_empty());
     let crossed = attribution(&pairs[0].0, json!({"deposit_id": pairs[1].1}));
     assert_attribution_rejected(&desk, crossed, (409, "departure_differs")).await;
@@ -329,7 +347,12 @@ async fn a_payout_of_the_lost_time_is_booked_against_what_paid_for_it() {
             let refused = desk.post(&path, credit.clone()).await;
             assert_eq!((refused.status, refused.code()), (409, "product_delivered"));
         }
-        assert_attribution_rejected(&desk, attribution(key, json!({"loss": true})), (409, "departure_differs")).await;
+        assert_attribution_rejected(
+            &desk,
+            attribution(key, json!({"loss": true})),
+            (409, "departure_differs"),
+        )
+        .await;
         let booked = ["book", key, "--deposit", deposit, "--evidence", "its recipient has it"];
         let told = admin(&host, &service, &booked, "").unwrap();
         assert_eq!(told["booked_to"], json!(deposit), "{told}");

@@ -3,16 +3,18 @@
 use purser_actors::id::Network;
 use serde_json::{Value, json};
 
-use super::agent::Agent;
 use super::admin::admin;
-use super::incoming_transfers::{self, listed, waiting};
-use super::metrics::scrape;
-use super::restore::{ATTRIBUTE, RESTORE_PAUSE_S, UntrackedTransfer, backup, attribution, restore, untracked_transfers};
-use super::top_up::{id_of, linked, wait_for_top_up};
-use super::withdraw::balance;
+use super::agent::Agent;
 use super::host::{Host, Service};
 use super::http::{Response, ServiceClient, send, until};
+use super::incoming_transfers::{self, listed, waiting};
+use super::metrics::scrape;
 use super::operator_client::OperatorClient;
+use super::restore::{
+    ATTRIBUTE, RESTORE_PAUSE_S, UntrackedTransfer, attribution, backup, restore, untracked_transfers,
+};
+use super::top_up::{id_of, linked, wait_for_top_up};
+use super::withdraw::balance;
 
 const CARD: &str = "/get-card?amount=5";
 
@@ -104,8 +106,14 @@ async fn attribute_top_ups(desk: &OperatorClient<'_>, pairs: &[(String, Untracke
         unreachable!()
     };
     for (body, refusal) in [
-        (attribution(one, json!({"deposit_id": second})), (409, "departure_differs")),
-        (attribution(other, json!({"deposit_id": first})), (409, "departure_differs")),
+        (
+            attribution(one, json!({"deposit_id": second})),
+            (409, "departure_differs"),
+        ),
+        (
+            attribution(other, json!({"deposit_id": first})),
+            (409, "departure_differs"),
+        ),
         (
             attribution(one, json!({"deposit_id": first, "loss": true})),
             (400, "parameter_invalid"),

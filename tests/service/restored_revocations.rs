@@ -3,14 +3,14 @@
 use purser_actors::id::Network;
 use serde_json::json;
 
-use super::agent::Agent;
 use super::access::{field, refresh};
+use super::agent::Agent;
 use super::banking::result;
-use super::restore::{backup, restore};
-use super::signup::assert_error;
 use super::host::Host;
 use super::http::{Response, ServiceClient, send};
 use super::operator_client::OperatorClient;
+use super::restore::{backup, restore};
+use super::signup::assert_error;
 
 const BALANCE: &str = "/get-account-balance";
 const CONFIRM: &str = "/admin/suspended/confirm";

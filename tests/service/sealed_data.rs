@@ -8,11 +8,11 @@ use serde_json::json;
 
 use super::agent::Agent;
 use super::banking::{DOCUMENT_BASE64, application_answers, application_is, profile, quick, result};
-use super::restore::backup;
 use super::host::{Host, text};
 use super::http::ServiceClient;
 use super::owner::Owner;
 use super::restarts::key_line;
+use super::restore::backup;
 use super::seller::Seller;
 use super::verify::{assert_problem, rewritten};
 

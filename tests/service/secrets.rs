@@ -12,9 +12,9 @@ use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
 
 use super::agent::Agent;
-use super::metrics::scrape;
 use super::host::Host;
 use super::http::{Response, ServiceClient, send, until};
+use super::metrics::scrape;
 
 const CARD: &str = "/get-card?amount=5";
 

@@ -6,9 +6,9 @@ use purser_actors::id::Network;
 use serde_json::json;
 
 use super::agent::Agent;
-use super::replay::transfer_count;
 use super::host::Host;
 use super::http::{Response, ServiceClient, until};
+use super::replay::transfer_count;
 
 const CARD: &str = "/get-card?amount=5";
 

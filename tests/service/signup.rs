@@ -129,7 +129,10 @@ async fn case_51_signups_are_limited_whatever_address_they_claim() {
         assert_error(&sign_up_from(&site, address).await, 429, "rate_limited");
     }
     let neighbour = sign_up_from(&site, "2001:db8:1:2::1, 2001:db8:1:3::1").await;
-    assert_eq!((neighbour.status, rate_limit_headers(&neighbour)), (200, ("3", "2", "3;w=60")));
+    assert_eq!(
+        (neighbour.status, rate_limit_headers(&neighbour)),
+        (200, ("3", "2", "3;w=60"))
+    );
     // The budget of the hour is the tighter one as soon as less of it is left.
     let by_hour = Host::new().with("PURSER_SIGNUP__PER_MINUTE", "30").start();
     let site = ServiceClient::of(&by_hour);

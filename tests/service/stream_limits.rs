@@ -82,7 +82,10 @@ async fn a_listener_does_not_repeat_what_is_refused_for_good() {
         &["--after", "9007199254740991"],
     );
     assert_eq!(until("the end", async || listener.ended()).await, 2);
-    until("its words", async || (listener.stderr_line_count("cursor_ahead") == 1).then_some(())).await;
+    until("its words", async || {
+        (listener.stderr_line_count("cursor_ahead") == 1).then_some(())
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -122,7 +125,9 @@ async fn streams_in_all_are_limited() {
     let service = Host::new().with("PURSER_STREAM__MAX_CONNECTIONS", "1").start();
     let site = ServiceClient::of(&service);
     let bearer = format!("Bearer {}", Agent::new(Network::Base).token(&site).await);
-    let first = Stream::open_with_headers(&site, &[("authorization", &bearer)]).await.unwrap();
+    let first = Stream::open_with_headers(&site, &[("authorization", &bearer)])
+        .await
+        .unwrap();
     let upgrade = [
         ("authorization", &*bearer),
         ("connection", "upgrade"),
@@ -134,7 +139,9 @@ async fn streams_in_all_are_limited() {
     assert_eq!((full.status, full.code()), (503, "streams_full"), "{}", full.text);
     drop(first);
     until("a place", async || {
-        Stream::open_with_headers(&site, &[("authorization", &bearer)]).await.ok()
+        Stream::open_with_headers(&site, &[("authorization", &bearer)])
+            .await
+            .ok()
     })
     .await;
 }
@@ -175,7 +182,11 @@ async fn a_cookie_opens_a_stream_for_our_own_page_only() {
     let (cookie, ours) = (("cookie", owner.cookie()), ("origin", service.url.as_str()));
     let elsewhere = ("origin", "https://shop.example");
     for refused in [&[cookie][..], &[cookie, elsewhere], &[cookie, ("origin", "null")]] {
-        assert_eq!(Stream::open_with_headers(&site, refused).await.err(), Some(403), "{refused:?}");
+        assert_eq!(
+            Stream::open_with_headers(&site, refused).await.err(),
+            Some(403),
+            "{refused:?}"
+        );
     }
     let mut own = Stream::open_with_headers(&site, &[cookie, ours]).await.unwrap();
     own.send(&json!({"type": "subscribe", "after": 0})).await;

@@ -15,9 +15,9 @@ use purser_actors::port::EvmAuthorization;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
-use super::payment::{assert_nothing_moved, assert_payment_invalid, decoded};
 use super::host::Host;
 use super::http::ServiceClient;
+use super::payment::{assert_nothing_moved, assert_payment_invalid, decoded};
 
 const CARD: &str = "/get-card?amount=5";
 

@@ -9,15 +9,17 @@ use serde_json::{Value, json};
 use super::agent::Agent;
 use super::agent_wallet::keyed;
 use super::banking::{approve, call, quick, result};
-use super::reloadable_cards::{post_with_key, balance as card_balance, charge, wait_for_reloadable_card, loaded, opened};
-use super::webhooks::{arrives, delivery, listening, post, register};
-use super::withdraw::{balance, ended, agent_with_balance, id_of, withdraw};
 use super::host::Host;
 use super::http::{Response, ServiceClient, send, until};
 use super::operator_client::OperatorClient;
 use super::owner::{Owner, fault};
 use super::receiver::Receiver;
+use super::reloadable_cards::{
+    balance as card_balance, charge, loaded, opened, post_with_key, wait_for_reloadable_card,
+};
 use super::seller::Seller;
+use super::webhooks::{arrives, delivery, listening, post, register};
+use super::withdraw::{agent_with_balance, balance, ended, id_of, withdraw};
 
 const DAY_S: u64 = 86_400;
 
@@ -323,11 +325,21 @@ async fn a_card_is_closed_while_it_is_paused_and_takes_one_wish_at_a_time() {
     assert_eq!(charge(&site, &card, "4").await.status, 200);
     site.wait_for_events(&token, &["reloadable_card.charged"]).await;
     fault(&site, "/sandbox/card-program", "unreachable", 0).await;
-    assert_eq!(post_with_key(&site, &token, "/pause-card", None, &wish).await.status, 202);
-    assert_error(&post_with_key(&site, &token, "/close-card", None, &wish).await, 409, "card_busy");
+    assert_eq!(
+        post_with_key(&site, &token, "/pause-card", None, &wish).await.status,
+        202
+    );
+    assert_error(
+        &post_with_key(&site, &token, "/close-card", None, &wish).await,
+        409,
+        "card_busy",
+    );
     fault(&site, "/sandbox/card-program", "clear", 0).await;
     wait_for_reloadable_card(&site, &token, &card, "paused").await;
-    assert_eq!(post_with_key(&site, &token, "/close-card", None, &wish).await.status, 202);
+    assert_eq!(
+        post_with_key(&site, &token, "/close-card", None, &wish).await.status,
+        202
+    );
     wait_for_reloadable_card(&site, &token, &card, "closed").await;
     site.wait_for_events(&token, &["reloadable_card.closed paused"]).await;
     until("the rest is back", async || {

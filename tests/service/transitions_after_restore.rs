@@ -4,14 +4,14 @@ use purser_actors::id::Network;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
-use super::incoming_transfers::{self, submit_on_base};
-use super::reloadable_cards::{post_with_key, balance as card_balance, loaded};
-use super::restore::{backup, restore};
-use super::withdraw::balance;
 use super::host::Host;
 use super::http::{ServiceClient, until};
+use super::incoming_transfers::{self, submit_on_base};
 use super::operator_client::OperatorClient;
 use super::owner::fault;
+use super::reloadable_cards::{balance as card_balance, loaded, post_with_key};
+use super::restore::{backup, restore};
+use super::withdraw::balance;
 
 /// Never ordered from its issuer, so that nothing was bought.
 const CARD: &str = "/get-card?amount=5";

@@ -4,15 +4,15 @@
 use purser_actors::id::Network;
 use serde_json::{Value, json};
 
-use super::agent::Agent;
 use super::admin::admin;
-use super::incoming_transfers::{host, submit_on_base, listed};
-use super::reconciliation::reconcile;
-use super::restore::{ATTRIBUTE, backup, restore};
-use super::withdraw::{balance, ended, agent_with_balance, id_of, received, withdraw};
+use super::agent::Agent;
 use super::host::{Host, Service};
 use super::http::{ServiceClient, until};
+use super::incoming_transfers::{host, listed, submit_on_base};
 use super::operator_client::OperatorClient;
+use super::reconciliation::reconcile;
+use super::restore::{ATTRIBUTE, backup, restore};
+use super::withdraw::{agent_with_balance, balance, ended, id_of, received, withdraw};
 
 const CARD: &str = "/get-card?amount=5";
 const INCOMING: &str = "/admin/incoming-transfers";
@@ -63,7 +63,10 @@ async fn payments_and_withdrawals_of_one_transaction_are_each_counted_once() {
     let service = host.start();
     let site = ServiceClient::of(&service);
     together(&site, true).await;
-    let holders = [agent_with_balance(&site, Network::Base).await, agent_with_balance(&site, Network::Base).await];
+    let holders = [
+        agent_with_balance(&site, Network::Base).await,
+        agent_with_balance(&site, Network::Base).await,
+    ];
     together(&site, false).await;
     together(&site, true).await;
     let mut hashes = Vec::new();

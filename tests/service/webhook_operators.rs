@@ -9,10 +9,10 @@ use purser_actors::port::Clock as _;
 use serde_json::json;
 
 use super::agent::Agent;
-use super::webhooks::{arrives, delivery, listening, register};
 use super::http::ServiceClient;
 use super::operator_client::OperatorClient;
 use super::receiver::Receiver;
+use super::webhooks::{arrives, delivery, listening, register};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn operators_see_deliveries_and_post_them_again() {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, ChainMovement, ChainTransactionStatus, ChainStatus, Finality, OutgoingTransferRequest, Preparation,
+    Authorization, ChainMovement, ChainStatus, ChainTransactionStatus, Finality, OutgoingTransferRequest, Preparation,
     PreparedTransaction, Settlement, SubmitResult, Timestamp, TreasuryList,
 };
 
@@ -163,7 +163,11 @@ async fn payment_settles_once_and_becomes_final<R: Rail>(rail: &mut R) {
         .port()
         .transaction_status(&payment, None, &landed.to_lowercase().replace('a', "b"))
         .await;
-    assert_eq!(other.unwrap(), ChainTransactionStatus::NotFound, "by another transaction");
+    assert_eq!(
+        other.unwrap(),
+        ChainTransactionStatus::NotFound,
+        "by another transaction"
+    );
     let of_it = listed_once(rail, &payment).await;
     assert_eq!(
         (of_it.incoming, of_it.amount, of_it.counterparty),
@@ -278,7 +282,12 @@ async fn outgoing_transfer_executes_once<R: Rail>(rail: &mut R) {
         (to, AMOUNT, &landed)
     );
     let sent = rail.port().sent_by(&signed.payer(), first).await.unwrap();
-    assert_eq!(sent.iter().filter(|left| left.fingerprint == signed.fingerprint()).count(), 1);
+    assert_eq!(
+        sent.iter()
+            .filter(|left| left.fingerprint == signed.fingerprint())
+            .count(),
+        1
+    );
     let later = Timestamp(of_it[0].at.0 + 1);
     let since = rail.port().sent_by(&signed.payer(), later).await.unwrap();
     assert!(since.iter().all(|left| left.fingerprint != signed.fingerprint()));

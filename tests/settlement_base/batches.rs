@@ -10,7 +10,7 @@ use purser_chains::evm::U256;
 use serde_json::json;
 use tokio::task::JoinHandle;
 
-use crate::harness::{VALUE, Harness, hex, key, payer, treasury, until};
+use crate::harness::{Harness, VALUE, hex, key, payer, treasury, until};
 
 /// A world whose gas key has one transaction on its way, so that all others wait together.
 async fn held(payers: usize) -> Option<(Harness, JoinHandle<SubmitResult>)> {
@@ -147,7 +147,10 @@ async fn case_84_a_contract_wallet_never_shares_a_transaction() {
         .count();
     assert_eq!(of_wallet, 1, "{transactions:?}");
     assert_eq!(w.balance(treasury()).await, 5 * VALUE);
-    assert!(matches!(w.lookup(&prepared[WALLET]).await, ChainStatus::Confirmed { .. }));
+    assert!(matches!(
+        w.lookup(&prepared[WALLET]).await,
+        ChainStatus::Confirmed { .. }
+    ));
 }
 
 // Checks: while payments of payers with code have cost too much gas, no payer with code is taken, and the others settle; a restart

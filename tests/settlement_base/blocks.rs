@@ -1,7 +1,7 @@
 //! Blocks that are replaced, and ports that end at every stage.
 
 use purser_actors::id::Network;
-use purser_actors::port::{ChainTransactionStatus, ChainStatus, Settlement as _, SubmitResult, TreasuryList as _};
+use purser_actors::port::{ChainStatus, ChainTransactionStatus, Settlement as _, SubmitResult, TreasuryList as _};
 use purser_chains::evm::node::BlockTag;
 use serde_json::{Value, json};
 

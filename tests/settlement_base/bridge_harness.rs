@@ -7,7 +7,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use purser::settlement::cctp::{CctpBridge, CctpSettings};
 use purser::settlement::gate::Gate;
-use purser::settlement::solana::{Pace, SolanaSettings, SolanaSettlement, SolanaDeps, Workers};
+use purser::settlement::solana::{Pace, SolanaDeps, SolanaSettings, SolanaSettlement, Workers};
 use purser::system::{SystemClock, SystemEntropy};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
@@ -26,9 +26,9 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::anvil::client;
+use crate::harness::{Harness, key, until};
 use crate::minting::{deploy_transmitter, signed_by};
 use crate::scripted_solana::{ScriptedSolana, endpoints};
-use crate::harness::{Harness, key, until};
 
 pub const ARRIVES: u64 = 5_000_000;
 const FEES: &str = r#"[{"finalityThreshold":1000,"minimumFee":1},{"finalityThreshold":2000,"minimumFee":0}]"#;

@@ -43,7 +43,9 @@ async fn burn_is_listed(way: &BridgeHarness, burn: &SignedBurn) {
 // all that the bridge did not take, which is more than was ordered.
 #[tokio::test(flavor = "multi_thread")]
 async fn case_40_what_is_burned_is_minted_once_and_the_rest_arrives() {
-    let Some(way) = BridgeHarness::open(2, |_| {}).await else { return };
+    let Some(way) = BridgeHarness::open(2, |_| {}).await else {
+        return;
+    };
     let burn = way.signed().await;
     // 1 basis point and a fifth of it in reserve.
     assert_eq!(burn.burned.atomic(), 5_000_601);
@@ -99,7 +101,9 @@ async fn case_40_what_is_burned_is_minted_once_and_the_rest_arrives() {
 // Checks: each answer of Iris means what it says of the burn and no more, and a message of another burn is never minted on.
 #[tokio::test(flavor = "multi_thread")]
 async fn case_35_answers_of_iris_mean_what_they_say() {
-    let Some(way) = BridgeHarness::open(2, |_| {}).await else { return };
+    let Some(way) = BridgeHarness::open(2, |_| {}).await else {
+        return;
+    };
     let burn = way.signed().await;
     let good = way.message(&burn, 100);
     for (status, kind) in [
@@ -154,7 +158,9 @@ async fn case_35_answers_of_iris_mean_what_they_say() {
 // Checks: of a burn that an operator has named after a restore the amount is known, and nothing else is asked of its message.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_named_burn_is_known_by_its_amount() {
-    let Some(way) = BridgeHarness::open(2, |_| {}).await else { return };
+    let Some(way) = BridgeHarness::open(2, |_| {}).await else {
+        return;
+    };
     let burn = way.signed().await;
     let good = way.message(&burn, 100);
     let more = BurnMessage {
@@ -184,7 +190,9 @@ async fn a_named_burn_is_known_by_its_amount() {
 // Checks: after a 429 Iris is not asked for anything for as long as it says.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rate_limit_of_iris_is_honoured() {
-    let Some(way) = BridgeHarness::open(2, |_| {}).await else { return };
+    let Some(way) = BridgeHarness::open(2, |_| {}).await else {
+        return;
+    };
     let burn = way.signed().await;
     way.iris.respond("429 Too Many Requests", "retry-after: 70\r\n", "");
     let limited = AttestationStatus::Pending { retry_after_ms: 70_000 };

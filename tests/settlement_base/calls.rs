@@ -6,12 +6,12 @@ use futures_util::future::join_all;
 use parking_lot::Mutex;
 use purser_actors::port::{Authorization, Preparation, Settlement as _};
 use purser_chains::evm::U256;
-use purser_chains::evm::node::{BlockTag, CallRequest, BalanceAt, PayerState};
+use purser_chains::evm::node::{BalanceAt, BlockTag, CallRequest, PayerState};
 use purser_chains::evm::usdc;
 use serde_json::{Value, json};
 
+use crate::harness::{Harness, VALUE, hex, payer};
 use crate::proxy::Proxy;
-use crate::harness::{VALUE, Harness, hex, payer};
 
 /// The calls that name one of these payers, by their method.
 type Counted = Arc<Mutex<Vec<String>>>;
@@ -113,7 +113,10 @@ async fn payments_that_come_shortly_one_behind_the_other_share_their_checks() {
     let calls = counted.lock().len() as u128;
     assert!(calls <= 2 * periods, "{calls} calls in {periods} periods");
     let figures = w.port().prechecks();
-    assert_eq!((figures.requests, u128::from(figures.reads)), (PAYERS as u64, calls / 2));
+    assert_eq!(
+        (figures.requests, u128::from(figures.reads)),
+        (PAYERS as u64, calls / 2)
+    );
 }
 
 // Checks: what payers hold and who has code is found in one call as it is found address by address: contracts, a delegation of
@@ -168,6 +171,9 @@ async fn an_endpoint_that_runs_no_code_without_a_contract_is_asked_for_each_paye
     w.anvil.mine(1).await;
     let node = purser_chains::evm::node::Node::new(Arc::new(crate::anvil::pool(&[&proxy.url])));
     let found = node.payers(w.token.address(), &[payer(0), payer(1), payer(2)]).await;
-    let state = |has_code| PayerState { has_code, balance: None };
+    let state = |has_code| PayerState {
+        has_code,
+        balance: None,
+    };
     assert_eq!(found.unwrap(), [false, true, false].map(state));
 }

@@ -18,8 +18,8 @@ use purser_storage::Store;
 use serde_json::{Value, json};
 
 use crate::anvil::{Anvil, client};
+use crate::harness::{Harness, VALUE, hex, key, payer, treasury, until};
 use crate::proxy::Proxy;
-use crate::harness::{VALUE, Harness, hex, key, payer, treasury, until};
 
 /// A world whose first endpoint of two is the proxy; the port is closed.
 pub async fn behind_proxy(anvil: Option<Anvil>, payers: usize) -> Option<(Harness, Proxy)> {
@@ -261,10 +261,7 @@ async fn nothing_is_final_and_then_nothing_taken_while_one_endpoint_answers() {
     assert!(!w.port().accepts_payments());
     proxy.restore();
     w.read().await;
-    until("payments are taken", async || {
-        w.port().accepts_payments().then_some(())
-    })
-    .await;
+    until("payments are taken", async || w.port().accepts_payments().then_some(())).await;
     assert!(is_final(&w.lookup(&w.payment(0)).await));
     w.prepare(&w.payment(1)).await;
     assert_eq!(w.balance(payer(1)).await, VALUE);

@@ -7,9 +7,9 @@ use purser_actors::port::SubmitResult;
 use serde_json::json;
 
 use crate::anvil::Anvil;
-use crate::cross_checks::{Shifted, is_logs_request, behind_proxy, is_final};
-use crate::proxy::Proxy;
+use crate::cross_checks::{Shifted, behind_proxy, is_final, is_logs_request};
 use crate::harness::{Harness, until};
+use crate::proxy::Proxy;
 
 /// Pays; the payment's block is there and read.
 async fn pays(w: &Harness, n: usize) {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use purser::payment::BaseChain;
 use purser::settlement::evm::{BaseSettings, BaseSettlement};
 use purser::settlement::facilitator::{
-    Auth, ChainReader as _, FacilitatedSettlement, FacilitatorSettings, FacilitatorList, Presented, SubmitIntervals,
+    Auth, ChainReader as _, FacilitatedSettlement, FacilitatorList, FacilitatorSettings, Presented, SubmitIntervals,
 };
 use purser::system::SystemClock;
 use purser_actors::id::{Network, Wallet};
@@ -15,10 +15,10 @@ use purser_actors::port::{Authorization, Preparation, Settlement, SubmitResult, 
 use purser_chains::rpc;
 
 use crate::facilitator::BaseBackend;
+use crate::harness::{Harness, VALUE, key, payer, treasury, until};
 use crate::rail::BaseRail;
 use crate::server::{Mode, Server};
 use crate::suite::{self, Rail};
-use crate::harness::{VALUE, Harness, key, payer, treasury, until};
 
 type Port = Arc<FacilitatedSettlement<BaseSettlement>>;
 
@@ -57,7 +57,7 @@ impl FacilitatedRail {
         let mut world = Harness::closed(0).await?;
         world.gas_keys.clear();
         world.open().await;
-        let facilitator = Server::start(BaseBackend::of(&world), Mode::Good).await;
+        let facilitator = Server::start(BaseBackend::of(&world), Mode::Succeeds).await;
         let port = port(&world, &facilitator).await;
         Some(Self {
             base: BaseRail::new(world),
@@ -93,7 +93,10 @@ impl Rail for FacilitatedRail {
         let token = self.base.harness.token.address();
         // With a key that the facilitator does not use.
         let by = "gas 2";
-        self.base.harness.submit_foreign(by, self.base.external_payers, token, data).await;
+        self.base
+            .harness
+            .submit_foreign(by, self.base.external_payers, token, data)
+            .await;
         self.base.external_payers += 1;
         self.base.harness.anvil.mine(1).await;
     }
@@ -170,7 +173,7 @@ async fn a_poor_gas_key_rests_behind_a_facilitator_until_it_has_gas() {
     };
     world.port = Some(Arc::new(world.try_open(settings).await.unwrap()));
     world.read().await;
-    let facilitator = Server::start(BaseBackend::of(&world), Mode::Good).await;
+    let facilitator = Server::start(BaseBackend::of(&world), Mode::Succeeds).await;
     let port = port(&world, &facilitator).await;
     let pay = async |n: usize| {
         let payment = world.payment(n);

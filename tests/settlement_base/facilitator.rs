@@ -11,8 +11,8 @@ use purser_chains::evm::{Address, B256, Bytes, U256};
 use serde_json::{Value, json};
 
 use crate::anvil::pool;
+use crate::harness::{CHAIN_ID, Harness, POLICY, key};
 use crate::server::{Backend, Failure};
-use crate::harness::{CHAIN_ID, POLICY, Harness, key};
 
 const NETWORK: &str = "eip155:8453";
 const INVALID: &str = "invalid_payload";

@@ -1,6 +1,6 @@
 //! Messages of the bridge on Base: our own transmitter at the real address, with a test attester.
 
-use purser::settlement::evm::{BridgeMessage, SentMessage, ReceivedMessage};
+use purser::settlement::evm::{BridgeMessage, ReceivedMessage, SentMessage};
 use purser_actors::money::Usdc;
 use purser_actors::port::{Finality, SubmitResult};
 use purser_chains::cctp::burn::BurnOrder;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use sha3::{Digest as _, Keccak256};
 use tokio::task::JoinHandle;
 
-use crate::harness::{VALUE, Harness, hex, key, until};
+use crate::harness::{Harness, VALUE, hex, key, until};
 
 pub const TRANSMITTER: Address = Address::new(MAINNET.message_transmitter);
 /// The fixture's holder of all roles of the token.

@@ -9,8 +9,8 @@ use purser_chains::evm::node::{BlockTag, FeePolicy};
 use purser_storage::{Batch, Store as _, Write};
 use serde_json::json;
 
-use crate::proxy::Proxy;
 use crate::harness::{Harness, hex, key, until};
+use crate::proxy::Proxy;
 
 const POLICY: FeePolicy = FeePolicy {
     min_priority_fee: 1_000,
@@ -84,7 +84,8 @@ async fn case_85_a_key_that_somebody_else_uses_heals() {
     let submitted = w.submit(&w.payment(0));
     w.in_pool(1).await;
     w.anvil.control("anvil_dropAllTransactions", json!([])).await;
-    w.submit_foreign("gas", 0, key("recipient").address(), Bytes::new()).await;
+    w.submit_foreign("gas", 0, key("recipient").address(), Bytes::new())
+        .await;
     assert!(matches!(w.mined(submitted).await, SubmitResult::Settled { .. }));
     w.assert_settled_once(&[0]).await;
     assert!(w.port().counters().alarms.load(Ordering::Relaxed) > 0);

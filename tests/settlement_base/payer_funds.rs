@@ -10,8 +10,8 @@ use purser_chains::evm::node::BlockTag;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
+use crate::harness::{Harness, VALUE, hex, key, payer, treasury, until};
 use crate::proxy::Proxy;
-use crate::harness::{VALUE, Harness, hex, key, payer, treasury, until};
 
 const INSUFFICIENT_FUNDS: &str = "insufficient_funds";
 const LATE: u64 = u32::MAX as u64;
@@ -64,7 +64,10 @@ async fn case_88_a_wallet_with_one_payments_money_has_one_taken() {
     let &[taken] = taken.as_slice() else {
         panic!("{answers:?}")
     };
-    assert!(answers.iter().flatten().all(|reason| reason == INSUFFICIENT_FUNDS), "{answers:?}");
+    assert!(
+        answers.iter().flatten().all(|reason| reason == INSUFFICIENT_FUNDS),
+        "{answers:?}"
+    );
     let first = &payments[taken];
     assert_eq!(w.checked(first).await, None, "its own place");
 
@@ -72,7 +75,11 @@ async fn case_88_a_wallet_with_one_payments_money_has_one_taken() {
     let declined = async |w: &Harness, nonce: u8| {
         let other = w.of_first(nonce);
         assert_eq!(w.checked(&other).await.as_deref(), Some(INSUFFICIENT_FUNDS), "{nonce}");
-        assert_eq!(w.checked(&other).await.as_deref(), Some(INSUFFICIENT_FUNDS), "{nonce}: again");
+        assert_eq!(
+            w.checked(&other).await.as_deref(),
+            Some(INSUFFICIENT_FUNDS),
+            "{nonce}: again"
+        );
         assert_eq!(w.prepared(&other).await.as_deref(), Some(INSUFFICIENT_FUNDS), "{nonce}");
     };
     declined(&w, 11).await;

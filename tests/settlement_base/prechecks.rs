@@ -9,7 +9,7 @@ use purser_chains::evm::node::{BlockTag, CallRequest};
 use purser_chains::evm::{Address, Bytes};
 use serde_json::{Value, json};
 
-use crate::harness::{VALUE, Harness, hex, key, payer, treasury, until};
+use crate::harness::{Harness, VALUE, hex, key, payer, treasury, until};
 
 const LATE: u64 = u32::MAX as u64;
 
@@ -140,7 +140,10 @@ async fn an_empty_contract_has_a_valid_signature_and_is_declined() {
     becomes_wallet(&w, payer(0), &runtime("SmartWallet")).await;
     let payment = w.signed_for("owner", payer(0), treasury(), 2 * VALUE, LATE, 3);
     assert_eq!(accepts(&w, &payment).await, Acceptance::Accepted);
-    assert_eq!(declined_reason(&w, &payment).await.as_deref(), Some("insufficient_funds"));
+    assert_eq!(
+        declined_reason(&w, &payment).await.as_deref(),
+        Some("insufficient_funds")
+    );
 }
 
 fn word(bytes: &[u8]) -> [u8; 32] {

@@ -7,8 +7,8 @@ use purser_actors::money::Usdc;
 use purser_actors::port::{Authorization, Settlement, TreasuryList};
 use serde_json::json;
 
-use crate::suite::{self, Rail};
 use crate::harness::{Harness, hex, key, treasury};
+use crate::suite::{self, Rail};
 
 pub struct BaseRail {
     pub harness: Harness,
@@ -61,7 +61,9 @@ impl Rail for BaseRail {
     async fn submit_externally(&mut self, authorization: &Authorization) {
         let data = self.harness.calldata(authorization);
         let token = self.harness.token.address();
-        self.harness.submit_foreign("stranger", self.external_payers, token, data).await;
+        self.harness
+            .submit_foreign("stranger", self.external_payers, token, data)
+            .await;
         self.external_payers += 1;
         self.harness.anvil.mine(1).await;
     }

@@ -13,8 +13,8 @@ use purser_storage::Store;
 use serde_json::json;
 
 use crate::anvil::client;
-use crate::proxy::Proxy;
 use crate::harness::{Harness, payer, until};
+use crate::proxy::Proxy;
 
 async fn reopen(w: &Harness, gate: &Arc<Gate>) -> Result<BaseSettlement, OpenError> {
     let transport = Arc::new(HttpTransport::new(client()));
@@ -57,7 +57,10 @@ async fn a_port_behind_a_closed_gate_uses_nothing_of_its_chain() {
         w.port().sign(&out).await.unwrap_err(),
     ];
     for error in errors {
-        assert_eq!((error.kind, error.message.as_str()), (ErrorKind::Temporary, UNREACHABLE));
+        assert_eq!(
+            (error.kind, error.message.as_str()),
+            (ErrorKind::Temporary, UNREACHABLE)
+        );
     }
 
     gate.open();

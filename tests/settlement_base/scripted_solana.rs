@@ -86,7 +86,10 @@ impl State {
         let transaction = Transaction::parse(&bytes).unwrap();
         let id = *transaction.id().unwrap();
         assert!(transaction.verifies_except(None), "every signature is there");
-        assert!(SentBurn::from_message(&transaction.message).is_some(), "only burns are sent");
+        assert!(
+            SentBurn::from_message(&transaction.message).is_some(),
+            "only burns are sent"
+        );
         let given = self.hashes.get(transaction.message.blockhash).copied();
         let alive = given.is_some_and(|given| self.height <= given + BLOCKHASH_VALIDITY_BLOCKS);
         let new = !self.executed.iter().any(|(landed, ..)| *landed == id);
@@ -153,7 +156,8 @@ impl State {
                 let mut hash = [7; 32];
                 hash[..8].copy_from_slice(&height.to_be_bytes());
                 self.hashes.insert(hash, height);
-                let value = json!({"blockhash": base58(&hash), "lastValidBlockHeight": height + BLOCKHASH_VALIDITY_BLOCKS});
+                let value =
+                    json!({"blockhash": base58(&hash), "lastValidBlockHeight": height + BLOCKHASH_VALIDITY_BLOCKS});
                 json!({"context": context, "value": value})
             }
             "getEpochInfo" => {

@@ -8,16 +8,16 @@ use parking_lot::Mutex;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, ChainTransactionStatus, ChainStatus, Finality, OutgoingTransferRequest, Preparation, Settlement as _,
-    SubmitResult, Timestamp, TreasuryList as _,
+    Authorization, ChainStatus, ChainTransactionStatus, Finality, OutgoingTransferRequest, Preparation,
+    Settlement as _, SubmitResult, Timestamp, TreasuryList as _,
 };
 use purser_chains::evm::multicall::{self, BatchCall, MULTICALL3};
 use purser_chains::evm::node::BlockTag;
 use purser_chains::evm::usdc;
 use serde_json::json;
 
+use crate::harness::{Harness, VALUE, hex, key, payer, treasury, until};
 use crate::proxy::Proxy;
-use crate::harness::{VALUE, Harness, hex, key, payer, treasury, until};
 
 fn reason(preparation: Preparation) -> String {
     match preparation {
@@ -102,7 +102,8 @@ async fn case_10_a_stranger_is_first_with_a_payment_that_is_on_its_way() {
     w.in_pool(1).await;
     let pool = w.anvil.control("txpool_content", json!([])).await;
     let ours = pool["pending"].as_object().unwrap().values().next().unwrap()["0"]["hash"].clone();
-    w.submit_foreign("stranger", 0, w.token.address(), w.calldata(&payment)).await;
+    w.submit_foreign("stranger", 0, w.token.address(), w.calldata(&payment))
+        .await;
     let SubmitResult::Settled { transaction, .. } = w.mined(submitted).await else {
         panic!()
     };
@@ -151,7 +152,10 @@ async fn two_transfers_in_one_transaction_have_a_name_each() {
             .map(|signed| signed.fingerprint())
             .collect::<BTreeSet<_>>()
     };
-    let departures = port.outgoing_transfers(Timestamp(0), Timestamp(u64::MAX)).await.unwrap();
+    let departures = port
+        .outgoing_transfers(Timestamp(0), Timestamp(u64::MAX))
+        .await
+        .unwrap();
     assert_eq!(
         departures.iter().map(|left| left.fingerprint).collect::<BTreeSet<_>>(),
         marks(2)
@@ -229,7 +233,10 @@ async fn case_39_a_top_up_on_base_is_one_transfer_of_exactly_its_amount() {
     w.anvil.mine(2).await;
     w.read().await;
     let finality = Finality::Final;
-    assert_eq!(w.lookup(&signed).await, ChainStatus::Confirmed { transaction, finality });
+    assert_eq!(
+        w.lookup(&signed).await,
+        ChainStatus::Confirmed { transaction, finality }
+    );
     assert_eq!(w.balance(payer(7)).await, VALUE + 1);
     assert_eq!(w.balance(treasury()).await, 9 * VALUE - 1);
     let page = w.port().movements(Network::Base, None, 10).await.unwrap();

@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use purser::settlement::solana::SolanaSettings;
-use purser_actors::port::{ChainTransactionStatus, ChainStatus, Decline, ErrorKind, Finality, Settlement as _, SubmitResult};
+use purser_actors::port::{
+    ChainStatus, ChainTransactionStatus, Decline, ErrorKind, Finality, Settlement as _, SubmitResult,
+};
 use serde_json::{Value, json};
 
 use crate::cross_check::{HOSTS, listed_too};

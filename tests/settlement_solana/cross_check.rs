@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use purser::settlement::solana::SolanaSettings;
 
 use purser_actors::port::{
-    ChainMovement, ChainTransactionStatus, ChainStatus, ErrorKind, Finality, Preparation, Settlement as _, SubmitResult,
+    ChainMovement, ChainStatus, ChainTransactionStatus, ErrorKind, Finality, Preparation, Settlement as _, SubmitResult,
 };
 use purser_chains::solana::Signature;
 use purser_chains::solana::address::{base58, parse_base58};
@@ -283,7 +283,11 @@ async fn nothing_is_final_while_one_endpoint_is_down() {
         let id: Signature = parse_base58(&transaction).unwrap();
         house.is_on_the_chain(&id).await;
         house.wait_slots(20).await;
-        let standing = house.port.transaction_status(&payment, None, &transaction).await.unwrap();
+        let standing = house
+            .port
+            .transaction_status(&payment, None, &transaction)
+            .await
+            .unwrap();
         assert_eq!(standing, ChainTransactionStatus::Confirmed);
         assert_eq!(house.listed().await, []);
         house.faults.revive();

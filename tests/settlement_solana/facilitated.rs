@@ -4,13 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use purser::payment::SolanaChain;
-use purser::settlement::facilitator::{Auth, FacilitatedSettlement, FacilitatorSettings, FacilitatorList, Presented, SubmitIntervals};
+use purser::settlement::facilitator::{
+    Auth, FacilitatedSettlement, FacilitatorList, FacilitatorSettings, Presented, SubmitIntervals,
+};
 use purser::settlement::solana::{SolanaSettings, SolanaSettlement};
 use purser::system::SystemClock;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, ChainTransactionStatus, ChainStatus, ErrorKind, OutgoingTransferRequest, Preparation, Settlement,
+    Authorization, ChainStatus, ChainTransactionStatus, ErrorKind, OutgoingTransferRequest, Preparation, Settlement,
     SubmitResult, TreasuryList,
 };
 use purser_chains::rpc;
@@ -83,7 +85,7 @@ async fn case_87_a_payment_settles_without_a_fee_payer_of_our_own() {
     let Some(house) = Harness::open_with(80, without_keys).await else {
         return;
     };
-    let facilitator = Server::start(SolanaBackend::of(&house), Mode::Good).await;
+    let facilitator = Server::start(SolanaBackend::of(&house), Mode::Succeeds).await;
     let port = port(&house, &facilitator).await;
     let payment = house.payment(5_000_000, "one").await;
     let transaction = pay(&port, &payment).await;
@@ -124,7 +126,7 @@ async fn a_withdrawal_settles_without_a_fee_payer_of_our_own() {
         return;
     };
     house.chain.set_usdc(&house.treasury().address(), 1_000, false).await;
-    let facilitator = Server::start(SolanaBackend::of(&house), Mode::Good).await;
+    let facilitator = Server::start(SolanaBackend::of(&house), Mode::Succeeds).await;
     let port = port(&house, &facilitator).await;
     let transfer = |to: &Keypair| OutgoingTransferRequest {
         key: 7,
@@ -156,7 +158,7 @@ async fn a_withdrawal_that_is_executed_at_verify_is_paid_once() {
     let receiver = house.another(10);
     house.chain.set_usdc(&house.treasury().address(), 1_000, false).await;
     house.chain.set_usdc(&receiver.address(), 0, false).await;
-    let facilitator = Server::start(SolanaBackend::of(&house), Mode::Good).await;
+    let facilitator = Server::start(SolanaBackend::of(&house), Mode::Succeeds).await;
     let port = port_within(&house, &facilitator, Duration::from_secs(2)).await;
     for (number, mode) in (1_u64..).zip([Mode::ExecutesInvalid("insufficient_funds"), Mode::HangsInVerify]) {
         facilitator.set(mode);
@@ -220,8 +222,8 @@ impl Rail for FacilitatedRail {
         self.solana.empty_payment(amount).await
     }
 
-    async fn by_a_stranger(&mut self, authorization: &Authorization) {
-        self.solana.by_a_stranger(authorization).await;
+    async fn submit_externally(&mut self, authorization: &Authorization) {
+        self.solana.submit_externally(authorization).await;
     }
 
     async fn recipient(&mut self) -> Wallet {
@@ -232,16 +234,16 @@ impl Rail for FacilitatedRail {
         self.solana.fund_treasury(amount).await;
     }
 
-    async fn go_on(&mut self) {
-        self.solana.go_on().await;
+    async fn advance(&mut self) {
+        self.solana.advance().await;
     }
 
     async fn make_final(&mut self) {
         self.solana.make_final().await;
     }
 
-    async fn run_out(&mut self, authorization: &Authorization) {
-        self.solana.run_out(authorization).await;
+    async fn expire(&mut self, authorization: &Authorization) {
+        self.solana.expire(authorization).await;
     }
 
     async fn reopen(&mut self) {
@@ -256,13 +258,13 @@ async fn a_port_without_a_fee_payer_does_what_every_settlement_port_must() {
     let Some(house) = Harness::open_with(83, without_keys).await else {
         return;
     };
-    let facilitator = Server::start(SolanaBackend::of(&house), Mode::Good).await;
+    let facilitator = Server::start(SolanaBackend::of(&house), Mode::Succeeds).await;
     let port = port(&house, &facilitator).await;
     let mut rail = FacilitatedRail {
         solana: SolanaRail::new(house),
         facilitator,
         port,
     };
-    suite::all(&mut rail).await;
+    suite::run_suite(&mut rail).await;
     assert!(rail.facilitator.settles() > 0);
 }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use purser::settlement::gate::Gate;
-use purser::settlement::solana::{Pace, SolanaSettings, SolanaSettlement, SolanaDeps, Workers};
+use purser::settlement::solana::{Pace, SolanaDeps, SolanaSettings, SolanaSettlement, Workers};
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, ChainMovement, ChainTransactionStatus, ChainStatus, Finality, Preparation, PreparedTransaction,
+    Authorization, ChainMovement, ChainStatus, ChainTransactionStatus, Finality, Preparation, PreparedTransaction,
     Settlement as _, SolanaTransfer, SubmitResult, TreasuryList as _,
 };
 use purser_chains::rpc::SystemClock;

@@ -10,7 +10,9 @@ use crate::harness::{Harness, until};
 // answered, seen and not final. What was not asked to be sent is not sent by the start.
 #[tokio::test(flavor = "multi_thread")]
 async fn whenever_the_port_ends_the_payment_lands_once() {
-    let Some(mut house) = Harness::open(50).await else { return };
+    let Some(mut house) = Harness::open(50).await else {
+        return;
+    };
     let mut all = Vec::new();
 
     let prepared_only = house.payment(1, "prepared").await;

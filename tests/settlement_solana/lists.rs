@@ -16,7 +16,9 @@ use crate::harness::{Harness, until, wallet};
 // nor repeats one.
 #[tokio::test(flavor = "multi_thread")]
 async fn transfers_of_strangers_are_listed_each_once() {
-    let Some(mut house) = Harness::open(60).await else { return };
+    let Some(mut house) = Harness::open(60).await else {
+        return;
+    };
     let stranger = house.another(40);
     house.chain.set_lamports(&stranger.address(), 1_000_000_000).await;
     house.chain.set_usdc(&stranger.address(), 100, false).await;
@@ -39,7 +41,10 @@ async fn transfers_of_strangers_are_listed_each_once() {
     house.until_final(&payment, &ours).await;
     let all = house.movements(3).await;
     assert_eq!(all[..2], two);
-    let shown: Vec<_> = all.iter().map(|m| (m.incoming, m.counterparty, m.amount.atomic())).collect();
+    let shown: Vec<_> = all
+        .iter()
+        .map(|m| (m.incoming, m.counterparty, m.amount.atomic()))
+        .collect();
     let (their, our) = (wallet(&stranger), wallet(&house.client()));
     assert_eq!(shown, [(true, their, 3), (true, their, 4), (true, our, 5)]);
     assert!(two[0].transaction == two[1].transaction && two[0].key() != two[1].key());
@@ -106,7 +111,11 @@ async fn what_leaves_past_the_service_is_listed() {
     let signed = sign(&draft, &[&treasury]).unwrap();
     house.node().send_each(&signed.bytes).await;
     house.movements(1).await;
-    let left = house.port.outgoing_transfers(Timestamp(0), Timestamp(u64::MAX)).await.unwrap();
+    let left = house
+        .port
+        .outgoing_transfers(Timestamp(0), Timestamp(u64::MAX))
+        .await
+        .unwrap();
     let [departure] = left.as_slice() else {
         panic!("{left:?}")
     };
@@ -133,7 +142,9 @@ async fn what_leaves_past_the_service_is_listed() {
 // in, and what goes to the treasury, is not; nor is what another wallet sends. A restart reads on where it was.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_leaves_managed_wallets_is_listed_for_verify() {
-    let Some(mut house) = Harness::open(63).await else { return };
+    let Some(mut house) = Harness::open(63).await else {
+        return;
+    };
     let (managed, other) = (house.another(41), house.another(42));
     for wallet in [&managed, &other] {
         house.chain.set_lamports(&wallet.address(), 1_000_000_000).await;

@@ -45,7 +45,11 @@ async fn a_withdrawal_creates_the_receivers_account_if_its_rent_is_allowed() {
     }
     assert_eq!(house.usdc(&owner.address()).await, Some(600));
     house.movements(2).await;
-    let left = house.port.outgoing_transfers(Timestamp(0), Timestamp(u64::MAX)).await.unwrap();
+    let left = house
+        .port
+        .outgoing_transfers(Timestamp(0), Timestamp(u64::MAX))
+        .await
+        .unwrap();
     let shown: Vec<_> = left.iter().map(|one| (one.to, one.amount.atomic())).collect();
     assert_eq!(shown, [(wallet(&owner), 300), (wallet(&owner), 300)]);
     let treasury = wallet(&house.treasury());

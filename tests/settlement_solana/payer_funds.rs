@@ -45,7 +45,9 @@ impl Harness {
 // when they are prepared all the same; after a restart too. One fee is paid. Once it has money again, another one is taken.
 #[tokio::test(flavor = "multi_thread")]
 async fn case_88_a_wallet_with_one_payments_money_has_one_taken() {
-    let Some(mut house) = Harness::open(90).await else { return };
+    let Some(mut house) = Harness::open(90).await else {
+        return;
+    };
     let before = house.lamports(&house.fee_payer().address()).await;
     let payer = house.wallet_of(170, 5).await;
     let payments = house.payments_of(&payer, 5, 8).await;
@@ -54,10 +56,16 @@ async fn case_88_a_wallet_with_one_payments_money_has_one_taken() {
     let &[taken] = taken.as_slice() else {
         panic!("{answers:?}")
     };
-    assert!(answers.iter().flatten().all(|reason| reason == INSUFFICIENT_FUNDS), "{answers:?}");
+    assert!(
+        answers.iter().flatten().all(|reason| reason == INSUFFICIENT_FUNDS),
+        "{answers:?}"
+    );
     let prepared = house.ready(&payments[taken]).await;
     let other = (taken + 1) % payments.len();
-    assert_eq!(house.prepared(&payments[other]).await.as_deref(), Some(INSUFFICIENT_FUNDS));
+    assert_eq!(
+        house.prepared(&payments[other]).await.as_deref(),
+        Some(INSUFFICIENT_FUNDS)
+    );
     house.kill().await;
     let again = house.checked(&payments).await;
     for (number, reason) in again.iter().enumerate() {
@@ -67,7 +75,10 @@ async fn case_88_a_wallet_with_one_payments_money_has_one_taken() {
     let submitted = house.port.submit(&payments[taken], &prepared).await.unwrap();
     assert!(matches!(submitted, SubmitResult::Settled { .. }), "{submitted:?}");
     house.until_final(&payments[taken], &prepared.transaction).await;
-    assert_eq!(house.checked(&payments[other..=other]).await[0].as_deref(), Some(INSUFFICIENT_FUNDS));
+    assert_eq!(
+        house.checked(&payments[other..=other]).await[0].as_deref(),
+        Some(INSUFFICIENT_FUNDS)
+    );
     house.chain.set_usdc(&payer.address(), 5, false).await;
     let fresh = house.payments_of(&payer, 5, 1).await.remove(0);
     // The first one counts until a status query has told that it landed.

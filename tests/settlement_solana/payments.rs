@@ -4,7 +4,7 @@ use purser::settlement::solana::{Depth, FinalityByAmount};
 use purser_actors::id::Network;
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, ChainTransactionStatus, ChainStatus, ErrorKind, Finality, Preparation, Settlement as _, SubmitResult,
+    Authorization, ChainStatus, ChainTransactionStatus, ErrorKind, Finality, Preparation, Settlement as _, SubmitResult,
 };
 use purser_chains::solana::address::USDC_MAINNET;
 use purser_chains::solana::status::Commitment;
@@ -309,7 +309,11 @@ async fn small_payments_are_final_when_confirmed() {
             (now > slot + 5).then_some(())
         })
         .await;
-        let finality = if amount == 10 { Finality::Final } else { Finality::Confirmed };
+        let finality = if amount == 10 {
+            Finality::Final
+        } else {
+            Finality::Confirmed
+        };
         assert_eq!(house.port.lookup(&payment, None).await.unwrap(), landed(finality));
     }
 }

@@ -34,7 +34,9 @@ impl SolanaRail {
         self.harness.chain.set_usdc(&payer.address(), holds, false).await;
         let fee_payer = self.harness.fee_payer().address();
         let text = format!("payer {}", self.payers);
-        self.harness.payment_by(&payer, &fee_payer, amount.atomic(), &text).await
+        self.harness
+            .payment_by(&payer, &fee_payer, amount.atomic(), &text)
+            .await
     }
 }
 
@@ -60,7 +62,7 @@ impl Rail for SolanaRail {
     }
 
     /// With the fee payer's key, which another history of ours has too.
-    async fn by_a_stranger(&mut self, authorization: &Authorization) {
+    async fn submit_externally(&mut self, authorization: &Authorization) {
         let Authorization::Solana(transfer) = authorization else {
             panic!()
         };
@@ -85,7 +87,7 @@ impl Rail for SolanaRail {
             .await;
     }
 
-    async fn go_on(&mut self) {
+    async fn advance(&mut self) {
         // The chain goes on by itself.
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
@@ -99,7 +101,7 @@ impl Rail for SolanaRail {
         .await;
     }
 
-    async fn run_out(&mut self, _: &Authorization) {
+    async fn expire(&mut self, _: &Authorization) {
         /// A blockhash is good for so many blocks.
         const LIFE: u64 = 150;
         let signed = self.harness.blockhash().await.last_valid_block_height;
@@ -119,5 +121,5 @@ impl Rail for SolanaRail {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_port_for_solana_does_what_every_settlement_port_must() {
     let Some(house) = Harness::open(82).await else { return };
-    suite::all(&mut SolanaRail::new(house)).await;
+    suite::run_suite(&mut SolanaRail::new(house)).await;
 }

@@ -64,7 +64,8 @@ impl Clients {
                     opened(&that.environment, session.id);
                     *used.lock() += 1;
                     if *used.lock() > 1 {
-                        that.environment.report_violation("link.twice", "a login link let two in");
+                        that.environment
+                            .report_violation("link.twice", "a login link let two in");
                     }
                 });
             }
@@ -97,14 +98,22 @@ impl Clients {
 
     pub(crate) fn card(&self, payment: u32, closes: bool) {
         let (world, engine) = (self.environment.clone(), self.engine.clone());
-        let card = world.client_log.lock().calls.iter().find_map(|call| match &call.response {
-            Some((_, Ok(paid))) if call.payment == payment => card_of(&paid.outcome),
-            _ => None,
-        });
+        let card = world
+            .client_log
+            .lock()
+            .calls
+            .iter()
+            .find_map(|call| match &call.response {
+                Some((_, Ok(paid))) if call.payment == payment => card_of(&paid.outcome),
+                _ => None,
+            });
         let Some(card) = card else { return };
         self.spawn(async move {
             let told = if closes {
-                engine.request_prepaid_card_action(card, CardAction::Close, None).await.map(drop)
+                engine
+                    .request_prepaid_card_action(card, CardAction::Close, None)
+                    .await
+                    .map(drop)
             } else {
                 engine.reveal_card(card).await
             };
@@ -173,7 +182,9 @@ pub(crate) fn frozen_since(world: &Environment, owner: &Wallet) -> Option<u64> {
     let since = of_it.clone().rfind(|f| f.frozen && f.confirmed_at.is_some())?;
     let thaws = of_it.filter(|f| !f.frozen);
     // A thaw that was asked for before and answered later, or never, may have come behind it.
-    let may_be_thawed = thaws.clone().any(|f| f.confirmed_at.is_none_or(|told| told > since.requested_at));
+    let may_be_thawed = thaws
+        .clone()
+        .any(|f| f.confirmed_at.is_none_or(|told| told > since.requested_at));
     (!may_be_thawed).then_some(since.confirmed_ms)
 }
 

@@ -74,12 +74,14 @@ pub(crate) fn add(plan: &mut Plan) {
         }
         if let WalletPaymentStep::Pays(nth) = does {
             let fate = FaultPlan::random(&mut chance);
-            plan.fault_plans.entry(WALLET_PAYMENT + nth * NUMBERS_PER_REQUEST).or_insert_with(|| FaultPlan {
-                issue: Vec::new(),
-                send: Vec::new(),
-                payout_course: PayoutCourse::default(),
-                ..fate
-            });
+            plan.fault_plans
+                .entry(WALLET_PAYMENT + nth * NUMBERS_PER_REQUEST)
+                .or_insert_with(|| FaultPlan {
+                    issue: Vec::new(),
+                    send: Vec::new(),
+                    payout_course: PayoutCourse::default(),
+                    ..fate
+                });
         }
         if chance.one_in(2) {
             at = (at + chance.next_below(4) as usize).min(plan.steps.len());
@@ -293,7 +295,7 @@ impl Clients {
         {
             Ok(KeyState::Acquired(turn)) => turn,
             Ok(KeyState::Replay(RecordedResponse::EntityRef { id, .. })) => {
-                self.wait_for_outcome(nth, WalletPaymentId(u128::from_be_bytes(id.try_into().unwrap())))
+                self.wait_for_wallet_payment(nth, WalletPaymentId(u128::from_be_bytes(id.try_into().unwrap())))
                     .await;
                 return true;
             }
@@ -327,7 +329,12 @@ impl Clients {
         );
         let holds = funded(world, &addresses(&holder).on(to.network()));
         let note = None;
-        let order = WalletPaymentOrder { to, amount, note, method: way };
+        let order = WalletPaymentOrder {
+            to,
+            amount,
+            note,
+            method: way,
+        };
         let told = self
             .engine
             .start_wallet_payment(holder, (id, holds), (order, call), Some(memo))
@@ -338,7 +345,7 @@ impl Clients {
         }
         world.trace(|| format!("agent: spend {nth} of {amount} is answered {told:?}"));
         match told {
-            Ok(()) => self.wait_for_outcome(nth, id).await,
+            Ok(()) => self.wait_for_wallet_payment(nth, id).await,
             Err(OperationError::Rejected(_)) => {}
             Err(_) => return false,
         }
@@ -346,7 +353,7 @@ impl Clients {
     }
 
     /// Waits a while for what has become of it. What was said is durable, and the key is this spend's for ever.
-    async fn wait_for_outcome(&self, nth: u32, id: WalletPaymentId) {
+    async fn wait_for_wallet_payment(&self, nth: u32, id: WalletPaymentId) {
         let world = &self.environment;
         let patience = Duration::from_millis(5_000);
         let told = tokio::time::timeout(patience, self.engine.await_wallet_payment(id)).await;

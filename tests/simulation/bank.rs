@@ -275,7 +275,8 @@ impl Bank for SimBank {
             ended && kept.cents == order.amount && (kept.direction == TransferDirection::ToAccount) == order.to_account
         });
         if !known {
-            self.0.report_violation("bank.early", format!("{order:?} is not durable"));
+            self.0
+                .report_violation("bank.early", format!("{order:?} is not durable"));
         }
         Box::pin(self.call("bank.moves_at_once", (order.key, format!("{order:?}")), || {
             let no = self.0.below(4) == 0;
@@ -344,7 +345,13 @@ pub(crate) fn at_rest(world: &Environment) -> Result<(), (&'static str, String)>
         .collect();
     let mut moves = vaults.transfers.clone();
     for (id, transfer) in &kept {
-        world.trace(|| format!("{id}: a bank transfer {:?} is {}", transfer.direction, transfer.status()));
+        world.trace(|| {
+            format!(
+                "{id}: a bank transfer {:?} is {}",
+                transfer.direction,
+                transfer.status()
+            )
+        });
         let good = match (&transfer.status, transfer.direction) {
             (Status::Complete(reference), TransferDirection::Incoming) => {
                 came.remove(&(reference, transfer.cents.get()))

@@ -58,7 +58,8 @@ impl Clients {
             created_at: Timestamp::default(),
         };
         let told = self.engine.create_banking_profile(owner, profile, None).await;
-        let stored: Option<BankingApplication> = durable(&self.environment, EntityKind::BankingApplication, &owner.key());
+        let stored: Option<BankingApplication> =
+            durable(&self.environment, EntityKind::BankingApplication, &owner.key());
         if told.is_ok() && stored.is_none() && !self.environment.is_crashed() {
             self.environment
                 .report_violation("answer.early", format!("{owner} has no application durably"));

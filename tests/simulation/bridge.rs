@@ -64,7 +64,11 @@ impl SimBridge {
             *calls += 1;
             *calls - 1
         };
-        let fates = world.plan.fault_plans.get(&payment).and_then(|fate| fate.legs.get(&leg));
+        let fates = world
+            .plan
+            .fault_plans
+            .get(&payment)
+            .and_then(|fate| fate.legs.get(&leg));
         let met = fates
             .and_then(|met| met.get(call))
             .filter(|_| !world.are_faults_over())
@@ -228,7 +232,9 @@ impl SimBridge {
             if met == Some(LegBehavior::Never) && burn.mint.is_none() {
                 burn.blocked = true;
             }
-            let good = burn.attestation.is_some_and(|(newest, until)| newest == word && now < until);
+            let good = burn
+                .attestation
+                .is_some_and(|(newest, until)| newest == word && now < until);
             match met {
                 _ if before => {}
                 Some(LegBehavior::Declined) => return Ok(MintResult::Declined(decline("insufficient_gas"))),
@@ -297,7 +303,9 @@ impl Bridge for SimBridge {
                     transaction,
                     finality: Finality::Final,
                 },
-                false if known.expired || known.executes_at.is_none() && now >= known.until_ms => ChainStatus::Impossible,
+                false if known.expired || known.executes_at.is_none() && now >= known.until_ms => {
+                    ChainStatus::Impossible
+                }
                 false => ChainStatus::Pending,
             })
         })

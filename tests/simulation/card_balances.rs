@@ -70,7 +70,9 @@ pub(crate) fn durable_entities<T: Stored>(world: &Environment, kind: EntityKind)
 
 /// The durable one that was asked for under a number.
 fn numbered<T: Stored>(world: &Environment, kind: EntityKind, nth: u32) -> Option<(u128, T)> {
-    durable_entities(world, kind).into_iter().find(|(id, _)| *id as u32 == nth)
+    durable_entities(world, kind)
+        .into_iter()
+        .find(|(id, _)| *id as u32 == nth)
 }
 
 pub(crate) fn withdrawal(world: &Environment, nth: u32) -> Option<(WithdrawalId, CardWithdrawal)> {
@@ -97,7 +99,9 @@ impl Clients {
                 CardBalanceStep::ChangesCardState(nth, wish) => this.change_card_state(nth, wish).await,
                 CardBalanceStep::IsCharged(nth, cents) => this.charge(nth, cents).await,
                 CardBalanceStep::Closes(nth) => {
-                    if let Some((id, _)) = numbered::<ReloadableCard>(&this.environment, EntityKind::ReloadableCard, nth) {
+                    if let Some((id, _)) =
+                        numbered::<ReloadableCard>(&this.environment, EntityKind::ReloadableCard, nth)
+                    {
                         let mut issuer = this.environment.issuer.lock();
                         if issuer.cards.contains_key(&CardId(id)) {
                             issuer.close(&this.environment, CardId(id));
@@ -284,7 +288,12 @@ impl Clients {
                 (asked.map(|asked| asked.status()), is_there)
             }
         };
-        let first = *world.client_log.lock().card_balance_ids.entry((kind, nth)).or_insert(id);
+        let first = *world
+            .client_log
+            .lock()
+            .card_balance_ids
+            .entry((kind, nth))
+            .or_insert(id);
         if first != id && !outlives_keys(&world.plan) {
             world.report_violation("key.answers", format!("{kind} {nth} is {first:x} and {id:x}"));
         }

@@ -12,7 +12,7 @@ use purser_actors::kernel::{EntityKind, table};
 use purser_actors::money::Usdc;
 use purser_actors::payment::{Payment, Status};
 use purser_actors::port::{
-    Authorization, BoxFuture, ChainTransactionStatus, ChainStatus, Decline, ErrorKind, Finality, OutgoingTransfer,
+    Authorization, BoxFuture, ChainStatus, ChainTransactionStatus, Decline, ErrorKind, Finality, OutgoingTransfer,
     OutgoingTransferRequest, PortError, Preparation, PreparedTransaction, Settlement, SubmitResult, Timestamp,
 };
 use purser_actors::wallet_payment::SendTarget;
@@ -29,7 +29,7 @@ use crate::withdrawals::{self, FIRST_OUTGOING, fault_plan_of};
 use lists::paid_to;
 
 pub(crate) use ledger::Ledger;
-pub(crate) use lists::{received, wallet_payments, transfers, withdrawn};
+pub(crate) use lists::{received, transfers, wallet_payments, withdrawn};
 
 /// Whether a transfer is one that we send: what a managed wallet pays us with is sent as any other payment.
 const fn is_outgoing(n: u32) -> bool {

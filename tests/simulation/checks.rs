@@ -27,11 +27,11 @@ use crate::store::SimStore;
 
 mod banking;
 mod card_balances;
+mod idle;
 mod intl_orders;
 mod payouts;
 mod responses;
 pub(crate) mod restored;
-mod idle;
 mod top_ups;
 mod wallet_payments;
 

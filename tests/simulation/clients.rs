@@ -14,10 +14,10 @@ use purser_actors::product::{Currency, Purchase, PurchasedProduct};
 use purser_actors::quote::{ExchangeRate, QuoteFacts};
 use sha2::{Digest, Sha256};
 
-use crate::payment_responses;
 use crate::environment::Environment;
 use crate::keys::ApiKeyLog;
 use crate::own_purchases;
+use crate::payment_responses;
 use crate::recipients::{self, is_payout};
 use crate::top_ups;
 

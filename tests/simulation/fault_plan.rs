@@ -156,7 +156,9 @@ impl FaultPlan {
         (fate.issue, fate.send, fate.payout_course) = Default::default();
         for (leg, meets) in LEGS {
             if !chance.one_in(3) {
-                let met = (0..=chance.next_below(3)).map(|_| random_behavior(chance, meets)).collect();
+                let met = (0..=chance.next_below(3))
+                    .map(|_| random_behavior(chance, meets))
+                    .collect();
                 fate.legs.insert(*leg, met);
             }
         }
@@ -197,7 +199,11 @@ impl FaultPlan {
     /// Whether somebody must look at it in the end.
     pub(crate) fn needs_operator(&self) -> bool {
         let is_gone = matches!(self.payout_course, PayoutCourse::FailsThenPays { is_lost: true });
-        is_gone || self.issue.iter().any(|i| matches!(i, Issue::MalformedResponse | Issue::Broken))
+        is_gone
+            || self
+                .issue
+                .iter()
+                .any(|i| matches!(i, Issue::MalformedResponse | Issue::Broken))
     }
 }
 

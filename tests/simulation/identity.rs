@@ -216,7 +216,8 @@ impl IssuerAccounts for SimIdentity {
             // Who unlinks and links again has asked anew, while the last question may still be on its way.
             let asked = match link.map(|link| link.status) {
                 Some(issuer_link::Status::Unlinked {
-                    pending_job: Some(effect), ..
+                    pending_job: Some(effect),
+                    ..
                 }) => effect.0,
                 _ => holder.digest(),
             };
@@ -334,7 +335,9 @@ pub(crate) fn check_at_rest(world: &Environment) -> Result<(), (&'static str, St
                     return Err(("link.address", format!("{owner}: {link:?}")));
                 }
             }
-            Some(issuer_link::Status::Unlinked { pending_job: Some(_), .. }) => {
+            Some(issuer_link::Status::Unlinked {
+                pending_job: Some(_), ..
+            }) => {
                 return Err(("link.open", format!("{owner} is still being linked")));
             }
             _ => {}

@@ -158,7 +158,14 @@ impl Clients {
     /// Whatever was opened with a key that was revoked has ended with it.
     async fn sessions_ended(&self, nth: u32) {
         let (world, engine) = (&self.environment, &self.engine);
-        let opened = world.client_log.lock().keys.opened.get(&nth).cloned().unwrap_or_default();
+        let opened = world
+            .client_log
+            .lock()
+            .keys
+            .opened
+            .get(&nth)
+            .cloned()
+            .unwrap_or_default();
         for id in opened {
             let stored: Option<Session> = durable(world, EntityKind::Session, &id.0.to_be_bytes());
             let Some(session) = stored else { continue };

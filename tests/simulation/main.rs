@@ -7,7 +7,6 @@
 
 mod account_steps;
 mod agents;
-mod payment_responses;
 mod bank;
 mod bank_applications;
 mod boot;
@@ -29,6 +28,7 @@ mod mutants;
 mod order_operators;
 mod outages;
 mod own_purchases;
+mod payment_responses;
 mod payouts;
 mod plan;
 mod products;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use purser_actors::engine::{OperationError, ApprovalPending};
+use purser_actors::engine::{ApprovalPending, OperationError};
 use purser_actors::id::{CardId, RequestId};
 use purser_actors::intl_order::{BillingAddress, EnteredCard, IntlCardDetails, IntlOrder, Rejection, Status};
 use purser_actors::kernel::{Entity, EntityKind};
@@ -98,10 +98,15 @@ fn entered(id: CardId) -> EnteredCard {
 impl Clients {
     pub(crate) fn operate_order(&self, payment: u32, who: u8, does: OrderStep) {
         let world = &self.environment;
-        let order = world.client_log.lock().calls.iter().find_map(|call| match &call.response {
-            Some((_, Ok(paid))) if call.payment == payment => product(&paid.outcome),
-            _ => None,
-        });
+        let order = world
+            .client_log
+            .lock()
+            .calls
+            .iter()
+            .find_map(|call| match &call.response {
+                Some((_, Ok(paid))) if call.payment == payment => product(&paid.outcome),
+                _ => None,
+            });
         let Some(PurchasedProduct::IntlOrder(id)) = order else {
             return;
         };
@@ -151,7 +156,7 @@ impl Clients {
                 if lease < newest && state == "ready" {
                     world.report_violation("lease.old", format!("{id} was made with lease {lease}"));
                 }
-                this.check_reported(id, state);
+                this.check_order_reported(id, state);
             } else if matches!(told, Err(OperationError::Rejected(Rejection::InvalidState("-")))) {
                 world.report_violation("order.lost", format!("{id} is not there"));
             }
@@ -177,7 +182,7 @@ impl Clients {
     }
 
     /// What somebody was told an order has come to is durable by then.
-    fn check_reported(&self, id: CardId, state: &'static str) {
+    fn check_order_reported(&self, id: CardId, state: &'static str) {
         let world = &self.environment;
         let mut desk = world.order_operators.lock();
         match state {

@@ -114,12 +114,14 @@ pub(crate) fn add(plan: &mut Plan) {
             payout_course: moves.payout_course,
             ..FaultPlan::default()
         };
-        plan.fault_plans.entry(WALLET_PAYMENT + nth * NUMBERS_PER_REQUEST).or_insert_with(|| FaultPlan {
-            issue: Vec::new(),
-            send: Vec::new(),
-            payout_course: Default::default(),
-            ..moves
-        });
+        plan.fault_plans
+            .entry(WALLET_PAYMENT + nth * NUMBERS_PER_REQUEST)
+            .or_insert_with(|| FaultPlan {
+                issue: Vec::new(),
+                send: Vec::new(),
+                payout_course: Default::default(),
+                ..moves
+            });
         if let Some(payment) = payment_of(nth) {
             plan.fault_plans.entry(payment).or_insert(made);
         }

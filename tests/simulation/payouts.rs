@@ -104,7 +104,11 @@ impl RailLedger {
 
     fn emit_event(&mut self, payout: PayoutId, report: PayoutStatusUpdate) {
         let number = self.events.len() as u64 + 1;
-        self.events.push(PayoutEvent { position: number, payout, update: report });
+        self.events.push(PayoutEvent {
+            position: number,
+            payout,
+            update: report,
+        });
     }
 
     /// Says what is due, and tells it now or behind what comes next.
@@ -202,7 +206,8 @@ impl SimPayouts {
             known && same && payout.key == order.key && payout.plan.target.line() == order.line
         });
         if !sold {
-            self.0.report_violation("payout.early", format!("{order:?} is not durably sold"));
+            self.0
+                .report_violation("payout.early", format!("{order:?} is not durably sold"));
         }
         let rails = self.0.payouts.lock();
         let others = rails.orders.iter().filter(|(_, slip)| slip.payout == order.payout);
@@ -222,7 +227,9 @@ impl SimPayouts {
             .plan
             .fault_plans
             .get(&n)
-            .map_or((PayoutCourse::Pays, [].as_slice()), |fate| (fate.payout_course, &fate.send));
+            .map_or((PayoutCourse::Pays, [].as_slice()), |fate| {
+                (fate.payout_course, &fate.send)
+            });
         let call = {
             let mut rails = world.payouts.lock();
             let calls = rails.calls.entry(order.key).or_default();

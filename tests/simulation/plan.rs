@@ -19,7 +19,7 @@ use crate::order_operators::OrderStep;
 use crate::outages::Provider;
 use crate::recipients::RecipientStep;
 
-use faults::{random_order_step, random_fault};
+use faults::{random_fault, random_order_step};
 
 /// One thing that happens. Steps follow each other at once unless one waits.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -234,7 +234,9 @@ impl Plan {
         for _ in 0..length {
             let step = step(&mut chance, &mut payments);
             if let Step::Pay { payment, .. } = step {
-                plan.fault_plans.entry(payment).or_insert_with(|| FaultPlan::random(&mut chance));
+                plan.fault_plans
+                    .entry(payment)
+                    .or_insert_with(|| FaultPlan::random(&mut chance));
             }
             // The same at once, as an impatient client or its proxy sends it.
             let again = matches!(step, Step::Pay { .. }) && chance.one_in(6);

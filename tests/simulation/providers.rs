@@ -104,7 +104,11 @@ impl SimProviders {
         let mut press = self.0.card_numbers.lock();
         let known = press.orders.entry(asked.key).or_insert((asked.product, Order::Open)).0;
         press.requests.entry(asked.key).or_insert_with(|| asked.terms.clone());
-        let keys = press.orders.values().filter(|(thing, _)| *thing == asked.product).count();
+        let keys = press
+            .orders
+            .values()
+            .filter(|(thing, _)| *thing == asked.product)
+            .count();
         drop(press);
         if known != asked.product || keys != 1 {
             let detail = format!("{} was ordered under {keys} keys", asked.name);
@@ -156,7 +160,9 @@ impl SimProviders {
             .map(|f| f.issue.as_slice())
             .unwrap_or_default();
         // Bad for good, whatever the weather.
-        if let Some(at) = fates.iter().position(|i| matches!(i, Issue::MalformedResponse | Issue::Broken))
+        if let Some(at) = fates
+            .iter()
+            .position(|i| matches!(i, Issue::MalformedResponse | Issue::Broken))
             && call >= at
         {
             return match fates[at] {
@@ -208,7 +214,10 @@ impl SimProviders {
     async fn call(&self, asked: &ProviderOrder, is_sold: impl FnOnce() -> bool) -> Result<ProviderReply, PortError> {
         self.0.crash_point_or_hang().await;
         self.check_order(asked, is_sold());
-        let _one = self.0.single_attempts.enter(&self.0, asked.concurrency_rule, asked.key.0);
+        let _one = self
+            .0
+            .single_attempts
+            .enter(&self.0, asked.concurrency_rule, asked.key.0);
         let answer = self.answer(asked).await;
         self.0.crash_point_or_hang().await;
         self.0
@@ -285,7 +294,8 @@ impl CardIssuer for SimProviders {
                 }
                 standing.clone()
             };
-            self.random_fault(|| format!("issuer: answers of {}", order.card)).await?;
+            self.random_fault(|| format!("issuer: answers of {}", order.card))
+                .await?;
             Ok(standing)
         })
     }

@@ -98,7 +98,8 @@ impl Clients {
                     .engine
                     .register_destination(destination(n), registered(wallet(n)), vec![n; 40], None)
                     .await;
-                this.environment.trace(|| format!("destination of wallet {n}: {told:?}"));
+                this.environment
+                    .trace(|| format!("destination of wallet {n}: {told:?}"));
             });
             if self.environment.plan.seed.wrapping_add(u64::from(n)).is_multiple_of(2) {
                 let this = self.clone();

@@ -50,14 +50,22 @@ impl ChainTransfers {
             let mut ledger = self.0.chain.lock();
             ledger.settle(now);
             // What leaves managed wallets is not the treasury's.
-            let treasury = ledger.in_order().filter(|(n, _)| *n < WALLET_PAYMENT || own_purchases::is_own(*n));
+            let treasury = ledger
+                .in_order()
+                .filter(|(n, _)| *n < WALLET_PAYMENT || own_purchases::is_own(*n));
             for (n, transfer) in treasury.filter(|(_, t)| t.from.network() == network) {
                 let mark = ledger.mark(n);
-                all.push(chain_movement(transfer, n < FIRST_OUTGOING || own_purchases::is_own(n), mark));
+                all.push(chain_movement(
+                    transfer,
+                    n < FIRST_OUTGOING || own_purchases::is_own(n),
+                    mark,
+                ));
             }
         }
         let bridge = self.0.bridge.lock();
-        let burned = bridge.outgoing_transfers(now).filter(|burn| burn.from.network() == network);
+        let burned = bridge
+            .outgoing_transfers(now)
+            .filter(|burn| burn.from.network() == network);
         all.extend(burned.map(|burn| chain_movement(&burn, false, [0; 32])));
         all
     }

@@ -132,7 +132,9 @@ impl SimReloadableCards {
         let world = &self.0;
         world.crash_point_or_hang().await;
         self.check_request(&errand);
-        let _one = world.single_attempts.enter(world, errand.concurrency_rule(), errand.key().0);
+        let _one = world
+            .single_attempts
+            .enter(world, errand.concurrency_rule(), errand.key().0);
         let answer = self.answer(&errand).await;
         world.crash_point_or_hang().await;
         answer

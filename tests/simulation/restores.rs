@@ -8,7 +8,7 @@ use std::ops::Range;
 use purser::revocations::{Entry, entry_of};
 use purser::service::restore::LogCoverage;
 use purser_actors::account::Account;
-use purser_actors::engine::{Attribution, Engine, GateHold, LostHistory, RestoreWindow, IncomingDecision};
+use purser_actors::engine::{Attribution, Engine, GateHold, IncomingDecision, LostHistory, RestoreWindow};
 use purser_actors::id::{Wallet, WithdrawalId};
 use purser_actors::incoming::Status;
 use purser_actors::kernel::event_record::EventRecord;
@@ -34,7 +34,7 @@ use crate::own_purchases;
 use crate::plan::{Plan, Step, WALLETS, pick};
 use crate::reference_store::ReferenceStore;
 use crate::store::SimStore;
-use crate::withdrawals::{NUMBERS_PER_REQUEST, FIRST_OUTGOING, fault_plan_of};
+use crate::withdrawals::{FIRST_OUTGOING, NUMBERS_PER_REQUEST, fault_plan_of};
 
 /// The file that a backup is in.
 const FILE: &str = "backup";

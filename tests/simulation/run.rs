@@ -209,7 +209,11 @@ async fn perform(step: &Step, clients: &Clients, store: &SimStore, stream: &mut 
         Step::Link { wallet, uses } => clients.link(wallet, uses),
         Step::Freeze { wallet, frozen } => clients.freeze(wallet, frozen),
         Step::Card { payment, closes } => clients.card(payment, closes),
-        Step::OperatorAction { payment, operator: who, step: does } => clients.operate_order(payment, who, does),
+        Step::OperatorAction {
+            payment,
+            operator: who,
+            step: does,
+        } => clients.operate_order(payment, who, does),
         Step::Identity { wallet } => clients.start_identity(wallet),
         Step::Answer { wallet, passes, calls } => clients.answer_identity(wallet, passes, calls),
         Step::Issuer { wallet, linked } => clients.link_issuer(wallet, linked),
@@ -272,7 +276,9 @@ async fn finish(clients: &Clients, store: &SimStore) {
         }
         let waiting = world.client_log.lock().waiting;
         let asleep = engine.current_load().active_entities == 0;
-        let heard = world.payouts.lock().is_fully_read() && world.bank.lock().is_fully_read() && world.issuer.lock().is_fully_read();
+        let heard = world.payouts.lock().is_fully_read()
+            && world.bank.lock().is_fully_read()
+            && world.issuer.lock().is_fully_read();
         let left = |e: &OutboxJob| !e.dead_lettered || crate::top_ups::moved_by(&e.job).is_some();
         let lost = restores::unresolved(world, engine);
         let conditions = [

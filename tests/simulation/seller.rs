@@ -16,13 +16,13 @@ use purser_actors::port::{
 };
 use purser_actors::wallet_payment::{CallFailure, HttpRecordPart, SendTarget, ServerResponse, Status, WalletPayment};
 
-use crate::account_steps::{durable, check_outgoing, check_signing};
+use crate::account_steps::{check_outgoing, check_signing, durable};
 use crate::agents::addresses;
 use crate::chain::{Ledger, SimChain};
 use crate::clients::number_of;
 use crate::environment::{Environment, ORDERED_PANIC};
 use crate::own_purchases;
-use crate::withdrawals::{NUMBERS_PER_REQUEST, FIRST_OUTGOING};
+use crate::withdrawals::{FIRST_OUTGOING, NUMBERS_PER_REQUEST};
 
 /// Transfers with this number and above leave managed wallets.
 pub(crate) const WALLET_PAYMENT: u32 = 1 << 26;

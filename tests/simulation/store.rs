@@ -30,7 +30,8 @@ impl EventSink for PublishCheck {
         self.0.archive.lock().record(events);
         let durable = self.1.upgrade().map_or(0, |journal| journal.durable_seq());
         if events.last().is_some_and(|e| e.seq > durable) && !self.0.is_crashed() {
-            self.0.report_violation("publish.early", format!("{durable} is durable"));
+            self.0
+                .report_violation("publish.early", format!("{durable} is durable"));
         }
         self.0.reference.lock().published(events);
     }
@@ -75,7 +76,9 @@ impl SimStore {
             match self.environment.below(8) {
                 0..4 => drop(self.journal.step_apply()),
                 4..6 => drop(self.journal.step_maintain()),
-                6 if self.environment.plan.may_lose_events() || self.environment.one_in(8) => drop(self.journal.export()),
+                6 if self.environment.plan.may_lose_events() || self.environment.one_in(8) => {
+                    drop(self.journal.export())
+                }
                 _ => {}
             }
         }
@@ -122,7 +125,8 @@ impl SimStore {
         // Whoever ignores the lag soon leaves it far behind.
         let headroom = self.journal.headroom();
         if claims && headroom.lag_bytes > headroom.lag_limit_bytes + (48 << 10) {
-            self.environment.report_violation("room.lag", format!("a claim at {headroom:?}"));
+            self.environment
+                .report_violation("room.lag", format!("a claim at {headroom:?}"));
         }
         let world = self.environment.clone();
         let told: CommitCallback = Box::new(move |answer| {

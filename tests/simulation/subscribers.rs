@@ -158,7 +158,9 @@ async fn follow(world: Arc<Environment>, mut feed: SubscriberFeed, n: usize) {
                 }
             }
             Ok(None) => feed.subscription().notified().await,
-            Err(StoreError::Expired { oldest }) if world.may_lose_events() => feed.restart(oldest - 1, EventFilter::default()),
+            Err(StoreError::Expired { oldest }) if world.may_lose_events() => {
+                feed.restart(oldest - 1, EventFilter::default())
+            }
             Err(error) => return world.report_violation("stream.failed", error.to_string()),
         }
     }

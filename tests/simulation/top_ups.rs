@@ -82,7 +82,8 @@ pub(crate) fn add(plan: &mut Plan) {
             ..FaultPlan::random(&mut chance)
         };
         plan.fault_plans.insert(payment, FaultPlan::random_top_up(&mut chance));
-        plan.fault_plans.insert(FORWARD + (payment - TOP) * NUMBERS_PER_REQUEST, forwarded);
+        plan.fault_plans
+            .insert(FORWARD + (payment - TOP) * NUMBERS_PER_REQUEST, forwarded);
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use purser_actors::card_withdrawal::{CardWithdrawal, Rejection};
-use purser_actors::engine::{OperationError, ApprovalPending};
+use purser_actors::engine::{ApprovalPending, OperationError};
 use purser_actors::id::WithdrawalId;
 use purser_actors::kernel::{Entity, EntityKind};
 use purser_actors::lease::Leasable as _;
@@ -146,7 +146,13 @@ impl Clients {
         if stored.is_none_or(|asked| asked.lease < number) {
             world.report_violation("answer.early", format!("lease {number} of {id} is not durable"));
         }
-        if world.withdrawal_operators.lock().leases.insert((id, number), who).is_some() {
+        if world
+            .withdrawal_operators
+            .lock()
+            .leases
+            .insert((id, number), who)
+            .is_some()
+        {
             world.report_violation("lease.twice", format!("lease {number} of {id} was given twice"));
         }
         number

@@ -33,7 +33,11 @@ const SOLANA_SIGNATURES: u32 = NUMBERS_PER_REQUEST / 4;
 
 /// Under which number the plan has the fate of a transfer.
 pub(crate) const fn fault_plan_of(n: u32) -> u32 {
-    if n < FIRST_OUTGOING { n } else { n - (n - FIRST_OUTGOING) % NUMBERS_PER_REQUEST }
+    if n < FIRST_OUTGOING {
+        n
+    } else {
+        n - (n - FIRST_OUTGOING) % NUMBERS_PER_REQUEST
+    }
 }
 
 /// Whether the machine's clock may jump over the life of a key: then the same key is a new request.
@@ -61,10 +65,12 @@ pub(crate) fn add(plan: &mut Plan) {
         };
         plan.steps.insert(at, step);
         let fate = FaultPlan::random(&mut chance);
-        plan.fault_plans.entry(FIRST_OUTGOING + nth * NUMBERS_PER_REQUEST).or_insert_with(|| FaultPlan {
-            issue: Vec::new(),
-            ..fate
-        });
+        plan.fault_plans
+            .entry(FIRST_OUTGOING + nth * NUMBERS_PER_REQUEST)
+            .or_insert_with(|| FaultPlan {
+                issue: Vec::new(),
+                ..fate
+            });
     }
 }
 
@@ -183,9 +189,16 @@ pub(crate) fn sign(world: &Environment, transfer: &OutgoingTransferRequest) -> A
         let base = own - (own - FIRST_OUTGOING) % NUMBERS_PER_REQUEST;
         let mut ledger = world.chain.lock();
         // What was signed and never sent is nobody's: the next signature is as good.
-        let unsent = |n: &u32| ledger.withdrawals.get(n).is_none_or(|of| *of == id && !ledger.was_sent(*n));
+        let unsent = |n: &u32| {
+            ledger
+                .withdrawals
+                .get(n)
+                .is_none_or(|of| *of == id && !ledger.was_sent(*n))
+        };
         let free = |n: &u32| unsent(n) && !ledger.transfers.contains_key(n);
-        let n = (base + SOLANA_SIGNATURES..base + NUMBERS_PER_REQUEST).find(free).expect("nobody sends so often");
+        let n = (base + SOLANA_SIGNATURES..base + NUMBERS_PER_REQUEST)
+            .find(free)
+            .expect("nobody sends so often");
         ledger.withdrawals.insert(n, id);
         mark[28..].copy_from_slice(&n.to_be_bytes());
     }

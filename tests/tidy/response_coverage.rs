@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::io::Write as _;
 
-use crate::contract::{gaps, documented_responses, operations};
+use crate::contract::{documented_responses, gaps, operations};
 use crate::source_files::none;
 
 /// What the tests of the running service wrote down of its answers (`PURSER_ANSWERED`, see `.ci/run`): each as

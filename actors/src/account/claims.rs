@@ -7,7 +7,7 @@ use super::machine::open;
 use super::{Account, CapUsage, ClaimRequest, Command, Event, OwnerCaps, Rejection};
 use crate::id::{JobId, PaymentId, Wallet};
 use crate::kernel::entity::EntityId as _;
-use crate::kernel::job::{CapReservation, UnclaimedCapUsage, Job};
+use crate::kernel::job::{CapReservation, Job, UnclaimedCapUsage};
 use crate::kernel::{Context, Decision, EntityKind, table};
 use crate::money::Cents;
 use crate::payment::{Claim, Payment};
@@ -59,7 +59,11 @@ pub(super) fn admit(
         _ => {}
     }
     let cents = worth;
-    Ok(CapReservation { day, cap_group: budget, cents })
+    Ok(CapReservation {
+        day,
+        cap_group: budget,
+        cents,
+    })
 }
 
 /// Checks a freeze and the daily caps as the claim of a purchase does. `this` is `None` for an account that does not exist yet.
@@ -169,7 +173,11 @@ impl Account {
             self.used.clear();
             self.day = day;
         }
-        let used = CapUsage { cap_group: budget, count, sum };
+        let used = CapUsage {
+            cap_group: budget,
+            count,
+            sum,
+        };
         match self.used.iter_mut().find(|used| used.cap_group == budget) {
             Some(slot) => *slot = used,
             None => self.used.push(used),
@@ -218,9 +226,10 @@ pub(super) fn count_unadmitted(
     context: &Context,
 ) -> Result<Decision<Account>, Rejection> {
     match command {
-        Command::CountCapReservation { job: effect, reservation: share } => {
-            count(this, wallet, (effect, &[share]), context).map(|(decision, _)| decision)
-        }
+        Command::CountCapReservation {
+            job: effect,
+            reservation: share,
+        } => count(this, wallet, (effect, &[share]), context).map(|(decision, _)| decision),
         Command::CountUnclaimed {
             job: effect,
             payment,
@@ -275,7 +284,10 @@ fn count_unclaimed(
     let (decision, shares) = count(this, wallet, (effect, &counted.reservations), context)?;
     // Presented meanwhile, it has a share of its own.
     let unclaimed = decision.requires_unchanged(table::entity(EntityKind::Payment, &payment.key()), revision);
-    let counted = UnclaimedCapUsage { reservations: shares, ..counted };
+    let counted = UnclaimedCapUsage {
+        reservations: shares,
+        ..counted
+    };
     Ok(unclaimed.put_new(table::unclaimed_cap_usage(payment), codec::encode(&counted)))
 }
 

@@ -96,7 +96,9 @@ pub(super) fn send_back(
     most.checked_add(amount).map_err(|_| Rejection::Overflow)?;
     let (id, cause) = (deposit.return_withdrawal(), CreditCause::Deposit(deposit));
     let opening = Withdrawal::request(id, *owner, to, amount, context).map_err(|_| Rejection::NotFound)?;
-    let (before, held, lines) = this.map_or((Usdc::ZERO, Usdc::ZERO, 0), |a| (a.balance, a.held, a.statement_line_count));
+    let (before, held, lines) = this.map_or((Usdc::ZERO, Usdc::ZERO, 0), |a| {
+        (a.balance, a.held, a.statement_line_count)
+    });
     let balance = before.checked_add(amount).map_err(|_| Rejection::Overflow)?;
     let reserved = held.checked_add(amount).map_err(|_| Rejection::Overflow)?;
     let credited = LedgerTransaction::new(context.now, deposit).post(

@@ -95,7 +95,9 @@ fn credit_order(
 ) -> Result<Decision<Account>, Rejection> {
     let most = this.map_or(Usdc::ZERO, |account| account.total_deposits.max(account.balance));
     most.checked_add(amount).map_err(|_| Rejection::Overflow)?;
-    let (before, held, lines) = this.map_or((Usdc::ZERO, Usdc::ZERO, 0), |a| (a.balance, a.held, a.statement_line_count));
+    let (before, held, lines) = this.map_or((Usdc::ZERO, Usdc::ZERO, 0), |a| {
+        (a.balance, a.held, a.statement_line_count)
+    });
     let balance = before.checked_add(amount).map_err(|_| Rejection::Overflow)?;
     let cause = CreditCause::LostOrder(booked.order.id());
     let noted = (StatementLineType::Credited, amount, cause.name());

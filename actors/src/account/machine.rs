@@ -4,7 +4,9 @@ use purser_storage::codec;
 use purser_storage::mutants::{self, Mutant};
 
 use super::statement::{StatementLineType, append_line};
-use super::{Account, Command, Event, LoginGrant, Rejection, bank_debits, claims, holds, lost_orders, provisional_credits};
+use super::{
+    Account, Command, Event, LoginGrant, Rejection, bank_debits, claims, holds, lost_orders, provisional_credits,
+};
 use crate::id::{JobId, Wallet};
 use crate::kernel::entity::Transition;
 use crate::kernel::job::{CreditCause, Job};
@@ -70,7 +72,9 @@ pub(super) fn credit(
     let decision = done
         .event(Event::Credited { amount, cause })
         .post_ledger(&booked, context);
-    let (before, held, lines) = this.map_or((Usdc::ZERO, Usdc::ZERO, 0), |a| (a.balance, a.held, a.statement_line_count));
+    let (before, held, lines) = this.map_or((Usdc::ZERO, Usdc::ZERO, 0), |a| {
+        (a.balance, a.held, a.statement_line_count)
+    });
     let after = (
         before.checked_add(amount).map_err(|_| Rejection::Overflow)?,
         held,
@@ -180,15 +184,35 @@ impl Entity for Account {
             }
             (this, Command::Claim(admission)) => claims::claim(this, wallet, *admission, context),
             (this, command @ Command::Readmit { .. }) => claims::readmit(this, wallet, command, context),
-            (Some(_), Command::ReleaseCapReservation { job: effect, reservation: share }) => {
-                Ok(done.completes_job(effect).event(Event::CapReleased(share)))
-            }
+            (
+                Some(_),
+                Command::ReleaseCapReservation {
+                    job: effect,
+                    reservation: share,
+                },
+            ) => Ok(done.completes_job(effect).event(Event::CapReleased(share))),
             (
                 this,
-                command @ (Command::CountCapReservation { .. } | Command::CountUnclaimed { .. } | Command::CountClaimed { .. }),
+                command @ (Command::CountCapReservation { .. }
+                | Command::CountUnclaimed { .. }
+                | Command::CountClaimed { .. }),
             ) => claims::count_unadmitted(this, wallet, command, context),
-            (Some(_), Command::RetainCredit { job: effect, amount, cause }) => Ok(retain_credit(effect, amount, cause, context)),
-            (this, Command::Credit { job: effect, amount, cause }) => credit(this, wallet, (effect, amount), cause, context),
+            (
+                Some(_),
+                Command::RetainCredit {
+                    job: effect,
+                    amount,
+                    cause,
+                },
+            ) => Ok(retain_credit(effect, amount, cause, context)),
+            (
+                this,
+                Command::Credit {
+                    job: effect,
+                    amount,
+                    cause,
+                },
+            ) => credit(this, wallet, (effect, amount), cause, context),
             (this, command @ (Command::CreditProvisionally { .. } | Command::EndProvisionalHold { .. })) => {
                 provisional_credits::decide(this, wallet, command, context)
             }

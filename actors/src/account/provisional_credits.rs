@@ -65,7 +65,9 @@ fn hold(
     credited: Decision<Account>,
     context: &Context,
 ) -> Result<Decision<Account>, Rejection> {
-    let (before, held, lines) = this.map_or((Usdc::ZERO, Usdc::ZERO, 0), |a| (a.balance, a.held, a.statement_line_count));
+    let (before, held, lines) = this.map_or((Usdc::ZERO, Usdc::ZERO, 0), |a| {
+        (a.balance, a.held, a.statement_line_count)
+    });
     let balance = before.checked_add(amount).map_err(|_| Rejection::Overflow)?;
     let held = held.checked_add(amount).map_err(|_| Rejection::Overflow)?;
     let booked = LedgerTransaction::new(context.now, provisional_hold_cause(payment)).post(

@@ -134,7 +134,14 @@ impl Entity for AgentWallet {
                     spent_before: before,
                 },
             ) => wallet.hold(spend, (*order, call), (holds, before), context),
-            (Some(wallet), Command::SettleHold { job: effect, payment: spend, paid }) => Ok(wallet.settle_hold(effect, spend, paid)),
+            (
+                Some(wallet),
+                Command::SettleHold {
+                    job: effect,
+                    payment: spend,
+                    paid,
+                },
+            ) => Ok(wallet.settle_hold(effect, spend, paid)),
             (Some(wallet), Command::SaveAddress(saved)) => wallet.save_address(saved),
             (Some(wallet), Command::DeleteAddress(id)) => wallet.delete_address(id),
             (None, _) => Err(Rejection::NotFound),
@@ -145,7 +152,14 @@ impl Entity for AgentWallet {
         let status = this.as_ref().map_or("-", Self::status);
         let broken = || InvalidTransition::new(status, event);
         match (this, event) {
-            (None, Event::Created { addresses, caps: limits, at }) => Ok(Self {
+            (
+                None,
+                Event::Created {
+                    addresses,
+                    caps: limits,
+                    at,
+                },
+            ) => Ok(Self {
                 owner: *owner,
                 addresses: *addresses,
                 caps: *limits,

@@ -270,7 +270,8 @@ impl Entity for BankTransfer {
         match (this.map(|this| (this, &this.status)), command) {
             (None, Command::RecordDeposit(wanted, reference)) => {
                 let owner = wanted.owner;
-                let arrived = wanted.into_transfer(TransferDirection::Incoming, Status::Complete(reference), context.now);
+                let arrived =
+                    wanted.into_transfer(TransferDirection::Incoming, Status::Complete(reference), context.now);
                 let decision = done.index_for_owner(&owner, EntityKind::BankTransfer, id.0, context);
                 let decision = arrived.credit(*id, decision, context);
                 Ok(decision.event(Event::Started(Box::new(arrived))))
@@ -291,9 +292,13 @@ impl Entity for BankTransfer {
                     .event(Event::Started(Box::new(begun)))
                     .enqueue_as(key, Job::ExecuteBankTransfer(*id), context))
             }
-            (Some((transfer, Status::Pending(key))), Command::RecordResult { job: effect, result: moved }) if *key == effect => {
-                Ok(transfer.apply_result(*id, moved, done.completes_job(effect), context))
-            }
+            (
+                Some((transfer, Status::Pending(key))),
+                Command::RecordResult {
+                    job: effect,
+                    result: moved,
+                },
+            ) if *key == effect => Ok(transfer.apply_result(*id, moved, done.completes_job(effect), context)),
             (Some((transfer, Status::Complete(_))), Command::RecordReturn(account, back))
                 if transfer.can_return(account, &back) =>
             {

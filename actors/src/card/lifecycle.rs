@@ -204,9 +204,14 @@ impl CardLifecycle {
         match (stand, standing.state) {
             (LifecycleState::Usable, CardState::Paused) => news.push(CardUpdate::Paused(standing)),
             (LifecycleState::Paused, CardState::Open) => news.push(CardUpdate::Resumed(standing)),
-            (LifecycleState::Usable | LifecycleState::Paused, CardState::Closed) => news.push(CardUpdate::Closed(standing)),
-            (LifecycleState::Ended, _) if standing.released > self.released => news.push(CardUpdate::Released(standing)),
-            (LifecycleState::Usable | LifecycleState::Paused, CardState::Open | CardState::Paused) | (LifecycleState::Ended, _) => {
+            (LifecycleState::Usable | LifecycleState::Paused, CardState::Closed) => {
+                news.push(CardUpdate::Closed(standing))
+            }
+            (LifecycleState::Ended, _) if standing.released > self.released => {
+                news.push(CardUpdate::Released(standing))
+            }
+            (LifecycleState::Usable | LifecycleState::Paused, CardState::Open | CardState::Paused)
+            | (LifecycleState::Ended, _) => {
                 if news.is_empty() {
                     news.push(CardUpdate::Charged(standing, None));
                 }

@@ -2,7 +2,7 @@
 
 use purser_storage::mutants::{self, Mutant};
 
-use super::lifecycle::{LifecycleChange, CardLifecycle, CardUpdate, ActionDecision};
+use super::lifecycle::{ActionDecision, CardLifecycle, CardUpdate, LifecycleChange};
 use super::{Card, CardDetails, Command, Event, Rejection, Status};
 use crate::id::{CardId, Wallet};
 use crate::kernel::entity::Transition;
@@ -46,7 +46,9 @@ impl Card {
         (standing, refunded): (CardSnapshot, Refunded),
         context: &Context,
     ) -> Decision<Self> {
-        let Some(stand) = self.lifecycle_state() else { return decided };
+        let Some(stand) = self.lifecycle_state() else {
+            return decided;
+        };
         let news = self.lifecycle.updates_from(stand, standing, self.amount);
         let releases = self.lifecycle.released_totals(&news);
         let (by, given) = (LedgerProvider::CardIssuer, refunded.amount);
@@ -61,7 +63,13 @@ impl Card {
         back.post_and_credit(decided, (self.owner, id), (&self.charge, refunded), context)
     }
 
-    fn record_issuance(&self, id: CardId, card: IssuedCard, decided: Decision<Self>, context: &Context) -> Decision<Self> {
+    fn record_issuance(
+        &self,
+        id: CardId,
+        card: IssuedCard,
+        decided: Decision<Self>,
+        context: &Context,
+    ) -> Decision<Self> {
         let details = CardDetails {
             issuer_ref: card.issuer_ref,
             last4: card.last4,
@@ -76,8 +84,14 @@ impl Card {
     }
 
     fn with_pending_action(self, wish: Option<CardAction>) -> Self {
-        let life = CardLifecycle { pending_action: wish, ..self.lifecycle };
-        Self { lifecycle: life, ..self }
+        let life = CardLifecycle {
+            pending_action: wish,
+            ..self.lifecycle
+        };
+        Self {
+            lifecycle: life,
+            ..self
+        }
     }
 
     fn at(self, status: Status, updated_at: Timestamp) -> Self {
@@ -95,7 +109,9 @@ impl Card {
             (Status::Paused(d), CardUpdate::Resumed(_)) => Status::Ready(d.clone()),
             (Status::Ready(d) | Status::Paused(d), CardUpdate::Closed(_)) => Status::Closed(d.clone()),
             (Status::Ready(_) | Status::Paused(_), CardUpdate::Charged(..))
-            | (Status::Closed(_) | Status::Expired(_), CardUpdate::Charged(..) | CardUpdate::Released(_)) => self.status.clone(),
+            | (Status::Closed(_) | Status::Expired(_), CardUpdate::Charged(..) | CardUpdate::Released(_)) => {
+                self.status.clone()
+            }
             _ => return Err(InvalidTransition::new(self.status(), news)),
         };
         let life = self.lifecycle.apply_update(news, at);
@@ -161,9 +177,13 @@ impl Entity for Card {
         };
         let (decided, at) = (Decision::answer(false), context.now);
         match (&card.status, command) {
-            (Status::Pending, Command::RecordIssuance { job: effect, card: issued }) => {
-                Ok(card.record_issuance(*id, issued, decided.completes_job(effect), context))
-            }
+            (
+                Status::Pending,
+                Command::RecordIssuance {
+                    job: effect,
+                    card: issued,
+                },
+            ) => Ok(card.record_issuance(*id, issued, decided.completes_job(effect), context)),
             (Status::Pending, Command::RecordDecline { job: effect, reason }) => Ok(decided
                 .completes_job(effect)
                 .event(Event::Declined(reason, at))
@@ -242,20 +262,34 @@ impl Entity for Card {
             }),
             (Some(card), Event::Issued(details, at)) if card.status == Status::Pending => {
                 let life = CardLifecycle::activated(card.amount, *at);
-                Ok(Self { lifecycle: life, ..card }.at(Status::Ready(details.clone()), *at))
+                Ok(Self {
+                    lifecycle: life,
+                    ..card
+                }
+                .at(Status::Ready(details.clone()), *at))
             }
             (Some(card), Event::Declined(reason, at)) if card.status == Status::Pending => {
                 let life = card.lifecycle.clone().with_history_entry(LifecycleChange::Failed, *at);
-                Ok(Self { lifecycle: life, ..card }.at(Status::Failed { reason: reason.clone() }, *at))
+                Ok(Self {
+                    lifecycle: life,
+                    ..card
+                }
+                .at(Status::Failed { reason: reason.clone() }, *at))
             }
             (Some(card), Event::Updated(news, at)) => card.apply_update(news, *at),
             (Some(card), Event::RemainderRetained(amount, at)) if card.lifecycle_state().is_some() => {
                 let (status, life) = (card.status.clone(), card.lifecycle.clone().with_retained(*amount));
-                Ok(Self { lifecycle: life, ..card }.at(status, *at))
+                Ok(Self {
+                    lifecycle: life,
+                    ..card
+                }
+                .at(status, *at))
             }
             (Some(card), event) => match (card.status.clone(), event) {
                 (Status::Ready(_) | Status::Paused(_), Event::Revealed(_)) => Ok(card),
-                (Status::Ready(_) | Status::Paused(_), Event::RefreshRequested(at)) => Ok(card.with_refresh_requested(*at)),
+                (Status::Ready(_) | Status::Paused(_), Event::RefreshRequested(at)) => {
+                    Ok(card.with_refresh_requested(*at))
+                }
                 (status, Event::Refreshed(at)) if card.refreshing => Ok(Self {
                     refreshing: false,
                     ..card
@@ -266,10 +300,16 @@ impl Entity for Card {
                 {
                     Ok(card.with_pending_action(Some(*wish)).at(status, *at))
                 }
-                (status, Event::ActionCompleted(at)) if card.lifecycle.pending_action.is_some() => Ok(card.with_pending_action(None).at(status, *at)),
+                (status, Event::ActionCompleted(at)) if card.lifecycle.pending_action.is_some() => {
+                    Ok(card.with_pending_action(None).at(status, *at))
+                }
                 (Status::Ready(d) | Status::Paused(d), Event::Expired(at)) => {
                     let life = card.lifecycle.clone().with_history_entry(LifecycleChange::Expired, *at);
-                    Ok(Self { lifecycle: life, ..card }.at(Status::Expired(d), *at))
+                    Ok(Self {
+                        lifecycle: life,
+                        ..card
+                    }
+                    .at(Status::Expired(d), *at))
                 }
                 (_, event) => Err(InvalidTransition::new(status, event)),
             },

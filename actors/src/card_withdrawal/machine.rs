@@ -48,7 +48,13 @@ impl CardWithdrawal {
     }
 
     /// It is decided already, in a history that was lost: nobody is to pay it, and the issuer has nothing to be told.
-    fn record_closed_on_review(&self, id: WithdrawalId, act: &AuditedAction, paid: bool, context: &Context) -> DecisionResult {
+    fn record_closed_on_review(
+        &self,
+        id: WithdrawalId,
+        act: &AuditedAction,
+        paid: bool,
+        context: &Context,
+    ) -> DecisionResult {
         let key = self.hold_key.ok_or(Rejection::HoldMissing)?;
         let words = if paid { "paid" } else { "put back" };
         let at = context.now;
@@ -217,7 +223,10 @@ impl Entity for CardWithdrawal {
             (_, Command::ExpireLease { job: effect, .. }) => Ok(decided.completes_job(effect)),
             (_, Command::RecordHoldSettled { job: effect }) if !asked.settled => match asked.is_paid() {
                 Some(paid) => {
-                    let settled = Event::HoldSettled { released: !paid, at: now };
+                    let settled = Event::HoldSettled {
+                        released: !paid,
+                        at: now,
+                    };
                     Ok(decided.completes_job(effect).event(settled))
                 }
                 None => Err(Rejection::InvalidState(asked.status())),
@@ -253,7 +262,11 @@ impl Entity for CardWithdrawal {
         match (asked.status.clone(), event) {
             (Status::Pending, Event::Held(key, at)) => {
                 let reservation = Some(*key);
-                Ok(Self { hold_key: reservation, ..asked }.at(Status::Queued, *at))
+                Ok(Self {
+                    hold_key: reservation,
+                    ..asked
+                }
+                .at(Status::Queued, *at))
             }
             (Status::Pending, Event::Declined(reason, at)) => {
                 let reason = reason.clone();

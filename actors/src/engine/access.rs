@@ -260,7 +260,8 @@ impl Engine {
         memo: Option<IdempotencyRecorder<Card>>,
     ) -> Result<bool, OperationError<card::Rejection>> {
         let cards = &self.0.registries.cards;
-        self.ask_idempotent(cards, card, card::Command::RequestAction(wish), memo).await
+        self.ask_idempotent(cards, card, card::Command::RequestAction(wish), memo)
+            .await
     }
 
     /// Writes down that the owner is shown how to redeem a gift card.

@@ -142,7 +142,13 @@ impl Engine {
     /// # Errors
     /// When storage fails.
     pub async fn wallet_payment(&self, id: &WalletPaymentId) -> Result<Option<WalletPayment>, LoadError> {
-        Ok(self.0.registries.wallet_payments.read(id).await?.map(|(spend, _)| spend))
+        Ok(self
+            .0
+            .registries
+            .wallet_payments
+            .read(id)
+            .await?
+            .map(|(spend, _)| spend))
     }
 
     /// One part of what was said for a spend, sealed; empty where nothing was.
@@ -177,6 +183,8 @@ pub(super) async fn read_http_record(
 ) -> Result<Vec<u8>, StoreError> {
     /// An answer of the largest size that settings allow has fewer pieces.
     const MAX_CHUNKS: usize = 1_000;
-    let rows = store.scan(&table::http_record(id, part as u8), None, MAX_CHUNKS).await?;
+    let rows = store
+        .scan(&table::http_record(id, part as u8), None, MAX_CHUNKS)
+        .await?;
     Ok(rows.into_iter().flat_map(|(_, row)| row.value.to_vec()).collect())
 }

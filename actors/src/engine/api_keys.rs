@@ -83,7 +83,14 @@ impl Engine {
                 .0
                 .registries
                 .api_keys
-                .ask(id, Command::Issue { owner, name, slot: place })
+                .ask(
+                    id,
+                    Command::Issue {
+                        owner,
+                        name,
+                        slot: place,
+                    },
+                )
                 .await
             {
                 Err(AskError::Conflict) => {}

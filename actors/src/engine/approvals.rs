@@ -5,14 +5,14 @@ use purser_storage::{CommitError, Condition, StoreError, Write, codec};
 use super::operator_actions::{AuditEntry, OperatorLock};
 use super::operators::{corrupt, put_row};
 use super::{
-    Attribution, AttributionError, Engine, JobOutcome, JobResolution, ListPosition, IncomingDecisionError, OperationError,
-    ResolveError, IncomingDecision, ApprovalPending,
+    ApprovalPending, Attribution, AttributionError, Engine, IncomingDecision, IncomingDecisionError, JobOutcome,
+    JobResolution, ListPosition, OperationError, ResolveError,
 };
 use crate::approval::{ApprovableAction, OperatorDailyTotal, PendingApproval};
 use crate::id::ApprovalId;
 use crate::kernel::{Context, Entity, table};
 use crate::money::Usdc;
-use crate::operator::{AuditPosition, AuditedAction, AuditExtras, OperatorAction};
+use crate::operator::{AuditExtras, AuditPosition, AuditedAction, OperatorAction};
 use crate::port::DAY_MS;
 use crate::{card_withdrawal, intl_order};
 
@@ -160,11 +160,16 @@ impl Engine {
     }
 
     /// What counts it as given alone, if that is within the limits.
-    pub(super) async fn check_own_limits(&self, act: &OperatorAction, amount: Usdc) -> Result<Option<AuditExtras>, StoreError> {
+    pub(super) async fn check_own_limits(
+        &self,
+        act: &OperatorAction,
+        amount: Usdc,
+    ) -> Result<Option<AuditExtras>, StoreError> {
         let key = table::operator_daily_total(&act.operator);
         let row = self.0.store.read(&key).await?;
         let revision = row.as_ref().map_or(0, |row| row.revision);
-        let before: Option<OperatorDailyTotal> = row.map(|row| codec::decode(&row.value).map_err(corrupt)).transpose()?;
+        let before: Option<OperatorDailyTotal> =
+            row.map(|row| codec::decode(&row.value).map_err(corrupt)).transpose()?;
         let day = self.0.clock.now().0 / DAY_MS;
         let today = before
             .filter(|given| given.day == day)
@@ -266,7 +271,9 @@ impl Engine {
     /// Takes what this operator has asked for from the list.
     pub(super) async fn delete_approvals_requested_by(&self, name: &str) -> Result<Vec<Write>, StoreError> {
         let waiting = self.approvals(None, usize::MAX).await?;
-        let own = waiting.iter().filter(|(_, pending)| pending.requested_by.operator == name);
+        let own = waiting
+            .iter()
+            .filter(|(_, pending)| pending.requested_by.operator == name);
         let rows = own.map(|((_, id), _)| Write::Delete {
             key: table::approval(ApprovalId(*id)),
         });
@@ -277,7 +284,12 @@ impl Engine {
     ///
     /// # Errors
     /// [`NotApproved`]; then it waits as before.
-    pub async fn approve(&self, id: ApprovalId, amount: Usdc, act: &OperatorAction) -> Result<PendingApproval, ApprovalError> {
+    pub async fn approve(
+        &self,
+        id: ApprovalId,
+        amount: Usdc,
+        act: &OperatorAction,
+    ) -> Result<PendingApproval, ApprovalError> {
         let pending = self.approval(id).await.map_err(|_| ApprovalError::Unavailable)?;
         let pending = pending.ok_or(ApprovalError::NotFound)?;
         if pending.requested_by.operator == act.operator {
@@ -286,7 +298,8 @@ impl Engine {
         if pending.amount != amount {
             return Err(ApprovalError::AmountMismatch);
         }
-        self.execute_approved(&pending, Authority::Approved(&pending, act)).await?;
+        self.execute_approved(&pending, Authority::Approved(&pending, act))
+            .await?;
         Ok(pending)
     }
 
@@ -308,7 +321,11 @@ impl Engine {
                 evidence,
             } => {
                 let resolution = JobResolution {
-                    outcome: if *done { JobOutcome::Completed } else { JobOutcome::NotCompleted },
+                    outcome: if *done {
+                        JobOutcome::Completed
+                    } else {
+                        JobOutcome::NotCompleted
+                    },
                     reference: reference.clone(),
                     evidence: evidence.clone(),
                 };
@@ -344,7 +361,9 @@ impl Engine {
                 let told = self.decide_incoming_by(*deposit, rule, (leave, evidence.clone()));
                 told.await.map_err(ApprovalError::IncomingTransfer)?;
             }
-            ApprovableAction::AttributeLoss { .. } | ApprovableAction::AttributeOrder { .. } | ApprovableAction::AttributeOutlay { .. } => {
+            ApprovableAction::AttributeLoss { .. }
+            | ApprovableAction::AttributeOrder { .. }
+            | ApprovableAction::AttributeOutlay { .. } => {
                 self.attribute_approved(pending, leave).await?;
             }
         }

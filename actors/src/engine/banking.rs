@@ -47,7 +47,13 @@ impl Engine {
     /// # Errors
     /// When storage fails.
     pub async fn banking_profile(&self, owner: &Wallet) -> Result<Option<BankingProfile>, LoadError> {
-        Ok(self.0.registries.profiles.read(owner).await?.map(|(profile, _)| profile))
+        Ok(self
+            .0
+            .registries
+            .profiles
+            .read(owner)
+            .await?
+            .map(|(profile, _)| profile))
     }
 
     /// A holder's application to bank.
@@ -265,7 +271,10 @@ impl ProviderEventSource for BankEventSource {
 
     fn from_engine(inner: &Inner) -> Self {
         let (bank, families) = (inner.ports.bank.clone(), inner.registries.clone());
-        Self { bank, registries: families }
+        Self {
+            bank,
+            registries: families,
+        }
     }
 
     fn wake(inner: &Inner) -> Arc<Notify> {

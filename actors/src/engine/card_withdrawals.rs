@@ -7,7 +7,7 @@ use purser_storage::StoreError;
 
 use super::approvals::Authority;
 use super::jobs::with_timeout_ms;
-use super::{Engine, OperationError, ApprovalPending};
+use super::{ApprovalPending, Engine, OperationError};
 use crate::approval::ApprovableAction;
 use crate::card_withdrawal::{CardWithdrawal, Command, Rejection};
 use crate::id::{Wallet, WithdrawalId};
@@ -15,7 +15,7 @@ use crate::kernel::registry::LoadError;
 use crate::kernel::{AskError, IdempotencyRecorder, table};
 use crate::lease::Lease;
 use crate::money::{Cents, Usdc};
-use crate::operator::{AuditedAction, AuditExtras, OperatorAction};
+use crate::operator::{AuditExtras, AuditedAction, OperatorAction};
 use crate::port::HoldStatus;
 
 type WithdrawalResult<T, O = Infallible> = Result<T, OperationError<Rejection, O>>;
@@ -192,7 +192,10 @@ impl Engine {
             None => AuditExtras::default(),
         };
         let withdrawals = (&self.0.registries.card_withdrawals, id);
-        match self.ask_as_operator_with_extras(&one, withdrawals, (leave.act(), &beside), fulfil).await {
+        match self
+            .ask_as_operator_with_extras(&one, withdrawals, (leave.act(), &beside), fulfil)
+            .await
+        {
             Err(AskError::Conflict) => {
                 let row = self.0.store.read(&table::withdrawal_transaction(&transaction)).await;
                 match row.map_err(|_| OperationError::Unavailable)? {

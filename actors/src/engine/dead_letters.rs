@@ -217,7 +217,9 @@ impl Engine {
                 })
                 .await
             }
-            Job::SendWithdrawal(id) => summarize(&all.withdrawals, id, |asked| Some(EntryAmount::Usdc(asked.amount))).await,
+            Job::SendWithdrawal(id) => {
+                summarize(&all.withdrawals, id, |asked| Some(EntryAmount::Usdc(asked.amount))).await
+            }
             Job::HoldCardBalance(id) | Job::SettleCardHold(id) | Job::ExpireWithdrawalLease { withdrawal: id, .. } => {
                 summarize(&all.card_withdrawals, id, |asked| Some(usd(asked.amount))).await
             }
@@ -232,16 +234,24 @@ impl Engine {
             Job::CheckIdentity(wallet) => summarize(&all.identities, wallet, |_| None).await,
             Job::OpenIssuerAccount(wallet) => summarize(&all.issuer_links, wallet, |_| None).await,
             Job::SendWalletPayment(id) | Job::SettleWalletHold { payment: id, .. } | Job::PurgeHttpRecord(id) => {
-                summarize(&all.wallet_payments, id, |spend| Some(EntryAmount::Usdc(spend.order.amount))).await
+                summarize(&all.wallet_payments, id, |spend| {
+                    Some(EntryAmount::Usdc(spend.order.amount))
+                })
+                .await
             }
             Job::CreditAccount { account, amount, .. }
             | Job::SettleHold { account, amount, .. }
             | Job::ReleaseCredit { account, amount, .. } => {
                 summarize(&all.accounts, account, |_| Some(EntryAmount::Usdc(*amount))).await
             }
-            Job::ReleaseCapReservation { account, reservation: share } | Job::CountCapReservation { account, reservation: share } => {
-                summarize(&all.accounts, account, |_| Some(usd(share.cents))).await
+            Job::ReleaseCapReservation {
+                account,
+                reservation: share,
             }
+            | Job::CountCapReservation {
+                account,
+                reservation: share,
+            } => summarize(&all.accounts, account, |_| Some(usd(share.cents))).await,
             Job::CountUnclaimed { account, .. } | Job::CountClaimed { account, .. } => {
                 summarize(&all.accounts, account, |_| None).await
             }
@@ -249,7 +259,10 @@ impl Engine {
             Job::DeliverWebhook { delivery, .. } => summarize(&all.webhook_deliveries, delivery, |_| None).await,
             Job::RedeliverWebhooks { endpoint, .. } => summarize(&all.webhooks, endpoint, |_| None).await,
             Job::ConfirmRefund(id) | Job::ExpireRefund { refund: id, .. } => {
-                summarize(&all.refunds, id, |refund| Some(EntryAmount::Usdc(refund.request.amount))).await
+                summarize(&all.refunds, id, |refund| {
+                    Some(EntryAmount::Usdc(refund.request.amount))
+                })
+                .await
             }
             Job::ConfirmReorg(id) => summarize(&all.discrepancies, id, |_| None).await,
             Job::ClassifyIncoming(id) | Job::SendBack { deposit: id, .. } | Job::ConfirmIncoming(id) => {
@@ -269,9 +282,18 @@ impl Engine {
         let all = &self.0.registries;
         let told = match effect.job.resolvable() {
             Resolvable::Card(_) => self.provider_order_status(ReconciliationSource::Cards, effect.id).await,
-            Resolvable::GiftCard(_) => self.provider_order_status(ReconciliationSource::GiftCards, effect.id).await,
-            Resolvable::BankTransfer(_) => self.provider_order_status(ReconciliationSource::BankTransfers, effect.id).await,
-            Resolvable::ReloadableCard(_) => self.provider_order_status(ReconciliationSource::ReloadableCards, effect.id).await,
+            Resolvable::GiftCard(_) => {
+                self.provider_order_status(ReconciliationSource::GiftCards, effect.id)
+                    .await
+            }
+            Resolvable::BankTransfer(_) => {
+                self.provider_order_status(ReconciliationSource::BankTransfers, effect.id)
+                    .await
+            }
+            Resolvable::ReloadableCard(_) => {
+                self.provider_order_status(ReconciliationSource::ReloadableCards, effect.id)
+                    .await
+            }
             Resolvable::Payout(_) => Some(self.payout_order_status(effect.id).await),
             Resolvable::Recall(id) => match all.payouts.read(&id).await.map_err(corrupt)? {
                 Some((payout, _)) => Some(self.payout_order_status(payout.key).await.map(recall_status)),
@@ -317,7 +339,11 @@ impl Engine {
     }
 
     /// What a provider's own list says of an order, if there is a list.
-    async fn provider_order_status(&self, source: ReconciliationSource, key: JobId) -> Option<Result<EntryStatus, PortError>> {
+    async fn provider_order_status(
+        &self,
+        source: ReconciliationSource,
+        key: JobId,
+    ) -> Option<Result<EntryStatus, PortError>> {
         let list = self.0.lists.providers.get(&source)?;
         let entry = with_timeout_ms(self.query_timeout(), list.entry(&EntryKey::for_order(key)), "entry").await;
         Some(entry.map(|entry| entry.map_or(EntryStatus::NotSubmitted, |entry| entry.status)))

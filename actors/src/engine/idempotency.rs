@@ -143,7 +143,10 @@ impl Engine {
             writes: vec![Write::Put {
                 key,
                 revision: 0,
-                value: codec::encode(&IdempotencyRecord { response: kept, ..known }),
+                value: codec::encode(&IdempotencyRecord {
+                    response: kept,
+                    ..known
+                }),
             }],
             ..Batch::default()
         };

@@ -2,8 +2,8 @@
 //! place, and its supervisor. What no book knows becomes an [`Incoming`] before the place moves on, so that whoever is killed in
 //! between finds it again; what is known goes by.
 
-mod presented;
 mod decision;
+mod presented;
 mod watcher;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -22,7 +22,7 @@ use crate::payment::{Payment, Status};
 use crate::port::Timestamp;
 use crate::product::ProductLine;
 
-pub use decision::{IncomingDecisionError, IncomingDecision};
+pub use decision::{IncomingDecision, IncomingDecisionError};
 pub(super) use watcher::spawn;
 
 /// The time of which a restore has lost the history, by the chains' clocks.

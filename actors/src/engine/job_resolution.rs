@@ -11,8 +11,8 @@ pub(in crate::engine) use self::kinds::Resolvable;
 use purser_storage::StoreError;
 
 use super::Engine;
-use super::dead_letters::ProviderReport;
 use super::approvals::Authority;
+use super::dead_letters::ProviderReport;
 use super::operator_actions::{AuditEntry, OperatorLock};
 use super::operators::corrupt;
 use crate::approval::ApprovableAction;
@@ -140,9 +140,12 @@ impl Engine {
                 reference: reference.clone(),
                 evidence: evidence.clone(),
             };
-            words.extras = self.authorize_action(&one, leave, self.job_amount(&effect).await?, gift).await?;
+            words.extras = self
+                .authorize_action(&one, leave, self.job_amount(&effect).await?, gift)
+                .await?;
         }
-        self.apply_resolution(&one, &effect, (*outcome, reference), &words).await
+        self.apply_resolution(&one, &effect, (*outcome, reference), &words)
+            .await
     }
 
     /// How much a piece of work is about, in what balances hold.
@@ -169,7 +172,11 @@ impl Engine {
 
     /// Work that waits for a person.
     async fn dead_lettered_job(&self, id: JobId) -> Result<OutboxJob, ResolveError> {
-        let effect = self.job(id).await.map_err(storage_error)?.ok_or(ResolveError::NotFound)?;
+        let effect = self
+            .job(id)
+            .await
+            .map_err(storage_error)?
+            .ok_or(ResolveError::NotFound)?;
         let in_doubt = match effect.job.resolvable() {
             Resolvable::Payment(payment) => self.resolve_unknown_payment(payment).await?.is_some(),
             Resolvable::Card(_)
@@ -251,7 +258,8 @@ impl Engine {
                     job: id,
                     result: bank_transfer_result(done, reference),
                 };
-                self.send_resolution(one, (&all.bank_transfers, moving), words, command).await
+                self.send_resolution(one, (&all.bank_transfers, moving), words, command)
+                    .await
             }
             Resolvable::Card(_)
             | Resolvable::GiftCard(_)
@@ -285,21 +293,24 @@ impl Engine {
                         reason: NOT_COMPLETED_REASON.to_owned(),
                     },
                 };
-                self.send_resolution(one, (&all.bank_accounts, bank_account), words, refused).await
+                self.send_resolution(one, (&all.bank_accounts, bank_account), words, refused)
+                    .await
             }
             Resolvable::IssuerAccount(wallet) if !done => {
                 let refused = || issuer_link::Command::RecordDecline {
                     job: id,
                     reason: NOT_COMPLETED_REASON.into(),
                 };
-                self.send_resolution(one, (&all.issuer_links, wallet), words, refused).await
+                self.send_resolution(one, (&all.issuer_links, wallet), words, refused)
+                    .await
             }
             Resolvable::ReloadableCard(card) if !done => {
                 let refused = || reloadable_card::Command::RecordDecline {
                     job: id,
                     reason: NOT_COMPLETED_REASON.into(),
                 };
-                self.send_resolution(one, (&all.reloadable_cards, card), words, refused).await
+                self.send_resolution(one, (&all.reloadable_cards, card), words, refused)
+                    .await
             }
             Resolvable::CardHold(withdrawal) => {
                 let command = || match done {
@@ -367,7 +378,9 @@ fn payout_rail_status(done: bool, reference: &str) -> PayoutRailStatus {
         true => PayoutRailStatus::Complete {
             reference: reference.into(),
         },
-        false => PayoutRailStatus::Failed { reason: NOT_COMPLETED_REASON.into() },
+        false => PayoutRailStatus::Failed {
+            reason: NOT_COMPLETED_REASON.into(),
+        },
     }
 }
 

@@ -2,6 +2,7 @@
 //! the effect, in a failure that its supervisor writes down, or in waiting.
 
 mod banking;
+mod cap_reservations;
 mod cards;
 mod counting;
 mod credits;
@@ -10,15 +11,14 @@ mod gate;
 mod gift_cards;
 mod incoming;
 mod owner;
+mod payment_watch;
 mod payouts;
 mod reloadable_cards;
 mod reorg;
 mod sent_transfer_match;
-mod cap_reservations;
 mod spent_before;
 mod top_ups;
 mod wallet_payments;
-mod payment_watch;
 mod webhooks;
 mod withdrawals;
 
@@ -102,11 +102,19 @@ impl JobHandlers {
             Job::WatchPayment(id) => self.watch_payment(effect, *id).await,
             Job::AwaitFinal(id) => self.await_final(effect, *id).await,
             Job::IssueCard(id) => self.issue_card(effect, *id).await,
-            Job::CreditAccount { account, amount, cause } => self.credit_account(effect, *account, *amount, *cause).await,
+            Job::CreditAccount { account, amount, cause } => {
+                self.credit_account(effect, *account, *amount, *cause).await
+            }
             Job::ConfirmPaymentCredit(id) => self.confirm_payment_credit(effect, *id).await,
             Job::ReleaseCredit { account, .. } => self.release_credit(effect, *account).await,
-            Job::ReleaseCapReservation { account, reservation: share } => self.release_cap_reservation(effect, *account, *share).await,
-            Job::CountCapReservation { account, reservation: share } => self.count_cap_reservation(effect, *account, *share).await,
+            Job::ReleaseCapReservation {
+                account,
+                reservation: share,
+            } => self.release_cap_reservation(effect, *account, *share).await,
+            Job::CountCapReservation {
+                account,
+                reservation: share,
+            } => self.count_cap_reservation(effect, *account, *share).await,
             Job::CountUnclaimed { .. } | Job::CountClaimed { .. } => self.handle_count(effect).await,
             Job::ExpireCard(id) => {
                 ask_entity(&self.registries.cards, *id, card::Command::Expire { job: effect.id }).await
@@ -146,10 +154,16 @@ impl JobHandlers {
             Job::ChangeCardState(id) => self.change_card_state(effect, *id).await,
             Job::HoldCardBalance(id) => self.hold_card_balance(effect, *id).await,
             Job::SettleCardHold(id) => self.settle_card_hold(effect, *id).await,
-            Job::ExpireWithdrawalLease { withdrawal, lease } => self.expire_withdrawal_lease(effect, *withdrawal, *lease).await,
+            Job::ExpireWithdrawalLease { withdrawal, lease } => {
+                self.expire_withdrawal_lease(effect, *withdrawal, *lease).await
+            }
             Job::ReverseRecipientTotals(id) => self.reverse_recipient_totals(effect, *id).await,
             Job::SendWalletPayment(id) => self.send_wallet_payment(effect, *id).await,
-            Job::SettleWalletHold { wallet, payment: spend, paid } => self.settle_wallet_hold(effect, *wallet, *spend, *paid).await,
+            Job::SettleWalletHold {
+                wallet,
+                payment: spend,
+                paid,
+            } => self.settle_wallet_hold(effect, *wallet, *spend, *paid).await,
             Job::PurgeHttpRecord(id) => self.delete_http_record(effect, *id).await,
             Job::SubmitBankApplication(wallet) => self.submit_bank_application(effect, *wallet).await,
             Job::OpenBankAccount(id) => self.open_bank_account(effect, *id).await,
@@ -174,7 +188,11 @@ impl JobHandlers {
         (share, session): (CapReservation, SessionSeed),
     ) -> HandlerResult {
         let effect = effect.id;
-        let command = payment::Command::RecordReadmitted { job: effect, reservation: share, session };
+        let command = payment::Command::RecordReadmitted {
+            job: effect,
+            reservation: share,
+            session,
+        };
         ask_entity(&self.registries.payments, payment, command).await
     }
 
@@ -244,21 +262,23 @@ impl JobHandlers {
         let submitted = self.ports.settlement.submit(authorization, &prepared);
         let effect_id = effect.id;
         let command = match self.with_timeout(submitted, "submit").await {
-            Ok(SubmitResult::Settled { transaction, finality }) => match self.incoming_outcome(id, payment.account()).await? {
-                Some(taken_in) => payment::Command::RecordRestoreCredit {
-                    job: effect_id,
-                    transaction,
-                    outcome: taken_in,
-                },
-                None => {
-                    self.outgoing_guard.note_finality(finality);
-                    payment::Command::RecordSettled {
+            Ok(SubmitResult::Settled { transaction, finality }) => {
+                match self.incoming_outcome(id, payment.account()).await? {
+                    Some(taken_in) => payment::Command::RecordRestoreCredit {
                         job: effect_id,
                         transaction,
-                        finality,
+                        outcome: taken_in,
+                    },
+                    None => {
+                        self.outgoing_guard.note_finality(finality);
+                        payment::Command::RecordSettled {
+                            job: effect_id,
+                            transaction,
+                            finality,
+                        }
                     }
                 }
-            },
+            }
             Ok(SubmitResult::Declined(decline)) => payment::Command::RecordDeclined {
                 job: effect_id,
                 decline,
@@ -308,7 +328,12 @@ impl JobHandlers {
                 let reason = decline.reason.as_str();
                 tracing::info!(payment = %id, %request, reason, "the chain would refuse a payment: it is not sent");
                 let effect = effect.id;
-                ask_entity(payments, id, payment::Command::RecordDeclinedUnsent { job: effect, decline }).await?;
+                ask_entity(
+                    payments,
+                    id,
+                    payment::Command::RecordDeclinedUnsent { job: effect, decline },
+                )
+                .await?;
                 Ok(None)
             }
             Err(error) if self.is_exhausted(effect, &error) => {

@@ -12,9 +12,9 @@ use super::jobs::JobHandlers;
 use super::operators::corrupt;
 use super::{Engine, OperationError};
 use crate::breaker::{Breaker, BreakerChange, BreakerSettings};
-use crate::kernel::job::{LineDependency, AttemptFailure, Job, OutboxJob, RetryMode};
+use crate::kernel::job::{AttemptFailure, Job, LineDependency, OutboxJob, RetryMode};
 use crate::kernel::{AskError, EntityRegistry};
-use crate::line::{Command, Rejection, LineState, Status};
+use crate::line::{Command, LineState, Rejection, Status};
 use crate::operator::OperatorAction;
 use crate::port::{ErrorKind, PortError, Timestamp};
 use crate::product::ProductLine;
@@ -114,7 +114,11 @@ impl LineBreakers {
         self.cells[line as usize].flags.load(Ordering::Acquire)
     }
 
-    fn check(&self, line: ProductLine, judge: impl FnOnce(&mut Breaker) -> Result<(), u64>) -> Result<(), LineUnavailable> {
+    fn check(
+        &self,
+        line: ProductLine,
+        judge: impl FnOnce(&mut Breaker) -> Result<(), u64>,
+    ) -> Result<(), LineUnavailable> {
         let flags = self.flags(line);
         if mutants::is_enabled(Mutant::FailingLineStaysOpen) {
             return Ok(());
@@ -279,9 +283,16 @@ impl Engine {
             return;
         }
         let lines = &self.0.lines;
-        let change = lines.with_breaker(line, |breaker| breaker.record_unanswered(&lines.rules, self.0.clock.now()));
+        let change = lines.with_breaker(line, |breaker| {
+            breaker.record_unanswered(&lines.rules, self.0.clock.now())
+        });
         if let BreakerChange::Closed(failures) = change {
-            persist(&self.0.registries.lines, line, close_command(line, failures, &error.message)).await;
+            persist(
+                &self.0.registries.lines,
+                line,
+                close_command(line, failures, &error.message),
+            )
+            .await;
         }
     }
 

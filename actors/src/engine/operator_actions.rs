@@ -6,7 +6,7 @@ use tokio::sync::MutexGuard;
 use super::{Engine, MAX_CONFLICT_RETRIES, OperationError};
 use crate::kernel::idempotency::{ExtraRows, ExtraWrite};
 use crate::kernel::{AskError, Entity, EntityRegistry, IdempotencyRecorder, OutboxJob, audit_log};
-use crate::operator::{AuditPosition, AuditRecord, AuditedAction, AuditExtras, OperatorAction};
+use crate::operator::{AuditExtras, AuditPosition, AuditRecord, AuditedAction, OperatorAction};
 
 /// The right to act, until it is dropped.
 pub(super) type OperatorLock<'a> = MutexGuard<'a, ()>;
@@ -69,7 +69,8 @@ impl Engine {
         act: &OperatorAction,
         command: impl Fn(AuditedAction) -> E::Command + Send + Sync,
     ) -> Result<E::Reply, AskError<E::Rejection>> {
-        self.ask_as_operator_with_extras(one, to, (act, &AuditExtras::default()), command).await
+        self.ask_as_operator_with_extras(one, to, (act, &AuditExtras::default()), command)
+            .await
     }
 
     /// The same with what comes with it.

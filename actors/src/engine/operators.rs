@@ -8,7 +8,7 @@ use purser_storage::{CommitError, Condition, StoreError, Write};
 use super::approvals::Authority;
 use super::operator_actions::AuditEntry;
 use super::refunds::refunded_amount;
-use super::{Engine, OperationError, ExceedsOperatorLimit, ApprovalPending};
+use super::{ApprovalPending, Engine, ExceedsOperatorLimit, OperationError};
 use crate::approval::ApprovableAction;
 use crate::id::{CardId, LateReturnId};
 use crate::intl_order::{self, EnteredCard, IntlOrder, Status};
@@ -16,7 +16,7 @@ use crate::kernel::{AskError, IdempotencyRecorder, audit_log, table};
 use crate::late_return::LateReturn;
 use crate::lease::Lease;
 use crate::money::Usdc;
-use crate::operator::{AuditRecord, AuditedAction, AuditExtras, OperatorAction, OperatorToken};
+use crate::operator::{AuditExtras, AuditRecord, AuditedAction, OperatorAction, OperatorToken};
 use crate::port::{CardAction, Timestamp};
 use crate::refund::Refunded;
 
@@ -161,7 +161,10 @@ impl Engine {
             None => AuditExtras::default(),
         };
         let orders = (&self.0.registries.intl_orders, id);
-        match self.ask_as_operator_with_extras(&one, orders, (leave.act(), &beside), reject).await {
+        match self
+            .ask_as_operator_with_extras(&one, orders, (leave.act(), &beside), reject)
+            .await
+        {
             Err(AskError::Conflict) => Err(OperationError::Unavailable),
             told => Ok(told.map(drop)?),
         }
@@ -232,7 +235,10 @@ impl Engine {
             None => AuditExtras::default(),
         };
         let orders = (&self.0.registries.intl_orders, id);
-        match self.ask_as_operator_with_extras(&one, orders, (&act, &beside), told).await {
+        match self
+            .ask_as_operator_with_extras(&one, orders, (&act, &beside), told)
+            .await
+        {
             Err(AskError::Conflict) => Err(OperationError::Unavailable),
             told => Ok(told.map(drop)?),
         }
@@ -251,7 +257,10 @@ impl Engine {
         let after = match after {
             None => None,
             Some(id) => {
-                let wished = self.queued_order(id).await?.and_then(|queued| queued.order.action_requested_at);
+                let wished = self
+                    .queued_order(id)
+                    .await?
+                    .and_then(|queued| queued.order.action_requested_at);
                 wished.map(|since| table::pending_card_action(since, id))
             }
         };
@@ -359,7 +368,10 @@ impl Engine {
             extras: AuditExtras::default(),
         };
         let new = vec![Condition::Absent(key.clone())];
-        match self.commit_with_audit(&one, &words, new, vec![put_row(key, &token)]).await {
+        match self
+            .commit_with_audit(&one, &words, new, vec![put_row(key, &token)])
+            .await
+        {
             Ok(()) => Ok(()),
             Err(CommitError::Condition(_)) => Err(OperationError::AlreadyUsed),
             Err(_) => Err(OperationError::Unavailable),
@@ -386,7 +398,10 @@ impl Engine {
             note: None,
             extras: AuditExtras::default(),
         };
-        let mut writes = self.delete_approvals_requested_by(name).await.map_err(|_| OperationError::Unavailable)?;
+        let mut writes = self
+            .delete_approvals_requested_by(name)
+            .await
+            .map_err(|_| OperationError::Unavailable)?;
         writes.push(put_row(table::operator(&hash), &revoked));
         let done = self.commit_with_audit(&one, &words, Vec::new(), writes);
         done.await.map(|()| hash).map_err(|_| OperationError::Unavailable)

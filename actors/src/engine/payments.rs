@@ -136,7 +136,9 @@ impl Engine {
                     None => continue,
                     Some(permit) => (true, Some(permit), 0),
                 },
-                Some((known, _)) if request.challenge.is_some() && known.claim.authorization != request.authorization => {
+                Some((known, _))
+                    if request.challenge.is_some() && known.claim.authorization != request.authorization =>
+                {
                     return Err(ClaimError::ChallengeUsed);
                 }
                 Some((known, _)) if known.claim.bought_other_product(&request.purchase) => {
@@ -328,7 +330,10 @@ impl Engine {
         account: Wallet,
         request: &PaymentRequest,
     ) -> Result<Option<u64>, ClaimError> {
-        let known = self.load_payment(id).await.map_err(|_| ClaimError::OutcomeUnknown(id))?;
+        let known = self
+            .load_payment(id)
+            .await
+            .map_err(|_| ClaimError::OutcomeUnknown(id))?;
         let above = match known {
             Some((payment, revision)) if payment.is_released() => revision,
             _ => return Ok(None),

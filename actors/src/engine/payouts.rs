@@ -48,7 +48,11 @@ impl Engine {
         let (target, terms) = match &request.purchase {
             Purchase::PushToCard { .. } => (PayoutTarget::Card(None), settings.push_to_card),
             Purchase::BankPayment { destination, .. } => {
-                let row = self.0.store.read(&table::payable_destination(payer, *destination)).await;
+                let row = self
+                    .0
+                    .store
+                    .read(&table::payable_destination(payer, *destination))
+                    .await;
                 let row = row.map_err(|_| ClaimError::Unavailable)?;
                 let missing = ClaimError::PreconditionFailed(Precondition::OwnsDestination(*destination));
                 let details = codec::decode(&row.ok_or(missing)?.value).map_err(|_| ClaimError::Unavailable)?;
@@ -315,7 +319,10 @@ impl ProviderEventSource for PayoutEventSource {
 
     fn from_engine(inner: &Inner) -> Self {
         let (rails, families) = (inner.ports.payout_rails.clone(), inner.registries.clone());
-        Self { rails, registries: families }
+        Self {
+            rails,
+            registries: families,
+        }
     }
 
     fn wake(inner: &Inner) -> Arc<Notify> {

@@ -20,7 +20,8 @@ impl Engine {
         payer: &Wallet,
         request: &PaymentRequest,
     ) -> Result<ResolvedPreconditions, ClaimError> {
-        self.check_line(request.purchase.line()).map_err(ClaimError::LineUnavailable)?;
+        self.check_line(request.purchase.line())
+            .map_err(ClaimError::LineUnavailable)?;
         let required = request.purchase.preconditions();
         if required.is_empty() {
             return self.resolve_one(payer, request, ResolvedPreconditions::None).await;

@@ -145,7 +145,11 @@ impl<W> Poller<W> {
             }
         }
         self.position = Some(at);
-        let known = self.deferred.iter().map(|word| T::position(word) - 1).fold(at, u64::min);
+        let known = self
+            .deferred
+            .iter()
+            .map(|word| T::position(word) - 1)
+            .fold(at, u64::min);
         if known > heard.0 {
             persist_cursor(store, key, codec::encode(&ProviderCursor(known))).await?;
         }

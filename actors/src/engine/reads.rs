@@ -47,7 +47,13 @@ impl Engine {
     /// # Errors
     /// When storage fails.
     pub async fn account(&self, wallet: &Wallet) -> Result<Option<Account>, LoadError> {
-        Ok(self.0.registries.accounts.read(wallet).await?.map(|(account, _)| account))
+        Ok(self
+            .0
+            .registries
+            .accounts
+            .read(wallet)
+            .await?
+            .map(|(account, _)| account))
     }
 
     /// A card.
@@ -122,7 +128,8 @@ impl Engine {
             None => None,
             Some(id) => self.card(&id).await?.map(|card| (card.created_at, id.0)),
         };
-        self.list_owned(&self.0.registries.cards, owner, CardId, after, limit).await
+        self.list_owned(&self.0.registries.cards, owner, CardId, after, limit)
+            .await
     }
 
     /// A wallet's international orders, as [`Engine::cards_of`].
@@ -152,7 +159,9 @@ impl Engine {
         let mut cards = view_of(self.newest(&families.cards, owner, CardId, limit).await?);
         cards.extend(view_of(self.newest(&families.gift_cards, owner, CardId, limit).await?));
         cards.extend(view_of(self.newest(&families.intl_orders, owner, CardId, limit).await?));
-        cards.extend(view_of(self.newest(&families.reloadable_cards, owner, CardId, limit).await?));
+        cards.extend(view_of(
+            self.newest(&families.reloadable_cards, owner, CardId, limit).await?,
+        ));
         cards.sort_by_key(|(made, _)| std::cmp::Reverse(*made));
         cards.truncate(limit);
         Ok(cards.into_iter().map(|(_, view)| view).collect())
@@ -176,7 +185,9 @@ impl Engine {
         owner: &Wallet,
         limit: usize,
     ) -> Result<Vec<(CardId, IntlOrder)>, LoadError> {
-        let newest = self.newest(&self.0.registries.intl_orders, owner, CardId, limit).await?;
+        let newest = self
+            .newest(&self.0.registries.intl_orders, owner, CardId, limit)
+            .await?;
         Ok(newest.into_iter().map(|(_, id, order)| (id, order)).collect())
     }
 
@@ -264,7 +275,8 @@ impl Engine {
                 .await?
                 .map(|t| (Timestamp(u64::MAX - t.created_at.0), id.0)),
         };
-        self.list_owned(&self.0.registries.top_ups, owner, TopUpId, after, limit).await
+        self.list_owned(&self.0.registries.top_ups, owner, TopUpId, after, limit)
+            .await
     }
 
     /// What a wallet has of one kind, oldest first, at most `limit`, after what was made at that time under that id; and

@@ -264,8 +264,13 @@ impl Reconciler {
                     self.recorded_transfers().await?,
                 ))
             }
-            (EntryKind::BridgeTransfer, _) => Ok(internal_entries::bridge_transfer(&open.key, self.recorded_transfers().await?)),
-            _ => internal_entries::entity_behind(&*self.store, open).await.map_err(error_text),
+            (EntryKind::BridgeTransfer, _) => Ok(internal_entries::bridge_transfer(
+                &open.key,
+                self.recorded_transfers().await?,
+            )),
+            _ => internal_entries::entity_behind(&*self.store, open)
+                .await
+                .map_err(error_text),
         }
     }
 

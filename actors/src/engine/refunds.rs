@@ -204,7 +204,10 @@ impl Engine {
             let mut beside = alone.clone().unwrap_or_default();
             beside.conditions.extend(conditions);
             let refunds = (&self.0.registries.refunds, id);
-            match self.ask_as_operator_with_extras(&one, refunds, (act, &beside), ask).await {
+            match self
+                .ask_as_operator_with_extras(&one, refunds, (act, &beside), ask)
+                .await
+            {
                 // What it is about has changed since it was read.
                 Err(AskError::Conflict) => {}
                 told => return self.map_refund_reply(id, told).await,
@@ -241,7 +244,10 @@ impl Engine {
             }
             let approve = |act| Command::Approve { amount, act };
             let refunds = (&self.0.registries.refunds, id);
-            match self.ask_as_operator_with_extras(&one, refunds, (act, &beside), approve).await {
+            match self
+                .ask_as_operator_with_extras(&one, refunds, (act, &beside), approve)
+                .await
+            {
                 Err(AskError::Conflict) => {}
                 told => return self.map_refund_reply(id, told).await,
             }
@@ -303,7 +309,11 @@ pub(super) async fn refunded_amount(all: &Registries, payment: PaymentId) -> Res
 }
 
 /// The same for a word about a card; nothing is read where nothing is given back of it.
-pub(super) async fn refunded_for_snapshot(all: &Registries, card: &Card, word: &CardSnapshot) -> Result<Refunded, LoadError> {
+pub(super) async fn refunded_for_snapshot(
+    all: &Registries,
+    card: &Card,
+    word: &CardSnapshot,
+) -> Result<Refunded, LoadError> {
     match word.released > card.lifecycle.released {
         true => refunded_amount(all, card.charge.payment).await,
         false => Ok(Refunded::default()),

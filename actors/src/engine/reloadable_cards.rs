@@ -177,7 +177,9 @@ impl Engine {
         owner: &Wallet,
         limit: usize,
     ) -> Result<Vec<(CardId, ReloadableCard)>, LoadError> {
-        let newest = self.newest(&self.0.registries.reloadable_cards, owner, CardId, limit).await?;
+        let newest = self
+            .newest(&self.0.registries.reloadable_cards, owner, CardId, limit)
+            .await?;
         Ok(newest.into_iter().map(|(_, id, card)| (id, card)).collect())
     }
 
@@ -246,7 +248,10 @@ impl ProviderEventSource for CardEventSource {
 
     fn from_engine(inner: &Inner) -> Self {
         let (program, families) = (inner.ports.reloadable_cards.clone(), inner.registries.clone());
-        Self { provider: program, registries: families }
+        Self {
+            provider: program,
+            registries: families,
+        }
     }
 
     fn wake(inner: &Inner) -> Arc<Notify> {
@@ -279,7 +284,10 @@ impl ProviderEventSource for PrepaidEventSource {
 
     fn from_engine(inner: &Inner) -> Self {
         let (issuer, families) = (inner.ports.issuer.clone(), inner.registries.clone());
-        Self { issuer, registries: families }
+        Self {
+            issuer,
+            registries: families,
+        }
     }
 
     fn wake(inner: &Inner) -> Arc<Notify> {

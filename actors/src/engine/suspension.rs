@@ -134,7 +134,11 @@ impl Engine {
     ///
     /// # Errors
     /// [`Denied::Used`] when there is nothing of that name, or nothing is suspended.
-    pub async fn confirm_suspended(&self, what: &SuspendedItem, act: &OperatorAction) -> Result<(), OperationError<()>> {
+    pub async fn confirm_suspended(
+        &self,
+        what: &SuspendedItem,
+        act: &OperatorAction,
+    ) -> Result<(), OperationError<()>> {
         let one = self.lock_operator().await;
         let since = table::meta(SUSPENDED_SINCE_KEY);
         let good = |key| Write::Put {
@@ -209,7 +213,9 @@ impl Engine {
     pub async fn end_api_key(&self, id: ApiKeyId) -> Result<(), StoreError> {
         match self.revoke_api_key(id).await {
             Ok(()) => Ok(()),
-            Err(OperationError::Rejected(api_key::Rejection::NotFound)) => self.record_revocation(id.session_id()).await,
+            Err(OperationError::Rejected(api_key::Rejection::NotFound)) => {
+                self.record_revocation(id.session_id()).await
+            }
             Err(denied) => Err(corrupt(format!("{id}: {denied:?}"))),
         }
     }

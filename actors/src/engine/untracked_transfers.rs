@@ -2,15 +2,15 @@
 //! order is explained by a row, nothing new leaves, because the balances do not know yet what has left already.
 
 mod attribution;
+mod candidates;
 pub(super) mod gate;
 mod lost_windows;
 mod order_attribution;
 mod orders;
-mod treasury_reservations;
 pub(super) mod recorded;
 mod rows;
 pub(super) mod top_ups;
-mod candidates;
+mod treasury_reservations;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -20,19 +20,19 @@ use parking_lot::Mutex;
 use purser_storage::{Batch, Store, StoreError, Write};
 
 use self::orders::LostOrders;
-use self::treasury_reservations::TreasuryReservations;
 use self::recorded::RecordedTransfers;
 use self::rows::{for_each, put_row};
+use self::treasury_reservations::TreasuryReservations;
 use super::Engine;
 use crate::kernel::table;
 use crate::port::{Clock, OutgoingTransfer, ReconciliationLists, Settlement, Timestamp};
 use crate::withdrawal::{self, Withdrawal};
 
 pub use attribution::{Attribution, AttributionError, AttributionWait};
+pub use candidates::UntrackedTransfer;
 pub use gate::GateHold;
 pub use lost_windows::lost_windows;
 pub use treasury_reservations::{ReservationError, TreasuryReservation};
-pub use candidates::UntrackedTransfer;
 
 /// Incoming transfers read at once.
 const PAGE: usize = 1_000;
@@ -98,7 +98,12 @@ impl OutgoingTransferGuard {
 
     /// Whether something that was not signed before must wait. What has left by exactly this signature is only looked up.
     pub(super) fn must_wait(&self, mark: Option<[u8; 32]>) -> bool {
-        !self.all_tracked.load(Ordering::Acquire) && !self.untracked.lock().iter().any(|departure| Some(departure.fingerprint) == mark)
+        !self.all_tracked.load(Ordering::Acquire)
+            && !self
+                .untracked
+                .lock()
+                .iter()
+                .any(|departure| Some(departure.fingerprint) == mark)
     }
 
     /// What has left and has no row, as last read.
@@ -306,7 +311,13 @@ impl Engine {
             tracing::error!(%name, %to, amount = %departure.amount.decimal(), "left the treasury and is in no book");
         }
         let inner = Arc::downgrade(&self.0);
-        let every = Duration::from_millis(self.0.settings.watch_every_ms.max(1).saturating_mul(READS_PER_COMPARISON));
+        let every = Duration::from_millis(
+            self.0
+                .settings
+                .watch_every_ms
+                .max(1)
+                .saturating_mul(READS_PER_COMPARISON),
+        );
         tokio::spawn(async move {
             loop {
                 tokio::time::sleep(every).await;

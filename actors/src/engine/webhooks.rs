@@ -163,7 +163,9 @@ impl Engine {
             overlap_ms: self.0.settings.webhooks.overlap_ms,
             session: wanted.session,
         };
-        let told = self.ask_idempotent(&self.0.registries.webhooks, id, command, memo).await;
+        let told = self
+            .ask_idempotent(&self.0.registries.webhooks, id, command, memo)
+            .await;
         told.map(|()| id).map_err(RegistrationError::Operation)
     }
 
@@ -231,7 +233,8 @@ impl Engine {
         memo: Option<IdempotencyRecorder<WebhookEndpoint>>,
     ) -> Result<(), OperationError<webhook::Rejection>> {
         let command = webhook::Command::Delete;
-        self.ask_idempotent(&self.0.registries.webhooks, id, command, memo).await
+        self.ask_idempotent(&self.0.registries.webhooks, id, command, memo)
+            .await
     }
 
     /// What an endpoint has not received of events since a moment is posted again; an operator who asks for it is written down.

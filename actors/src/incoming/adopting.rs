@@ -1,7 +1,7 @@
 //! What a provider made of a payment that a restore lost: the payment, its product and what they cost come into being as they
 //! would have, but that nothing is ordered anew. The order goes to the provider under the name that it has there already.
 
-use super::{Event, Incoming, AdoptableProduct};
+use super::{AdoptableProduct, Event, Incoming};
 use crate::account::counted_day;
 use crate::card::Card;
 use crate::gift_card::{self, GiftCard};
@@ -47,7 +47,13 @@ impl Incoming {
             .event(Event::Adopted(product, context.now))
             .open(opening)
             .put(Payment::list_key(&owner, context.now, id), Vec::new())
-            .enqueue(Job::CountCapReservation { account: owner, reservation: share }, context)
+            .enqueue(
+                Job::CountCapReservation {
+                    account: owner,
+                    reservation: share,
+                },
+                context,
+            )
             .enqueue(self.uncount_job(), context)
             .post_ledger(&sold, context);
         let key = JobId(card.0);

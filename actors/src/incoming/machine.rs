@@ -2,7 +2,7 @@
 
 use purser_storage::codec;
 
-use super::{Command, Event, Incoming, PaidFor, Rejection, OperatorDecision, Status, Verdict};
+use super::{Command, Event, Incoming, OperatorDecision, PaidFor, Rejection, Status, Verdict};
 use crate::id::{DepositId, Wallet};
 use crate::kernel::entity::{EntityId as _, Transition};
 use crate::kernel::job::{CreditCause, Job};
@@ -26,7 +26,10 @@ impl Incoming {
         decision
             .requires_unchanged(key, payment)
             .delete(table::incoming(self.found_at, id))
-            .put(table::taken_in_payment(self.transfer.payment), id.0.to_be_bytes().to_vec())
+            .put(
+                table::taken_in_payment(self.transfer.payment),
+                id.0.to_be_bytes().to_vec(),
+            )
     }
 
     fn receipt(&self, id: DepositId, at: Timestamp, for_whom: LedgerAccount) -> LedgerTransaction {
@@ -34,7 +37,13 @@ impl Incoming {
         LedgerTransaction::new(at, id).post(treasury, for_whom, self.transfer.amount)
     }
 
-    fn grant_credit(&self, id: DepositId, account: Wallet, decision: Decision<Self>, context: &Context) -> Decision<Self> {
+    fn grant_credit(
+        &self,
+        id: DepositId,
+        account: Wallet,
+        decision: Decision<Self>,
+        context: &Context,
+    ) -> Decision<Self> {
         let credit = Job::CreditAccount {
             account,
             amount: self.transfer.amount,
@@ -57,8 +66,13 @@ impl Incoming {
         let row = table::incoming(self.found_at, id);
         Ok(match verdict {
             Verdict::Claimed => done.delete(row).event(Event::Claimed(context.now)),
-            Verdict::Wait { provider_report: shows, cap_usage: counts } => {
-                let listed = done.put(row, vec![AWAITS_OPERATOR]).event(Event::OperatorRequired(shows, context.now));
+            Verdict::Wait {
+                provider_report: shows,
+                cap_usage: counts,
+            } => {
+                let listed = done
+                    .put(row, vec![AWAITS_OPERATOR])
+                    .event(Event::OperatorRequired(shows, context.now));
                 match counts {
                     Some((account, lines)) => listed.enqueue(self.count_job(account, &lines), context),
                     None => listed,
@@ -152,7 +166,13 @@ impl Incoming {
                 let (list, paid) = (order.order.source.name(), order.charged.decimal());
                 let subject = format!("{list} {} {paid} from {id}", order.order.key);
                 let row = (table::lost_order(order.order.key), codec::encode(&order));
-                ("order.book", subject, order.order.id(), order.payment_transaction(now), row)
+                (
+                    "order.book",
+                    subject,
+                    order.order.id(),
+                    order.payment_transaction(now),
+                    row,
+                )
             }
         };
         let decision = Decision::answer(()).audit(act, what, subject, Some(evidence), context);

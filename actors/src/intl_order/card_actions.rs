@@ -1,7 +1,7 @@
 //! What a holder wants of an international card, and what operators report of it.
 
-use super::{Reply, Event, IntlOrder, Rejection, CardReport, Status};
-use crate::card::lifecycle::{LifecycleChange, CardLifecycle, CardUpdate, LifecycleState, ActionDecision};
+use super::{CardReport, Event, IntlOrder, Rejection, Reply, Status};
+use crate::card::lifecycle::{ActionDecision, CardLifecycle, CardUpdate, LifecycleChange, LifecycleState};
 use crate::id::CardId;
 use crate::kernel::job::Job;
 use crate::kernel::{Context, Decision, Entity as _, InvalidTransition, table};
@@ -26,12 +26,14 @@ impl IntlOrder {
         match (self.lifecycle.decide_action(stand, wish), is_so) {
             (ActionDecision::InProgress, _) => Decision::answer(Reply::ActionRequested(true)),
             (ActionDecision::OtherInProgress(_), true) => {
-                let decided = Decision::answer(Reply::ActionRequested(false)).event(Event::ActionCancelled(context.now));
+                let decided =
+                    Decision::answer(Reply::ActionRequested(false)).event(Event::ActionCancelled(context.now));
                 self.clear_pending_action(id, decided)
             }
             (_, true) => Decision::answer(Reply::ActionRequested(false)),
             (_, false) => {
-                let decided = Decision::answer(Reply::ActionRequested(true)).event(Event::ActionRequested(wish, context.now));
+                let decided =
+                    Decision::answer(Reply::ActionRequested(true)).event(Event::ActionRequested(wish, context.now));
                 // What is wanted instead keeps its place.
                 match self.action_requested_at {
                     Some(_) => decided,
@@ -93,7 +95,9 @@ impl IntlOrder {
         decided: Decision<Self>,
         context: &Context,
     ) -> Decision<Self> {
-        let Some(wish) = self.lifecycle.pending_action else { return decided };
+        let Some(wish) = self.lifecycle.pending_action else {
+            return decided;
+        };
         let is_done = matches!(
             (wish, state),
             (CardAction::Pause, CardState::Paused)
@@ -120,7 +124,10 @@ impl IntlOrder {
 
     pub(super) fn with_pending_action(self, wish: Option<CardAction>, at: Timestamp) -> Self {
         let wished_at = wish.map(|_| self.action_requested_at.unwrap_or(at));
-        let life = CardLifecycle { pending_action: wish, ..self.lifecycle };
+        let life = CardLifecycle {
+            pending_action: wish,
+            ..self.lifecycle
+        };
         Self {
             lifecycle: life,
             action_requested_at: wished_at,
@@ -130,7 +137,10 @@ impl IntlOrder {
 
     pub(super) fn with_history_entry(self, change: LifecycleChange, at: Timestamp) -> Self {
         let life = self.lifecycle.with_history_entry(change, at);
-        Self { lifecycle: life, ..self }
+        Self {
+            lifecycle: life,
+            ..self
+        }
     }
 
     /// After something new was reported.
@@ -140,7 +150,9 @@ impl IntlOrder {
             (Status::Paused(d), CardUpdate::Resumed(_)) => Status::Ready(d.clone()),
             (Status::Ready(d) | Status::Paused(d), CardUpdate::Closed(_)) => Status::Closed(d.clone()),
             (Status::Ready(_) | Status::Paused(_), CardUpdate::Charged(..))
-            | (Status::Closed(_) | Status::Expired(_), CardUpdate::Charged(..) | CardUpdate::Released(_)) => self.status.clone(),
+            | (Status::Closed(_) | Status::Expired(_), CardUpdate::Charged(..) | CardUpdate::Released(_)) => {
+                self.status.clone()
+            }
             (_, _) => return Err(InvalidTransition::new(self.status(), news)),
         };
         let life = self.lifecycle.apply_update(news, at);

@@ -1,6 +1,6 @@
 //! The order's state machine.
 
-use super::{Reply, Command, EnteredCard, Event, IntlOrder, Rejection, Status};
+use super::{Command, EnteredCard, Event, IntlOrder, Rejection, Reply, Status};
 use crate::card::lifecycle::{self, CardLifecycle};
 use crate::id::{CardId, Wallet};
 use crate::kernel::entity::Transition;
@@ -151,7 +151,9 @@ impl Entity for IntlOrder {
                     .event(Event::Rejected(reason, now));
                 Ok(order.credit_charge(*id, decided, context))
             }
-            (Status::Queued, Command::Cancel) => Ok(order.credit_charge(*id, decided.event(Event::Cancelled(now)), context)),
+            (Status::Queued, Command::Cancel) => {
+                Ok(order.credit_charge(*id, decided.event(Event::Cancelled(now)), context))
+            }
             (Status::Ready(_) | Status::Paused(_), Command::Reveal) => Ok(decided.event(Event::Revealed(now))),
             (_, Command::RequestAction(wish)) if order.is_usable() => Ok(order.request_action(*id, wish, context)),
             (_, Command::RecordReport { act, report, refunded }) if order.lifecycle_state().is_some() => {
@@ -168,7 +170,9 @@ impl Entity for IntlOrder {
             }
             (Status::Ready(_) | Status::Paused(_), Command::Expire { job: effect }) => {
                 let decided = decided.completes_job(effect).event(Event::Expired(now));
-                Ok(order.clear_pending_action(*id, decided).enqueue(Job::ShredCvv(*id), context))
+                Ok(order
+                    .clear_pending_action(*id, decided)
+                    .enqueue(Job::ShredCvv(*id), context))
             }
             (Status::Expired(_) | Status::Closed(_), Command::RecordCvvShredded { job: effect }) => {
                 Ok(decided.completes_job(effect).delete(table::cvv(*id)))
@@ -223,7 +227,11 @@ impl Entity for IntlOrder {
             }
             (Status::Claimed(Some(_)), Event::Fulfilled(details, at)) => {
                 let life = CardLifecycle::activated(order.amount, *at);
-                Ok(Self { lifecycle: life, ..order }.at(Status::Ready(details.clone()), *at))
+                Ok(Self {
+                    lifecycle: life,
+                    ..order
+                }
+                .at(Status::Ready(details.clone()), *at))
             }
             (Status::Queued, Event::Cancelled(at)) => Ok(order.at(Status::Cancelled, *at)),
             (Status::Queued | Status::Claimed(_), Event::Rejected(reason, at)) => {
@@ -236,19 +244,27 @@ impl Entity for IntlOrder {
             }
             (Status::Ready(_) | Status::Paused(_), Event::Revealed(_)) => Ok(order),
             (Status::Ready(details) | Status::Paused(details), Event::Expired(at)) => {
-                let ended = order.with_pending_action(None, *at).with_history_entry(lifecycle::LifecycleChange::Expired, *at);
+                let ended = order
+                    .with_pending_action(None, *at)
+                    .with_history_entry(lifecycle::LifecycleChange::Expired, *at);
                 Ok(ended.at(Status::Expired(details), *at))
             }
             (status @ (Status::Ready(_) | Status::Paused(_)), Event::ActionRequested(wish, at)) => {
                 Ok(order.with_pending_action(Some(*wish), *at).at(status, *at))
             }
-            (status, Event::ActionCompleted(at) | Event::ActionCancelled(at)) if order.lifecycle.pending_action.is_some() => {
+            (status, Event::ActionCompleted(at) | Event::ActionCancelled(at))
+                if order.lifecycle.pending_action.is_some() =>
+            {
                 Ok(order.with_pending_action(None, *at).at(status, *at))
             }
             (_, Event::Updated(news, at)) => order.apply_update(news, *at),
             (status, Event::RemainderRetained(amount, at)) if order.lifecycle_state().is_some() => {
                 let life = order.lifecycle.clone().with_retained(*amount);
-                Ok(Self { lifecycle: life, ..order }.at(status, *at))
+                Ok(Self {
+                    lifecycle: life,
+                    ..order
+                }
+                .at(status, *at))
             }
             (_, event) => Err(InvalidTransition::new(order.status(), event)),
         }

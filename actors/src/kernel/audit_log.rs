@@ -6,7 +6,7 @@ use purser_storage::{Condition, RowKey, Store, StoreError, Write};
 use sha2::{Digest, Sha256};
 
 use crate::kernel::table;
-use crate::operator::{AuditPosition, AuditRecord, AuditExtras};
+use crate::operator::{AuditExtras, AuditPosition, AuditRecord};
 
 /// Where the hash of the newest row is kept; its revision is that row's number.
 const HEAD_KEY: &str = "audit";

@@ -45,8 +45,7 @@ impl<E: Entity> Decision<E> {
     /// Adds durable work.
     #[must_use]
     pub fn enqueue(mut self, work: Job, context: &Context) -> Self {
-        self.jobs
-            .push(OutboxJob::new(JobId(context.id()), work, context.now));
+        self.jobs.push(OutboxJob::new(JobId(context.id()), work, context.now));
         self
     }
 

@@ -248,10 +248,7 @@ impl<E: Entity> EntityActor<E> {
                 });
             }
             Ok(mut decision) => {
-                decision
-                    .jobs
-                    .iter_mut()
-                    .for_each(|effect| effect.request_id = origin);
+                decision.jobs.iter_mut().for_each(|effect| effect.request_id = origin);
                 let (events, effects) = (decision.events.len(), decision.jobs.len());
                 tracing::debug!(kind = E::KIND.name(), id = %self.id, request = %origin, events, effects, "decided");
                 self.commit(myself, resident, (decision, aside), &context, (reply, origin))?;

@@ -3,14 +3,14 @@
 //! An effect is a row. It is written by the batch that wants the work and deleted by the batch that records the
 //! outcome, on the condition that it still exists: that is the only memory of what was seen. It runs at least once.
 
-mod line_dependency;
 mod cap_reservation;
 mod credit_cause;
-mod failure;
 mod entity_kind;
-mod partition_key;
-mod outgoing_purpose;
+mod failure;
+mod line_dependency;
 mod outbox_job;
+mod outgoing_purpose;
+mod partition_key;
 mod subject;
 
 use crate::id::{
@@ -22,12 +22,12 @@ use crate::payment::SessionSeed;
 use crate::port::Timestamp;
 use crate::product::ProductLine;
 
-pub use line_dependency::LineDependency;
 pub use cap_reservation::{CapReservation, UnclaimedCapUsage};
 pub use credit_cause::CreditCause;
 pub use failure::{AttemptFailure, RetryMode};
-pub use outgoing_purpose::OutgoingPurpose;
+pub use line_dependency::LineDependency;
 pub use outbox_job::OutboxJob;
+pub use outgoing_purpose::OutgoingPurpose;
 
 /// What is to be done.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]

@@ -230,7 +230,11 @@ impl OutboxSupervisor {
         let wait_ms = effect.next_attempt_at.0.saturating_sub(self.deps.clock.now().0);
         let may_wake = effect.job.waits_for_provider();
         if wait_ms > 0 && !(may_wake && self.deps.attempts.wakes(&effect.job) > wakes) {
-            let wait_ms = if may_wake { wait_ms.min(WAKE_CHECK_INTERVAL_MS) } else { wait_ms };
+            let wait_ms = if may_wake {
+                wait_ms.min(WAKE_CHECK_INTERVAL_MS)
+            } else {
+                wait_ms
+            };
             drop(myself.send_after(Duration::from_millis(wait_ms), move || {
                 SupervisorMsg::Wait(effect, wakes)
             }));
@@ -322,8 +326,7 @@ impl OutboxSupervisor {
         let now = self.deps.clock.now();
         effect.attempts = effect.attempts.saturating_add(1);
         effect.next_attempt_at = now.plus_ms(self.backoff_ms(effect.attempts));
-        effect.dead_lettered =
-            failure.kind == ErrorKind::Permanent || effect.attempts >= self.deps.retry.max_attempts;
+        effect.dead_lettered = failure.kind == ErrorKind::Permanent || effect.attempts >= self.deps.retry.max_attempts;
         let (id, request, work, attempts) = (effect.id, effect.request_id, effect.job.name(), effect.attempts);
         let error = &failure.message;
         if effect.dead_lettered {

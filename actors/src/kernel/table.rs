@@ -11,7 +11,7 @@ use crate::id::{
 use crate::kernel::EntityKind;
 use crate::port::Timestamp;
 
-pub use gate::{all_frozen, frozen, recognised_transfer, pending_finality};
+pub use gate::{all_frozen, frozen, pending_finality, recognised_transfer};
 
 /// Gives each table its byte. The enum is what lets no two tables have the same one: its discriminants must differ.
 macro_rules! tables {

@@ -1,6 +1,6 @@
 //! How a payment ends otherwise than by what it buys.
 
-use super::{Command, Event, Payment, Rejection, Reply, Status, IncomingOutcome};
+use super::{Command, Event, IncomingOutcome, Payment, Rejection, Reply, Status};
 use crate::id::{JobId, PaymentId};
 use crate::kernel::{Context, Decision, table};
 use crate::ledger::{LedgerAccount, LedgerTransaction};

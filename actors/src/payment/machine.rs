@@ -222,7 +222,13 @@ impl Entity for Payment {
         let done = Decision::answer(Reply::Done);
         let now = context.now;
         match (&payment.status, command) {
-            (_, Command::Join { request, new_session: again }) => payment.rejoin(id, request, again, context),
+            (
+                _,
+                Command::Join {
+                    request,
+                    new_session: again,
+                },
+            ) => payment.rejoin(id, request, again, context),
             (Status::Claimed, Command::RecordPrepared(prepared)) => Ok(done.event(Event::Settling(prepared, now))),
             (Status::Claimed, Command::Release { job: effect }) => {
                 Ok(payment.release(effect, Event::Released(now), context))
@@ -250,9 +256,14 @@ impl Entity for Payment {
                 .completes_job(effect)
                 .event(Event::BecameUnknown(now))
                 .enqueue_as(watch_job_id(id), Job::WatchPayment(*id), context)),
-            (Status::Unknown(_) | Status::Declined(..), Command::RecordChainLookup { job: effect, lookup, is_ordered: made }) => {
-                payment.apply_lookup(id, effect, (lookup, made), context)
-            }
+            (
+                Status::Unknown(_) | Status::Declined(..),
+                Command::RecordChainLookup {
+                    job: effect,
+                    lookup,
+                    is_ordered: made,
+                },
+            ) => payment.apply_lookup(id, effect, (lookup, made), context),
             // A watch that finds its payment moved on has nothing left to watch.
             (_, Command::RecordChainLookup { job: effect, .. }) => Ok(done.completes_job(effect)),
             (
@@ -266,14 +277,26 @@ impl Entity for Payment {
             (Status::Settled { .. }, Command::RecordCredit { job: effect }) => {
                 Ok(done.completes_job(effect).event(Event::Credited(now)))
             }
-            (Status::Released | Status::DeclinedUnsent(_), Command::RecordReadmitted { job: effect, reservation: share, session }) => {
-                Ok(done
-                    .completes_job(effect)
-                    .event(Event::Readmitted(share, session, now))
-                    .enqueue(Job::SettlePayment(*id), context))
-            }
+            (
+                Status::Released | Status::DeclinedUnsent(_),
+                Command::RecordReadmitted {
+                    job: effect,
+                    reservation: share,
+                    session,
+                },
+            ) => Ok(done
+                .completes_job(effect)
+                .event(Event::Readmitted(share, session, now))
+                .enqueue(Job::SettlePayment(*id), context)),
             // Somebody else's presentation was admitted first: this share goes back.
-            (_, Command::RecordReadmitted { job: effect, reservation: share, .. }) => Ok(done.completes_job(effect).enqueue(
+            (
+                _,
+                Command::RecordReadmitted {
+                    job: effect,
+                    reservation: share,
+                    ..
+                },
+            ) => Ok(done.completes_job(effect).enqueue(
                 Job::ReleaseCapReservation {
                     account: payment.account(),
                     reservation: share,
@@ -310,11 +333,15 @@ impl Entity for Payment {
                 payment.claim.session = *session;
                 Ok(payment)
             }
-            (Status::Settling(prepared), Event::BecameUnknown(at)) => Ok(payment.with_status(Status::Unknown(prepared), *at)),
+            (Status::Settling(prepared), Event::BecameUnknown(at)) => {
+                Ok(payment.with_status(Status::Unknown(prepared), *at))
+            }
             (Status::Settling(prepared) | Status::Unknown(prepared), Event::Declined(decline, at)) => {
                 Ok(payment.with_status(Status::Declined(decline.clone(), prepared), *at))
             }
-            (Status::Declined(decline, _), Event::Refused(at)) => Ok(payment.with_status(Status::Refused(decline), *at)),
+            (Status::Declined(decline, _), Event::Refused(at)) => {
+                Ok(payment.with_status(Status::Refused(decline), *at))
+            }
             (Status::Settling(_) | Status::Unknown(_) | Status::Declined(..), Event::Settled(transaction, at)) => {
                 Ok(payment.with_status(
                     Status::Settled {
@@ -351,7 +378,9 @@ impl Entity for Payment {
             (Status::Fulfilled { transaction, product }, Event::Reversed(at)) => {
                 Ok(payment.with_status(reversed_status(transaction, Some(product)), *at))
             }
-            (Status::Credited { transaction }, Event::Reversed(at)) => Ok(payment.with_status(reversed_status(transaction, None), *at)),
+            (Status::Credited { transaction }, Event::Reversed(at)) => {
+                Ok(payment.with_status(reversed_status(transaction, None), *at))
+            }
             (Status::Settled { transaction }, Event::Credited(at)) => {
                 Ok(payment.with_status(Status::Credited { transaction }, *at))
             }

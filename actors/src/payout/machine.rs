@@ -87,7 +87,10 @@ impl Payout {
     fn apply_rail_event(
         &self,
         id: PayoutId,
-        PayoutStatusUpdate { sequence, status: state }: PayoutStatusUpdate,
+        PayoutStatusUpdate {
+            sequence,
+            status: state,
+        }: PayoutStatusUpdate,
         context: &Context,
     ) -> Result<Decision<Self>, Rejection> {
         if self.status == Status::AwaitingDetails {
@@ -97,7 +100,9 @@ impl Payout {
         }
         let decision = Decision::answer(()).event(Event::RailSequenceAdvanced(sequence));
         Ok(match &self.status {
-            Status::AwaitingDetails | Status::Queued | Status::InProcess => self.apply_rail_status(id, decision, state, context),
+            Status::AwaitingDetails | Status::Queued | Status::InProcess => {
+                self.apply_rail_status(id, decision, state, context)
+            }
             Status::Complete { returnable, .. } => match state {
                 // Its late return has credited the payer: paid again, it is taken back as after any credit.
                 PayoutRailStatus::Complete { .. } if self.returned_late && !self.recalling => decision
@@ -314,7 +319,13 @@ impl Entity for Payout {
             }
             (Status::InProcess | Status::Complete { returnable: true, .. }, Event::Returned(reason, kept, at)) => {
                 let (reason, kept) = (reason.clone(), *kept);
-                Ok(payout.at(Status::Returned { reason, return_fee: kept }, *at))
+                Ok(payout.at(
+                    Status::Returned {
+                        reason,
+                        return_fee: kept,
+                    },
+                    *at,
+                ))
             }
             (
                 Status::Complete {
@@ -327,7 +338,10 @@ impl Entity for Payout {
                 Ok(payout.at(Status::Complete { reference, returnable }, *at))
             }
             (Status::AwaitingDetails, Event::RailSequenceAdvanced(_)) => Err(broken()),
-            (_, Event::RailSequenceAdvanced(seen)) if *seen > payout.last_sequence => Ok(Self { last_sequence: *seen, ..payout }),
+            (_, Event::RailSequenceAdvanced(seen)) if *seen > payout.last_sequence => Ok(Self {
+                last_sequence: *seen,
+                ..payout
+            }),
             (_, Event::PaidAfterCredit(_)) if (payout.is_credited() || payout.returned_late) && !payout.recalling => {
                 Ok(Self {
                     recalling: true,

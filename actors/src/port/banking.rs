@@ -76,8 +76,12 @@ impl ReviewDecision {
             Self::Approved { customer } => Self::Approved {
                 customer: truncate_text(customer),
             },
-            Self::Rejected { reason } => Self::Rejected { reason: redact_text(&reason) },
-            Self::InformationRequested { what } => Self::InformationRequested { what: redact_text(&what) },
+            Self::Rejected { reason } => Self::Rejected {
+                reason: redact_text(&reason),
+            },
+            Self::InformationRequested { what } => Self::InformationRequested {
+                what: redact_text(&what),
+            },
         }
     }
 }
@@ -156,7 +160,9 @@ impl OpenAccountResult {
     #[must_use]
     pub fn truncated(self) -> Self {
         match self {
-            Self::Rejected { reason } => Self::Rejected { reason: redact_text(&reason) },
+            Self::Rejected { reason } => Self::Rejected {
+                reason: redact_text(&reason),
+            },
             Self::Open(at) => Self::Open(AccountNumbers {
                 bank_name: truncate_text(at.bank_name),
                 routing_number: truncate_text(at.routing_number),
@@ -205,7 +211,9 @@ impl BankTransferResult {
             Self::Complete { reference } => Self::Complete {
                 reference: truncate_text(reference),
             },
-            Self::Failed { reason } => Self::Failed { reason: redact_text(&reason) },
+            Self::Failed { reason } => Self::Failed {
+                reason: redact_text(&reason),
+            },
         }
     }
 }

@@ -124,7 +124,10 @@ impl AttributedTransfer {
     /// When it is neither.
     pub fn read(bytes: &[u8]) -> Result<Self, DecodeError> {
         match codec::decode::<AttributedTransferV1>(bytes) {
-            Ok(AttributedTransferV1 { transfer: departure, account }) => Ok(Self {
+            Ok(AttributedTransferV1 {
+                transfer: departure,
+                account,
+            }) => Ok(Self {
                 transfer: OutgoingTransfer {
                     transaction: departure.transaction,
                     to: departure.to,

@@ -165,6 +165,9 @@ pub trait Settlement: Send + Sync {
     ) -> BoxFuture<'a, Result<Vec<OutgoingTransfer>, PortError>>;
 
     /// Everything that left our treasury on either chain from `since` to `until` and stayed, burns into the bridge too.
-    fn outgoing_transfers(&self, since: Timestamp, until: Timestamp)
-    -> BoxFuture<'_, Result<Vec<OutgoingTransfer>, PortError>>;
+    fn outgoing_transfers(
+        &self,
+        since: Timestamp,
+        until: Timestamp,
+    ) -> BoxFuture<'_, Result<Vec<OutgoingTransfer>, PortError>>;
 }

@@ -179,7 +179,13 @@ impl Entity for ReloadableCard {
                 Ok(decided.completes_job(effect).event(Event::Declined(reason, at)))
             }
             (_, Command::RequestAction(wish)) => card.request_action(*id, wish, context),
-            (_, Command::RecordActionResult { job: effect, snapshot: standing }) if card.pending_action.is_some() => {
+            (
+                _,
+                Command::RecordActionResult {
+                    job: effect,
+                    snapshot: standing,
+                },
+            ) if card.pending_action.is_some() => {
                 let decided = decided.completes_job(effect);
                 let decided = card
                     .apply_card_state(standing, at)

@@ -209,12 +209,20 @@ impl Entity for TopUp {
                 Ok(top_up.failed(id, effect, SIGNATURE_EXPIRED.into(), context))
             }
             // The effect goes on: it signs anew.
-            (Status::Paid(Some(_)), Command::RecordExpired { job: effect, round }) if round == top_up.expired_signatures => Ok(decided
-                .requires_present(table::outbox_job(effect))
-                .event(Event::SignatureExpired(now))),
-            (Status::Paid(Some(first)), Command::RecordConfirmed { job: effect, transaction }) => {
-                Ok(top_up.confirmed(id, decided, (first, effect, transaction), context))
+            (Status::Paid(Some(_)), Command::RecordExpired { job: effect, round })
+                if round == top_up.expired_signatures =>
+            {
+                Ok(decided
+                    .requires_present(table::outbox_job(effect))
+                    .event(Event::SignatureExpired(now)))
             }
+            (
+                Status::Paid(Some(first)),
+                Command::RecordConfirmed {
+                    job: effect,
+                    transaction,
+                },
+            ) => Ok(top_up.confirmed(id, decided, (first, effect, transaction), context)),
             (
                 Status::Paid(first),
                 Command::AttributeBurn {
@@ -234,7 +242,13 @@ impl Entity for TopUp {
             (Status::Bridging(burned), Command::RecordMintSigned(mint)) if burned.attested.is_some() => {
                 Ok(decided.event(Event::MintSigned(Box::new(mint), now)))
             }
-            (Status::Bridging(burned), Command::RecordMinted { job: effect, transaction }) => match &burned.attested {
+            (
+                Status::Bridging(burned),
+                Command::RecordMinted {
+                    job: effect,
+                    transaction,
+                },
+            ) => match &burned.attested {
                 Some(attested) => Ok(top_up.minted(id, (effect, transaction), attested.delivered_amount, context)),
                 None => Err(Rejection(top_up.status())),
             },
@@ -256,7 +270,10 @@ impl Entity for TopUp {
             (Status::Paid(Some(_)), Event::SignatureExpired(at)) => {
                 let lapsed = top_up.expired_signatures.saturating_add(1);
                 let top_up = top_up.at(Status::Paid(None), *at);
-                Ok(Self { expired_signatures: lapsed, ..top_up })
+                Ok(Self {
+                    expired_signatures: lapsed,
+                    ..top_up
+                })
             }
             (Status::Paid(Some(first)), event) => first_leg(top_up, *first, event),
             (Status::Bridging(mut burned), Event::Attested(attested, at)) if burned.accepts_burn(attested) => {
@@ -269,7 +286,10 @@ impl Entity for TopUp {
                 Ok(top_up.at(Status::Bridging(burned), *at))
             }
             (Status::Bridging(burned), Event::Minted(transaction, at)) if burned.attested.is_some() => {
-                let arrived = burned.attested.as_ref().map_or(Usdc::ZERO, |attested| attested.delivered_amount);
+                let arrived = burned
+                    .attested
+                    .as_ref()
+                    .map_or(Usdc::ZERO, |attested| attested.delivered_amount);
                 let leg = top_up.mint_leg(arrived);
                 Ok(top_up.with_leg(leg, transaction, *at).at(Status::Delivered, *at))
             }
@@ -388,7 +408,10 @@ fn first_leg(top_up: TopUp, first: FirstLeg, event: &Event) -> Result<TopUp, Inv
             };
             let top_up = top_up.with_leg(LegKind::Burn, transaction, *at);
             let top_up = top_up.at(Status::Bridging(Box::new(burned)), *at);
-            Ok(TopUp { outgoing_amount: spent, ..top_up })
+            Ok(TopUp {
+                outgoing_amount: spent,
+                ..top_up
+            })
         }
         (FirstLeg::Transfer(out), Event::Forwarded(transaction, at)) => {
             let spent = top_up.charge.provider_amount();
@@ -398,7 +421,10 @@ fn first_leg(top_up: TopUp, first: FirstLeg, event: &Event) -> Result<TopUp, Inv
                 *at,
             );
             let top_up = top_up.at(Status::Delivered, *at);
-            Ok(TopUp { outgoing_amount: spent, ..top_up })
+            Ok(TopUp {
+                outgoing_amount: spent,
+                ..top_up
+            })
         }
         (_, Event::Failed(reason, at)) => Ok(top_up.at(Status::Failed { reason: reason.clone() }, *at)),
         (_, event) => Err(InvalidTransition::new("paid", event)),

@@ -43,9 +43,22 @@ impl WalletPayment {
     }
 
     /// Tells the wallet how its reservation ends. What was said is kept for a while.
-    fn settle_hold(&self, spend: WalletPaymentId, paid: bool, decided: Decision<Self>, context: &Context) -> Decision<Self> {
+    fn settle_hold(
+        &self,
+        spend: WalletPaymentId,
+        paid: bool,
+        decided: Decision<Self>,
+        context: &Context,
+    ) -> Decision<Self> {
         let wallet = self.owner;
-        let decided = decided.enqueue(Job::SettleWalletHold { wallet, payment: spend, paid }, context);
+        let decided = decided.enqueue(
+            Job::SettleWalletHold {
+                wallet,
+                payment: spend,
+                paid,
+            },
+            context,
+        );
         match self.order.method {
             PaymentMethod::Transfer => decided,
             PaymentMethod::PaidCall { .. } => decided.enqueue_at(
@@ -97,7 +110,13 @@ impl Entity for WalletPayment {
                     .requires_absent(table::frozen(&spend.owner))
                     .event(Event::Signed(signed, now)))
             }
-            (Status::Pending, Command::RecordRecognised { job: effect, transaction }) => {
+            (
+                Status::Pending,
+                Command::RecordRecognised {
+                    job: effect,
+                    transaction,
+                },
+            ) => {
                 let row = table::recognised_transfer(OutgoingTransferId::for_name(spend.from.network(), &transaction));
                 let decided = decided.completes_job(effect).put_new(row, id.0.to_be_bytes().to_vec());
                 let decided = decided.event(Event::Confirmed(transaction, now));
@@ -109,13 +128,26 @@ impl Entity for WalletPayment {
                 let decided = HttpRecordPart::Response.put(*id, &body, decided);
                 Ok(decided.event(Event::ResponseReceived(answer, now)))
             }
-            (Status::Signed(_), Command::RecordDeclined { job: effect, response: answer, body }) if spend.order.method.is_own() => {
+            (
+                Status::Signed(_),
+                Command::RecordDeclined {
+                    job: effect,
+                    response: answer,
+                    body,
+                },
+            ) if spend.order.method.is_own() => {
                 let decided = HttpRecordPart::Response.put(*id, &body, decided.completes_job(effect));
                 let decided = decided.event(Event::ResponseReceived(answer, now));
                 let decided = decided.event(Event::Unsettled(NOT_TAKEN.into(), now));
                 Ok(spend.settle_hold(*id, false, decided, context))
             }
-            (Status::Signed(_) | Status::Sent(..), Command::RecordConfirmed { job: effect, transaction }) => {
+            (
+                Status::Signed(_) | Status::Sent(..),
+                Command::RecordConfirmed {
+                    job: effect,
+                    transaction,
+                },
+            ) => {
                 let decided = decided.completes_job(effect).event(Event::Confirmed(transaction, now));
                 Ok(spend.settle_hold(*id, true, decided, context))
             }
@@ -159,7 +191,13 @@ impl Entity for WalletPayment {
             (Status::Pending | Status::Signed(_) | Status::Sent(..), Event::Confirmed(transaction, at)) => {
                 let answer = spend.response().cloned().map(ServerResponse::error_after_payment);
                 let transaction = transaction.clone();
-                Ok(spend.at(Status::Settled { transaction, response: answer }, *at))
+                Ok(spend.at(
+                    Status::Settled {
+                        transaction,
+                        response: answer,
+                    },
+                    *at,
+                ))
             }
             (Status::Pending, Event::Failed(reason, at)) => {
                 let reason = reason.clone();
@@ -167,7 +205,13 @@ impl Entity for WalletPayment {
             }
             (Status::Signed(_) | Status::Sent(..), Event::Unsettled(reason, at)) => {
                 let (reason, answer) = (reason.clone(), spend.response().cloned());
-                Ok(spend.at(Status::Unsettled { reason, response: answer }, *at))
+                Ok(spend.at(
+                    Status::Unsettled {
+                        reason,
+                        response: answer,
+                    },
+                    *at,
+                ))
             }
             (_, event) => Err(InvalidTransition::new(spend.status(), event)),
         }

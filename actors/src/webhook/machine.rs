@@ -157,7 +157,13 @@ impl Entity for WebhookEndpoint {
                 EndpointHealth::Unknown => decided.event(Event::Recovered(false, now)),
                 EndpointHealth::Failing { warned: told, .. } => decided.event(Event::Recovered(told, now)),
             }),
-            (Status::Active, Command::RecordFailure { gone, thresholds: patience }) => Ok(endpoint.failed(gone, patience, now)),
+            (
+                Status::Active,
+                Command::RecordFailure {
+                    gone,
+                    thresholds: patience,
+                },
+            ) => Ok(endpoint.failed(gone, patience, now)),
             (Status::Active, Command::RequestRedelivery { since, upto, by }) => {
                 let endpoint = *id;
                 let decided = match by {

@@ -25,7 +25,11 @@ fn open(id: WebhookDeliveryId, command: Command, context: &Context) -> DecisionR
             WebhookDelivery::list_key(&owner, at, id),
             endpoint.0.to_be_bytes().to_vec(),
         )
-        .event(Event::Created { owner, message: letter, at })
+        .event(Event::Created {
+            owner,
+            message: letter,
+            at,
+        })
         .enqueue(work, context))
 }
 
@@ -66,11 +70,11 @@ impl WebhookDelivery {
             AttemptResult::Delivered => decided.event(Event::Delivered(attempt)),
             // The round that goes on has its own tries.
             _ if round != self.redelivery_count => decided.event(Event::AttemptFailed(attempt, None)),
-            AttemptResult::Retry(at) => {
-                decided
-                    .event(Event::AttemptFailed(attempt, Some(at)))
-                    .enqueue_at(at, self.delivery_job(id, round), context)
-            }
+            AttemptResult::Retry(at) => decided.event(Event::AttemptFailed(attempt, Some(at))).enqueue_at(
+                at,
+                self.delivery_job(id, round),
+                context,
+            ),
             AttemptResult::GiveUp => decided.event(Event::Failed(attempt)),
         }
     }
@@ -131,18 +135,29 @@ impl Entity for WebhookDelivery {
                     verdict,
                 },
             ) => delivery.record_attempt(*id, (effect, round), (attempt, verdict), context),
-            (Status::Pending { .. }, Command::Defer { job: effect, round, at }) if round == delivery.redelivery_count => {
+            (Status::Pending { .. }, Command::Defer { job: effect, round, at })
+                if round == delivery.redelivery_count =>
+            {
                 decided
                     .completes_job(effect)
                     .enqueue_at(at, delivery.delivery_job(*id, round), context)
             }
-            (Status::Pending { .. }, Command::Drop { job: effect, round, reason: why }) if round == delivery.redelivery_count => {
+            (
+                Status::Pending { .. },
+                Command::Drop {
+                    job: effect,
+                    round,
+                    reason: why,
+                },
+            ) if round == delivery.redelivery_count => {
                 decided.completes_job(effect).event(Event::Dropped(why, context.now))
             }
             // Of an earlier round, or after the end.
             (
                 _,
-                Command::RecordAttempt { job: effect, .. } | Command::Defer { job: effect, .. } | Command::Drop { job: effect, .. },
+                Command::RecordAttempt { job: effect, .. }
+                | Command::Defer { job: effect, .. }
+                | Command::Drop { job: effect, .. },
             ) => decided.completes_job(effect),
         })
     }
@@ -150,7 +165,11 @@ impl Entity for WebhookDelivery {
     fn apply(this: Option<Self>, _: &WebhookDeliveryId, event: &Event) -> Result<Self, InvalidTransition> {
         let Some(delivery) = this else {
             return match event {
-                Event::Created { owner, message: letter, at } => Ok(Self {
+                Event::Created {
+                    owner,
+                    message: letter,
+                    at,
+                } => Ok(Self {
                     owner: *owner,
                     message: letter.clone(),
                     created_at: *at,
@@ -172,7 +191,9 @@ impl Entity for WebhookDelivery {
                 status: Status::Pending { next_at: *at },
                 ..delivery
             }),
-            (Status::Pending { .. }, Event::Delivered(attempt)) => Ok(delivery.with_attempt(attempt, Status::Delivered)),
+            (Status::Pending { .. }, Event::Delivered(attempt)) => {
+                Ok(delivery.with_attempt(attempt, Status::Delivered))
+            }
             (Status::Pending { .. }, Event::AttemptFailed(attempt, Some(next_at))) => {
                 let failed = delivery.failed.saturating_add(1);
                 let next_at = *next_at;

@@ -78,7 +78,9 @@ async fn case_68_room_comes_back_whatever_the_call_came_to() {
     let world = Harness::with(settings).await;
     let (bad, pending) = (card_for(evm(1), 2), card_for(evm(1), 3));
     world.chain.set_behavior(&bad.authorization, PaymentBehavior::Declined);
-    world.chain.set_behavior(&pending.authorization, PaymentBehavior::NotExecuted);
+    world
+        .chain
+        .set_behavior(&pending.authorization, PaymentBehavior::NotExecuted);
     for request in [card_for(evm(1), 1), bad, pending] {
         world.pay(&request).await.unwrap();
         let mut other = request.clone();

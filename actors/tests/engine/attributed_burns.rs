@@ -28,7 +28,9 @@ async fn no_other_burn_is_a_top_ups_while_its_own_may_land() {
     // waiting for its own; once its own can never land it takes it, and burns nothing besides.
     let world = Harness::new().await;
     world.store.overwrite(table::issuer_linked(&PAYER), &[0xdd; 20]);
-    world.bridge.set_behaviors(CallSite::Burn, &[CallBehavior::NotExecuted; 2_000]);
+    world
+        .bridge
+        .set_behaviors(CallSite::Burn, &[CallBehavior::NotExecuted; 2_000]);
     let request = PaymentRequest {
         purchase: Purchase::CardBalance {
             amount: Cents::new(500),
@@ -59,7 +61,11 @@ async fn no_other_burn_is_a_top_ups_while_its_own_may_land() {
     });
     let world = world.restored(restore_window(now, now.plus_ms(60_000))).await;
     let unexplained = world.engine.untracked_transfers().await.unwrap();
-    assert_eq!(unexplained[0].candidates, [id.to_string()], "an operator could think so");
+    assert_eq!(
+        unexplained[0].candidates,
+        [id.to_string()],
+        "an operator could think so"
+    );
     let act = OperatorAction {
         operator: "ana".into(),
         role: Role::Operator,

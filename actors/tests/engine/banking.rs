@@ -13,7 +13,7 @@ use purser_actors::money::{Cents, Usdc};
 use purser_actors::payout::{BankDetails, PayoutPlan, PayoutTarget};
 use purser_actors::port::banking::AccountType;
 
-use crate::gate::{set_frozen, assert_stays_held};
+use crate::gate::{assert_stays_held, set_frozen};
 use crate::support::harness::{Harness, card_for, evm};
 use crate::support::ports::IssuerBehavior;
 use crate::support::{eventually, in_time};
@@ -65,7 +65,11 @@ const BEHAVIORS: [&[IssuerBehavior]; 6] = [
     &[IssuerBehavior::Busy, IssuerBehavior::ResponseLost],
     &[IssuerBehavior::ResponseLost, IssuerBehavior::NotYet],
     &[IssuerBehavior::Panics],
-    &[IssuerBehavior::Busy, IssuerBehavior::Panics, IssuerBehavior::ResponseLost],
+    &[
+        IssuerBehavior::Busy,
+        IssuerBehavior::Panics,
+        IssuerBehavior::ResponseLost,
+    ],
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -74,7 +78,9 @@ async fn what_comes_in_at_the_bank_is_credited_once() {
     // bank owes us is exactly that.
     let mut world = credited(AccountType::OnRamp).await;
     for n in 0..20 {
-        world.bank.add_deposit(&format!("wire {}", n % 10), ACCOUNT, 1_00 + n % 10);
+        world
+            .bank
+            .add_deposit(&format!("wire {}", n % 10), ACCOUNT, 1_00 + n % 10);
         if n % 7 == 3 {
             world = world.crash().await;
         }
@@ -140,7 +146,9 @@ async fn what_goes_to_the_bank_moves_once_whatever_it_answers() {
 async fn what_the_bank_refuses_is_credited_once() {
     // Aim: a definite no gives back what was taken, once; nothing is owed to anybody.
     let mut world = credited(AccountType::OffRamp).await;
-    world.bank.set_behaviors(&[IssuerBehavior::Busy, IssuerBehavior::Declines]);
+    world
+        .bank
+        .set_behaviors(&[IssuerBehavior::Busy, IssuerBehavior::Declines]);
     let pay = world
         .engine
         .debit_for_bank(OWNER, BankDebit::Transfer(TRANSFER, transfer_request(5_00)), None);
@@ -148,10 +156,15 @@ async fn what_the_bank_refuses_is_credited_once() {
     world.wait_until_idle().await;
     world = world.crash().await;
     world.wait_until_idle().await;
-    assert_eq!((status(&world).await, world.bank.net_transferred_cents()), ("failed", 0));
+    assert_eq!(
+        (status(&world).await, world.bank.net_transferred_cents()),
+        ("failed", 0)
+    );
     assert_eq!(balance(&world).await, 5_000_000);
     assert_eq!(
-        world.ledger_balances().get(&LedgerAccount::Provider(LedgerProvider::Banking)),
+        world
+            .ledger_balances()
+            .get(&LedgerAccount::Provider(LedgerProvider::Banking)),
         None
     );
     assert_eq!(world.event_count("bank_transfer.failed"), 1);
@@ -298,7 +311,11 @@ async fn a_payout_from_the_balance_is_paid_once_or_credited_whole() {
             "complete",
             500_000,
         ),
-        (&[IssuerBehavior::ResponseLost, IssuerBehavior::Declines], "failed", 5_000_000),
+        (
+            &[IssuerBehavior::ResponseLost, IssuerBehavior::Declines],
+            "failed",
+            5_000_000,
+        ),
     ] {
         let mut world = credited(AccountType::OnRamp).await;
         let details = register(&world).await;
@@ -410,10 +427,16 @@ async fn case_77_money_for_the_bank_of_a_frozen_account_is_not_moved() {
     set_frozen(&world, OWNER, true).await;
     let world = world.crash().await;
     assert_stays_held(&world, &work, GateHold::AccountFrozen).await;
-    assert_eq!((status(&world).await, world.bank.net_transferred_cents()), ("pending", 0));
+    assert_eq!(
+        (status(&world).await, world.bank.net_transferred_cents()),
+        ("pending", 0)
+    );
     assert_eq!(balance(&world).await, 1_000_000);
     set_frozen(&world, OWNER, false).await;
     world.wait_until_idle().await;
-    assert_eq!((status(&world).await, world.bank.net_transferred_cents()), ("complete", 4_00));
+    assert_eq!(
+        (status(&world).await, world.bank.net_transferred_cents()),
+        ("complete", 4_00)
+    );
     assert_eq!(balance(&world).await, 1_000_000);
 }

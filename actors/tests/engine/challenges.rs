@@ -14,7 +14,7 @@ async fn case_17_a_challenge_is_answered_by_one_payment() {
     let world = Harness::new().await;
     let once = Some(([7; 16], u64::MAX));
     let answer = |payer: u8| PaymentRequest {
-        challenge,
+        challenge: once,
         ..card_for(evm(payer), payer)
     };
     let too_dear = PaymentRequest {

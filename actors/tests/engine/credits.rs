@@ -31,7 +31,9 @@ async fn case_09_a_declined_payment_that_lands_late_is_credited_once() {
     // Aim: the caller was told of a refusal, so what lands afterwards becomes a credit and not a surprise.
     let world = Harness::new().await;
     let request = card_for(evm(1), 1);
-    world.chain.set_behavior(&request.authorization, PaymentBehavior::Declined);
+    world
+        .chain
+        .set_behavior(&request.authorization, PaymentBehavior::Declined);
     let paid = world.pay(&request).await.unwrap();
     let Outcome::Declined(decline) = &paid.outcome else {
         panic!("{:?}", paid.outcome);
@@ -55,9 +57,13 @@ async fn a_declined_payment_presented_again_settles_again() {
     // Aim: declined is not final; with money in the wallet the same payment buys.
     let world = Harness::new().await;
     let request = card_for(evm(1), 1);
-    world.chain.set_behavior(&request.authorization, PaymentBehavior::Declined);
+    world
+        .chain
+        .set_behavior(&request.authorization, PaymentBehavior::Declined);
     world.pay(&request).await.unwrap();
-    world.chain.set_behavior(&request.authorization, PaymentBehavior::Settles);
+    world
+        .chain
+        .set_behavior(&request.authorization, PaymentBehavior::Settles);
     bought_card(&world.pay(&request).await.unwrap());
     world.wait_until_idle().await;
     world.assert_one_card(&request);
@@ -69,9 +75,13 @@ async fn of_those_who_present_a_declined_payment_at_once_one_wins() {
     // Aim: whoever has it settled is told as the winner, once; it is their session that is opened, and a replay wins nothing.
     let world = Harness::new().await;
     let request = card_for(evm(1), 1);
-    world.chain.set_behavior(&request.authorization, PaymentBehavior::Declined);
+    world
+        .chain
+        .set_behavior(&request.authorization, PaymentBehavior::Declined);
     assert!(world.pay(&request).await.unwrap().won);
-    world.chain.set_behavior(&request.authorization, PaymentBehavior::Settles);
+    world
+        .chain
+        .set_behavior(&request.authorization, PaymentBehavior::Settles);
     let calls: Vec<_> = (0..10)
         .map(|_| {
             let (engine, mut request) = (world.engine.clone(), request.clone());
@@ -102,7 +112,9 @@ async fn a_payment_declined_again_and_again_is_still_credited_once() {
     // Aim: each refusal starts a watch; the transfer they all see is one.
     let world = Harness::new().await;
     let request = card_for(evm(1), 1);
-    world.chain.set_behavior(&request.authorization, PaymentBehavior::Declined);
+    world
+        .chain
+        .set_behavior(&request.authorization, PaymentBehavior::Declined);
     for _ in 0..10 {
         let paid = world.pay(&request).await.unwrap();
         assert!(matches!(paid.outcome, Outcome::Declined(_)), "{:?}", paid.outcome);
@@ -116,7 +128,9 @@ async fn a_payment_declined_again_and_again_is_still_credited_once() {
 async fn a_card_that_the_issuer_refuses_is_credited_once() {
     // Aim: the whole charge comes back, the books show neither card nor fee, and the payment stays what it was.
     let world = Harness::new().await;
-    world.issuer.set_behaviors(&[IssuerBehavior::Busy, IssuerBehavior::Declines]);
+    world
+        .issuer
+        .set_behaviors(&[IssuerBehavior::Busy, IssuerBehavior::Declines]);
     let request = card_for(evm(1), 1);
     let paid = world.pay(&request).await.unwrap();
     world.wait_until_idle().await;

@@ -14,8 +14,12 @@ async fn supervisors_of_deliveries_survive_panics_of_every_kind_of_work() {
     let world = Harness::new().await;
     for nonce in 0..5 {
         let request = card_for(evm(1), nonce);
-        world.chain.set_behavior(&request.authorization, PaymentBehavior::Panics(3));
-        world.issuer.set_behaviors(&[IssuerBehavior::Panics, IssuerBehavior::Panics]);
+        world
+            .chain
+            .set_behavior(&request.authorization, PaymentBehavior::Panics(3));
+        world
+            .issuer
+            .set_behaviors(&[IssuerBehavior::Panics, IssuerBehavior::Panics]);
         let paid = world.pay(&request).await.unwrap();
         bought_card(&paid);
         world.wait_until_idle().await;
@@ -144,7 +148,9 @@ async fn an_answer_of_any_length_does_not_lose_the_effect() {
     // Aim: what the outside says goes into a row of bounded size; a long complaint must not make the row unwritable.
     let world = Harness::new().await;
     world.issuer.set_error_bytes(100_000);
-    world.issuer.set_behaviors(&[IssuerBehavior::Busy, IssuerBehavior::Busy]);
+    world
+        .issuer
+        .set_behaviors(&[IssuerBehavior::Busy, IssuerBehavior::Busy]);
     let request = card_for(evm(1), 1);
     world.pay(&request).await.unwrap();
     world.wait_until_idle().await;

@@ -61,7 +61,10 @@ async fn every_reply_waits_for_what_it_rests_on() {
     counters.store.release();
     assert_eq!(result_of(add).await.unwrap(), 101);
     assert_eq!(result_of(show).await.unwrap(), 101);
-    assert!(matches!(result_of(refuse).await, Err(AskError::Rejected(RejectedAt(101)))));
+    assert!(matches!(
+        result_of(refuse).await,
+        Err(AskError::Rejected(RejectedAt(101)))
+    ));
     assert_eq!(in_time("the outcome", outcome).await.unwrap().unwrap(), 101);
     assert_eq!(result_of(more).await.unwrap(), 102);
     assert_eq!(counters.durable(ONE).await, 102);

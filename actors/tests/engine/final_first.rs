@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use purser_actors::engine::{LostHistory, IncomingDecisionError, IncomingDecision};
+use purser_actors::engine::{IncomingDecision, IncomingDecisionError, LostHistory};
 use purser_actors::id::{DepositId, Network, RequestId, WithdrawalId};
 use purser_actors::kernel::Entity as _;
 use purser_actors::ledger::LedgerAccount;
@@ -12,7 +12,7 @@ use purser_actors::operator::{OperatorAction, Role};
 use purser_actors::port::{ChainMovement, Clock as _, Timestamp};
 use purser_actors::withdrawal::Status;
 
-use crate::reconciliation::{wait_for_discrepancies, kinds, wait_for_full_run};
+use crate::reconciliation::{kinds, wait_for_discrepancies, wait_for_full_run};
 use crate::support::eventually;
 use crate::support::harness::{Harness, evm};
 use crate::support::lists::FakeLists;
@@ -76,7 +76,10 @@ async fn case_83_an_incoming_transfer_is_decided_about_only_once_it_is_final() {
         wait_for_recheck(&lists).await;
         assert_eq!((status(&world, "z").await, sender_balance(&world).await), (None, 0));
         assert!(world.ledger_balances().is_empty(), "{:?}", world.ledger_balances());
-        let (id, credit) = (DepositId::for_transfer(Network::Base, "z", 0), IncomingDecision::Return { keep_payout: false });
+        let (id, credit) = (
+            DepositId::for_transfer(Network::Base, "z", 0),
+            IncomingDecision::Return { keep_payout: false },
+        );
         let ruled = world.engine.decide_incoming(id, credit, (&act, "seen".into())).await;
         assert_eq!(ruled.map(drop), Err(IncomingDecisionError::NotFound));
         world = world.crash().await;
@@ -88,12 +91,18 @@ async fn case_83_an_incoming_transfer_is_decided_about_only_once_it_is_final() {
         status(&world, "b").await == Some("credited")
     })
     .await;
-    assert_eq!((status(&world, "z").await, sender_balance(&world).await), (None, 5_000_000));
+    assert_eq!(
+        (status(&world, "z").await, sender_balance(&world).await),
+        (None, 5_000_000)
+    );
     lists.show(movement("z", true, since));
     eventually("it is credited", async || status(&world, "z").await == Some("credited")).await;
     world.wait_until_idle().await;
     assert_eq!(sender_balance(&world).await, 10_000_000);
-    assert_eq!(world.ledger_balances()[&LedgerAccount::Treasury(Network::Base)], 10_000_000);
+    assert_eq!(
+        world.ledger_balances()[&LedgerAccount::Treasury(Network::Base)],
+        10_000_000
+    );
 }
 
 /// A withdrawal of everything that the chain shows and may still take back; it was sent again since then.

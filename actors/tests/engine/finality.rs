@@ -10,7 +10,7 @@ use purser_actors::money::Usdc;
 use purser_actors::payment::{Outcome, Status};
 use purser_actors::product::PurchasedProduct;
 
-use crate::gate::{gate_hold, assert_stays_held};
+use crate::gate::{assert_stays_held, gate_hold};
 use crate::gift_cards;
 use crate::payouts::{OWN_DESTINATION, register, to_bank};
 use crate::support::eventually;
@@ -83,7 +83,12 @@ async fn case_83_a_credit_leaves_only_once_its_payment_is_final() {
     world.chain.set_unconfirmed(false);
     world.wait_until_idle().await;
     assert_eq!(balance(&world).await, (5_000_000, 0));
-    assert!(world.store.rows(&table::pending_finality(PaymentId::NONE)[..2]).is_empty());
+    assert!(
+        world
+            .store
+            .rows(&table::pending_finality(PaymentId::NONE)[..2])
+            .is_empty()
+    );
     withdraw(&world, ALL).await.expect("it is taken on");
     world.wait_until_idle().await;
     assert_complete(&world).await;
@@ -201,7 +206,10 @@ async fn case_83_what_was_made_before_the_payment_was_final_freezes_its_account(
     world.wait_until_idle().await;
     assert!(is_frozen(&world).await);
     assert_eq!(world.ledger_balances()[&LedgerAccount::Losses], 5_000_000);
-    assert_eq!(world.ledger_balances().get(&LedgerAccount::Treasury(Network::Base)), None);
+    assert_eq!(
+        world.ledger_balances().get(&LedgerAccount::Treasury(Network::Base)),
+        None
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

@@ -2,7 +2,7 @@
 //! it is thawed.
 
 use purser_actors::account::Rejection;
-use purser_actors::engine::{ClaimError, GateHold, ReservationError, OperationError, PaymentRequest};
+use purser_actors::engine::{ClaimError, GateHold, OperationError, PaymentRequest, ReservationError};
 use purser_actors::id::{Network, TopUpId, Wallet, WithdrawalId};
 use purser_actors::kernel::job::Job;
 use purser_actors::kernel::{Entity as _, table};
@@ -75,7 +75,11 @@ async fn assert_left_once(world: &Harness) {
         "{withdrawal:?}"
     );
     assert_eq!(world.chain.transfers(), 2, "the payment, and one transfer out");
-    assert!(world.ledger_balances().is_empty(), "what came in has left: {:?}", world.ledger_balances());
+    assert!(
+        world.ledger_balances().is_empty(),
+        "what came in has left: {:?}",
+        world.ledger_balances()
+    );
     assert!(world.engine.gated_jobs().await.expect("readable").is_empty());
 }
 
@@ -196,7 +200,9 @@ async fn case_77_what_is_signed_already_is_only_looked_up() {
     eventually("it was sent", async || world.chain.submissions() >= 3).await;
     set_frozen(&world, OWNER, true).await;
     assert_stays_held(&world, &WITHDRAW, GateHold::AccountFrozen).await;
-    world.chain.set_behavior(&outgoing(ID.0, evm(7), ALL), PaymentBehavior::Settles);
+    world
+        .chain
+        .set_behavior(&outgoing(ID.0, evm(7), ALL), PaymentBehavior::Settles);
     set_frozen(&world, OWNER, false).await;
     assert_left_once(&world).await;
 }
@@ -320,5 +326,8 @@ async fn money_is_promised_on_a_chain_that_has_it() {
     let paid = world.pay(&request).await.expect("nothing is owed any more");
     assert!(matches!(paid.outcome, Outcome::Fulfilled { .. }));
     world.chain.holdings.close_accounts(true);
-    assert_eq!(promise(&world, 7, 1).await.map(drop), Err(ReservationError::CannotReceive));
+    assert_eq!(
+        promise(&world, 7, 1).await.map(drop),
+        Err(ReservationError::CannotReceive)
+    );
 }

@@ -84,7 +84,9 @@ async fn a_catalog_in_any_mood_but_no_makes_one_gift_card_under_one_key() {
 async fn a_gift_card_that_the_catalog_refuses_is_credited_once() {
     // Aim: the whole charge is on the balance, nothing is owed to the catalog, and a restart changes nothing.
     let world = Harness::new().await;
-    world.gift_cards.set_behaviors(&[IssuerBehavior::Busy, IssuerBehavior::Declines]);
+    world
+        .gift_cards
+        .set_behaviors(&[IssuerBehavior::Busy, IssuerBehavior::Declines]);
     let request = gift(1);
     let id = buy(&world, &request).await;
     eventually("it has failed", async || is(&world, id, "failed").await).await;
@@ -155,10 +157,14 @@ async fn a_declined_payment_that_comes_again_is_looked_at_again() {
     // Aim: what has sold out since the first try is refused before it settles, and bought once it is there again.
     let world = Harness::new().await;
     let request = gift(1);
-    world.chain.set_behavior(&request.authorization, PaymentBehavior::Declined);
+    world
+        .chain
+        .set_behavior(&request.authorization, PaymentBehavior::Declined);
     let declined = world.pay(&request).await.unwrap();
     assert!(matches!(declined.outcome, Outcome::Declined(_)), "{declined:?}");
-    world.chain.set_behavior(&request.authorization, PaymentBehavior::Settles);
+    world
+        .chain
+        .set_behavior(&request.authorization, PaymentBehavior::Settles);
     let sent = world.chain.submissions();
     world.gift_cards.set_offers([Ok(GiftCardOffer::Unavailable)]);
     let missing = ClaimError::PreconditionFailed(Precondition::InStock);

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use purser_actors::engine::{Attribution, AttributionError, AttributionWait, LostHistory, IncomingDecisionError, RestoreWindow, IncomingDecision};
+use purser_actors::engine::{
+    Attribution, AttributionError, AttributionWait, IncomingDecision, IncomingDecisionError, LostHistory, RestoreWindow,
+};
 use purser_actors::id::{DepositId, JobId, Network, RequestId, Wallet};
 use purser_actors::incoming::{Incoming, Status};
 use purser_actors::kernel::Entity as _;
@@ -74,7 +76,9 @@ async fn case_79_two_transfers_in_one_transaction_count_twice_and_each_once() {
         lists.show(incoming_movement("a", 1, 2_000_000, window.since));
         lists.show(incoming_movement("b", 2, 4_000_000, Timestamp(window.since.0 - 1)));
         lists.show(incoming_movement("c", 3, 8_000_000, window.until.plus_ms(1)));
-        world.payouts.set_find_errors(&[ErrorKind::Temporary, ErrorKind::Unknown]);
+        world
+            .payouts
+            .set_find_errors(&[ErrorKind::Temporary, ErrorKind::Unknown]);
         let world = world.with_lost_history(window).reconciling(lists.reconciling()).await;
         world.clock.advance(60_001);
         world.store.hold_after(after, after % 2 == 0);
@@ -116,10 +120,16 @@ async fn decide_remaining(world: &Harness) {
         world.engine.decide_incoming(id, rule, (&act, "seen".into())).await
     };
     let (back, account) = (IncomingDecision::Return { keep_payout: false }, Some(evm(9)));
-    let credit = IncomingDecision::Credit { account, keep_payout: false };
+    let credit = IncomingDecision::Credit {
+        account,
+        keep_payout: false,
+    };
     let kept = rule("b", 2, IncomingDecision::OperatorFunds).await.unwrap();
     assert_eq!(kept.status, Status::OperatorFunds);
-    assert_eq!(rule("b", 2, back).await, Err(IncomingDecisionError::InvalidState("operator_funds")));
+    assert_eq!(
+        rule("b", 2, back).await,
+        Err(IncomingDecisionError::InvalidState("operator_funds"))
+    );
     assert_eq!(rule("c", 3, credit).await, Err(IncomingDecisionError::AccountNotFound));
     for _ in 0..2 {
         rule("c", 3, back).await.unwrap();
@@ -196,7 +206,9 @@ async fn case_80_what_a_rail_has_paid_is_nobodys_credit() {
     verified(&world, evm(1)).await;
     let (backup, window) = (world.store.backup(), lost(&world));
     let request = to_app(1, "@ada");
-    world.payouts.set_behaviors(&[IssuerBehavior::Ready, IssuerBehavior::Ready]);
+    world
+        .payouts
+        .set_behaviors(&[IssuerBehavior::Ready, IssuerBehavior::Ready]);
     let payout = paid_out(&world, &request).await;
     eventually("the rail has it", async || world.payouts.paid() == 1).await;
     world.payouts.add_known_order(JobId(payout.0), 2, complete());
@@ -227,7 +239,9 @@ async fn a_declined_payment_that_landed_after_the_backup_has_its_card() {
     let lists = Arc::new(FakeLists::default());
     let world = Harness::new().await.reconciling(lists.reconciling()).await;
     let request = card_for(evm(1), 1);
-    world.chain.set_behavior(&request.authorization, PaymentBehavior::Declined);
+    world
+        .chain
+        .set_behavior(&request.authorization, PaymentBehavior::Declined);
     let told = world.pay_until_known(&request).await;
     let payment = world.engine.payment(&told.payment).await.unwrap().unwrap();
     assert_eq!(payment.status(), "declined");
@@ -370,7 +384,9 @@ async fn a_declined_top_up_that_left_after_the_backup_is_no_credit() {
         },
         ..card_for(payer, 1)
     };
-    world.chain.set_behavior(&request.authorization, PaymentBehavior::Declined);
+    world
+        .chain
+        .set_behavior(&request.authorization, PaymentBehavior::Declined);
     let told = world.pay_until_known(&request).await;
     let (backup, window) = (world.store.backup(), lost(&world));
     world.chain.settle(&request.authorization);
@@ -387,7 +403,12 @@ async fn a_declined_top_up_that_left_after_the_backup_is_no_credit() {
         until: window.until,
         at: window.restored,
     };
-    let world = world.with_lost_history(window).restored(restored).await.back_to(backup).await;
+    let world = world
+        .with_lost_history(window)
+        .restored(restored)
+        .await
+        .back_to(backup)
+        .await;
     eventually("it is bought", async || {
         let payment = world.engine.payment(&told.payment).await.unwrap().unwrap();
         payment.status() == "fulfilled"

@@ -249,7 +249,10 @@ async fn the_end_of_a_card_destroys_the_key_of_its_cvv() {
     .await;
     world.wait_until_idle().await;
     assert_eq!(world.shredder.all(), [entered_card(id).cvv]);
-    assert_eq!(world.engine.sealed_cvv(other).await.unwrap(), Some(entered_card(other).cvv));
+    assert_eq!(
+        world.engine.sealed_cvv(other).await.unwrap(),
+        Some(entered_card(other).cvv)
+    );
     assert!(world.engine.sealed(id).await.unwrap().is_some());
     let shown = world.engine.reveal_intl(id).await;
     assert!(
@@ -287,9 +290,21 @@ async fn what_a_lost_history_may_have_made_is_cancelled_only_after_an_operator_h
             "{refused:?}"
         );
         let lease = world.engine.claim_intl(id, act("ana"), LEASE_MS).await.unwrap().number;
-        assert!(world.engine.may_be_made_manually(&read(&world, id).await).await.unwrap());
+        assert!(
+            world
+                .engine
+                .may_be_made_manually(&read(&world, id).await)
+                .await
+                .unwrap()
+        );
         world.engine.release_intl(id, act("ana"), lease).await.unwrap();
-        assert!(!world.engine.may_be_made_manually(&read(&world, id).await).await.unwrap());
+        assert!(
+            !world
+                .engine
+                .may_be_made_manually(&read(&world, id).await)
+                .await
+                .unwrap()
+        );
         world.engine.cancel_intl(id, None).await.unwrap();
     }
     let account = async || world.engine.account(&evm(1)).await.unwrap();

@@ -6,10 +6,10 @@ use purser_actors::ledger::{LedgerAccount, LedgerProvider};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::payout::Status;
 
-use super::payouts::{OWN_DESTINATION, balance, wait_for_status, buy, register, to_app, to_bank, verified};
+use super::payouts::{OWN_DESTINATION, balance, buy, register, to_app, to_bank, verified, wait_for_status};
 use crate::support::eventually;
 use crate::support::harness::{Harness, evm};
-use crate::support::payouts::{returned_status, failed};
+use crate::support::payouts::{failed, returned_status};
 use crate::support::ports::IssuerBehavior;
 
 /// Waits for the end of a payout's return window.
@@ -47,7 +47,10 @@ async fn case_32_what_comes_back_after_the_window_is_one_late_return() {
     eventually("the last word is known", heard).await;
     world.wait_until_idle().await;
     assert_eq!(balance(&world).await, Usdc::from_atomic(4_250_000));
-    assert_eq!(world.ledger_balances()[&LedgerAccount::Provider(LedgerProvider::Bank)], -250_000);
+    assert_eq!(
+        world.ledger_balances()[&LedgerAccount::Provider(LedgerProvider::Bank)],
+        -250_000
+    );
     assert_eq!(world.ledger_balances()[&LedgerAccount::FeeRevenue], -500_000);
     let told = ["received", "credited"].map(|state| world.event_count(&format!("late_return.{state}")));
     assert_eq!((told, world.event_count("payout.returned")), ([1, 1], 0));

@@ -30,12 +30,7 @@ async fn restore(world: Harness) -> Harness {
 }
 
 fn keys(world: &Harness) -> Vec<u128> {
-    let mut keys: Vec<u128> = world
-        .engine
-        .lost_orders()
-        .iter()
-        .map(|order| order.key.0)
-        .collect();
+    let mut keys: Vec<u128> = world.engine.lost_orders().iter().map(|order| order.key.0).collect();
     keys.sort_unstable();
     keys
 }

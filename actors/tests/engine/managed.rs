@@ -111,5 +111,9 @@ async fn case_82_what_was_credited_before_the_wallet_was_known_goes_back_to_it()
         assert_eq!((credited.balance.atomic(), credited.held.atomic()), (0, 0));
         assert_eq!(world.chain.transfers(), 2, "the payment, and one transfer back");
     }
-    assert!(world.ledger_balances().is_empty(), "what came in has left: {:?}", world.ledger_balances());
+    assert!(
+        world.ledger_balances().is_empty(),
+        "what came in has left: {:?}",
+        world.ledger_balances()
+    );
 }

@@ -98,7 +98,9 @@ async fn a_payment_in_doubt_is_listed_until_the_chain_has_spoken() {
     // word stands for what the chain shows.
     let world = Harness::new().await;
     let request = card_for(evm(1), 1);
-    world.chain.set_behavior(&request.authorization, PaymentBehavior::NotExecuted);
+    world
+        .chain
+        .set_behavior(&request.authorization, PaymentBehavior::NotExecuted);
     let paid = world.pay(&request).await.unwrap();
     let stuck = world.engine.dead_letters().await.unwrap();
     assert_eq!(stuck.jobs.len(), 0);
@@ -108,7 +110,10 @@ async fn a_payment_in_doubt_is_listed_until_the_chain_has_spoken() {
     let told = world.engine.retry_job(doubt.job.id, &act()).await;
     assert!(matches!(told, Err(OperationError::Rejected(()))), "{told:?}");
     for (outcome, refusal) in [
-        (JobOutcome::NotCompleted, ResolveError::Contradicted(EntryStatus::Pending)),
+        (
+            JobOutcome::NotCompleted,
+            ResolveError::Contradicted(EntryStatus::Pending),
+        ),
         // There is no list of what the chain shows here.
         (JobOutcome::Completed, ResolveError::Unavailable),
     ] {

@@ -23,7 +23,9 @@ async fn started_reference(world: &Harness) -> String {
         .await
         .unwrap();
     match identity.status {
-        Status::InReview { started: Some(begun), .. } => begun.reference,
+        Status::InReview {
+            started: Some(begun), ..
+        } => begun.reference,
         other => panic!("{other:?}"),
     }
 }
@@ -95,7 +97,10 @@ async fn a_verdict_comes_once_by_whatever_way_and_outlives_the_process() {
         .record_identity_verdict(evm(2), reference.clone(), Verdict::Passed)
         .await;
     assert!(nobody.is_err());
-    assert_eq!((world.identity.checks(), world.event_count("identity.verified")), (1, 1));
+    assert_eq!(
+        (world.identity.checks(), world.event_count("identity.verified")),
+        (1, 1)
+    );
     let world = world.crash().await;
     world.wait_until_idle().await;
     assert_eq!(status(&world).await, "verified");

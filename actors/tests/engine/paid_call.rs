@@ -157,7 +157,9 @@ async fn case_07_an_unknown_settlement_is_resolved_from_the_chain_once() {
     // Aim: no answer is no refusal. The caller is told `pending`; the watch finds the transfer and fulfils it.
     let world = Harness::new().await;
     let request = card_for(evm(1), 1);
-    world.chain.set_behavior(&request.authorization, PaymentBehavior::NotExecuted);
+    world
+        .chain
+        .set_behavior(&request.authorization, PaymentBehavior::NotExecuted);
     let paid = world.pay(&request).await.unwrap();
     assert!(paid.won);
     assert_eq!(paid.outcome, Outcome::Pending);
@@ -178,7 +180,9 @@ async fn case_07_an_answer_lost_after_landing_is_found() {
     // Aim: the transfer happened, only the answer was lost: it ends in the product.
     let world = Harness::new().await;
     let request = card_for(evm(1), 1);
-    world.chain.set_behavior(&request.authorization, PaymentBehavior::ResponseLost);
+    world
+        .chain
+        .set_behavior(&request.authorization, PaymentBehavior::ResponseLost);
     world.pay(&request).await.unwrap();
     world.wait_until_idle().await;
     world.assert_one_card(&request);
@@ -273,7 +277,9 @@ async fn a_payment_that_can_never_land_is_refused_and_gives_its_share_back() {
     settings.caps = cards_a_day(1, 2_000_000);
     let world = Harness::with(settings).await;
     let request = card_for(evm(1), 1);
-    world.chain.set_behavior(&request.authorization, PaymentBehavior::NotExecuted);
+    world
+        .chain
+        .set_behavior(&request.authorization, PaymentBehavior::NotExecuted);
     let paid = world.pay(&request).await.unwrap();
     let next = card_for(evm(1), 2);
     assert_eq!(
@@ -363,7 +369,9 @@ async fn case_49_a_declined_payment_of_a_frozen_account_is_not_sent_again() {
     settings.max_in_flight_per_payer = 1;
     let world = Harness::with(settings).await;
     let request = card_for(evm(1), 1);
-    world.chain.set_behavior(&request.authorization, PaymentBehavior::Declined);
+    world
+        .chain
+        .set_behavior(&request.authorization, PaymentBehavior::Declined);
     assert!(matches!(
         world.pay(&request).await.unwrap().outcome,
         Outcome::Declined(_)

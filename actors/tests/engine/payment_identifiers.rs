@@ -133,7 +133,9 @@ async fn an_identifier_tries_its_first_payment_until_that_never_can_land() {
     // Aim: a payment that was declined, or could not be sent, is itself tried again and another under its name is not; once
     // it can never land, the next one has the name.
     let world = Harness::new().await;
-    world.chain.set_behavior(&with_identifier(1).authorization, PaymentBehavior::Declined);
+    world
+        .chain
+        .set_behavior(&with_identifier(1).authorization, PaymentBehavior::Declined);
     for nonce in [1, 2] {
         let declined = pay_or_join(&world, with_identifier(nonce)).await.unwrap();
         assert!(matches!(declined.outcome, Outcome::Declined(_)), "{declined:?}");

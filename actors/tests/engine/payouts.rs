@@ -16,7 +16,7 @@ use purser_storage::{Batch, Store as _, Write};
 
 use crate::support::eventually;
 use crate::support::harness::{Harness, card_for, evm};
-use crate::support::payouts::{returned_status, complete, failed, in_process};
+use crate::support::payouts::{complete, failed, in_process, returned_status};
 use crate::support::ports::{IssuerBehavior, error};
 
 pub(crate) const OWN_DESTINATION: BankDestinationId = BankDestinationId(7);
@@ -180,7 +180,9 @@ async fn a_payout_that_the_rail_refuses_is_credited_once() {
     // Aim: the whole charge is on the balance, nothing is owed to the rail, and a restart changes nothing.
     let world = Harness::new().await;
     register(&world, evm(1), OWN_DESTINATION).await;
-    world.payouts.set_behaviors(&[IssuerBehavior::Busy, IssuerBehavior::Declines]);
+    world
+        .payouts
+        .set_behaviors(&[IssuerBehavior::Busy, IssuerBehavior::Declines]);
     let id = buy(&world, &to_bank(1, OWN_DESTINATION)).await;
     wait_for_status(&world, id, "failed").await;
     world.payouts.add_event(id, 1, failed());
@@ -213,7 +215,10 @@ async fn case_32_a_payout_that_comes_back_days_later_is_credited_once() {
     let heard = async || world.engine.payout(&id).await.unwrap().unwrap().last_sequence == 4;
     eventually("the last word is known", heard).await;
     assert_eq!(balance(&world).await, Usdc::from_atomic(4_250_000));
-    assert_eq!(world.ledger_balances()[&LedgerAccount::Provider(LedgerProvider::Bank)], -250_000);
+    assert_eq!(
+        world.ledger_balances()[&LedgerAccount::Provider(LedgerProvider::Bank)],
+        -250_000
+    );
     assert_eq!(world.ledger_balances()[&LedgerAccount::FeeRevenue], -500_000);
     assert_eq!(world.event_count("payout.returned"), 1);
 }
@@ -238,7 +243,9 @@ async fn case_33_success_after_a_credit_is_taken_back_or_stuck() {
         eventually("the rail was asked twice", asked).await;
         match recall {
             RecallResult::Recalled => world.wait_until_idle().await,
-            RecallResult::TooLate => eventually("it is stuck", async || dead_lettered(&world).await == ["recall_payout"]).await,
+            RecallResult::TooLate => {
+                eventually("it is stuck", async || dead_lettered(&world).await == ["recall_payout"]).await
+            }
         }
         wait_for_status(&world, id, "failed").await;
         let paid = 5_000_000 * (n as u64 + 1);
@@ -304,7 +311,10 @@ async fn what_a_rail_was_ever_asked_for_is_not_credited_when_its_form_ends() {
     wait_for_status(&world, never, "expired").await;
     world.wait_until_idle().await;
     assert_eq!(balance(&world).await, Usdc::from_atomic(5_000_000));
-    assert_eq!((world.payouts.calls().len(), world.event_count("payout.expired")), (0, 1));
+    assert_eq!(
+        (world.payouts.calls().len(), world.event_count("payout.expired")),
+        (0, 1)
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

@@ -10,7 +10,7 @@ use purser_actors::port::CardAction;
 use purser_actors::reconciliation::{EntryStatus, ReconciliationSource};
 
 use crate::reconciliation::pay_and_list;
-use crate::reconciliation_lists::{assert_no_discrepancies, assert_each_discrepancy};
+use crate::reconciliation_lists::{assert_each_discrepancy, assert_no_discrepancies};
 use crate::support::eventually;
 use crate::support::harness::{Harness, bought_card, card_for, evm};
 use crate::support::lists::{FakeLists, dollars, entry};
@@ -54,7 +54,13 @@ async fn a_prepaid_cards_wish_is_carried_out_once_and_its_rest_is_credited_once(
         ),
     ] {
         world.issuer.set_behaviors(moods);
-        assert!(world.engine.request_prepaid_card_action(card, wish, None).await.unwrap());
+        assert!(
+            world
+                .engine
+                .request_prepaid_card_action(card, wish, None)
+                .await
+                .unwrap()
+        );
         world = world.crash().await;
         wait_for_status(&world, card, status).await;
         world.wait_until_idle().await;
@@ -69,8 +75,17 @@ async fn a_prepaid_cards_wish_is_carried_out_once_and_its_rest_is_credited_once(
             .contains_key(&LedgerAccount::Provider(LedgerProvider::CardIssuer))
     );
     let closed = world.engine.card(&card).await.unwrap().unwrap();
-    assert_eq!((closed.lifecycle.released, closed.lifecycle.pending_action), (Cents::new(5_00), None));
-    assert!(world.engine.request_prepaid_card_action(card, CardAction::Resume, None).await.is_err());
+    assert_eq!(
+        (closed.lifecycle.released, closed.lifecycle.pending_action),
+        (Cents::new(5_00), None)
+    );
+    assert!(
+        world
+            .engine
+            .request_prepaid_card_action(card, CardAction::Resume, None)
+            .await
+            .is_err()
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -101,7 +116,13 @@ async fn what_is_given_back_long_after_the_end_is_credited_when_the_issuer_says_
     let card = card_of(&world).await;
     world.issuer.charge(card, 5_00);
     eventually("the charge is heard", async || world.event_count("card.charged") == 1).await;
-    assert!(world.engine.request_prepaid_card_action(card, CardAction::Close, None).await.unwrap());
+    assert!(
+        world
+            .engine
+            .request_prepaid_card_action(card, CardAction::Close, None)
+            .await
+            .unwrap()
+    );
     wait_for_status(&world, card, "closed").await;
     assert_eq!(balance(&world).await, Usdc::ZERO);
     world.issuer.set_released(card, 2_00);
@@ -125,7 +146,13 @@ async fn what_was_given_back_of_a_prepaid_card_otherwise_is_a_difference() {
     let (paid, _) = pay_and_list(&world, &lists, &card_for(evm(1), 1)).await;
     let card = bought_card(&paid);
     lists.add_order(card.0, EntryStatus::Completed, 500);
-    assert!(world.engine.request_prepaid_card_action(card, CardAction::Close, None).await.unwrap());
+    assert!(
+        world
+            .engine
+            .request_prepaid_card_action(card, CardAction::Close, None)
+            .await
+            .unwrap()
+    );
     world.wait_until_idle().await;
     let given = entry(JobId(card.0), EntryStatus::Completed, dollars(5_00));
     lists.put(ReconciliationSource::PrepaidRemainders, given.clone());

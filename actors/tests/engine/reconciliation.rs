@@ -165,7 +165,10 @@ async fn a_walk_that_is_asked_for_begins_without_the_rest() {
     let (card, _) = card(&world, &lists, 1).await;
     let ended = async |number: u64| {
         eventually(&format!("walk {number} ends"), async || {
-            status(&world).await.last_run.is_some_and(|ended| ended.number >= number)
+            status(&world)
+                .await
+                .last_run
+                .is_some_and(|ended| ended.number >= number)
         })
         .await;
         status(&world).await.last_run.unwrap()

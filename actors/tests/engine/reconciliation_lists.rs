@@ -17,7 +17,7 @@ use purser_actors::product::{Purchase, PurchasedProduct};
 use purser_actors::reconciliation::{EntryAmount, EntryStatus, ReconciliationSource};
 use purser_actors::top_up::LegKind;
 
-use crate::reconciliation::{wait_for_discrepancies, kinds, pay_and_list, wait_for_full_run};
+use crate::reconciliation::{kinds, pay_and_list, wait_for_discrepancies, wait_for_full_run};
 use crate::support::harness::{Harness, bought_card, card_for, evm};
 use crate::support::lists::{FakeLists, dollars, entry};
 use crate::support::ports::IssuerBehavior;
@@ -126,7 +126,9 @@ async fn what_the_bank_moved_otherwise_is_a_difference() {
     // Aim: a transfer that the bank lost, made twice, or made of another amount; one in each direction.
     let (world, lists) = harness_with_bank_account(AccountType::OffRamp).await;
     to_the_bank(&world, TRANSFER, 4_00).await;
-    let drawn = world.engine.transfer_to_balance(BankTransferId(5), transfer_request(1_50), None);
+    let drawn = world
+        .engine
+        .transfer_to_balance(BankTransferId(5), transfer_request(1_50), None);
     in_time("an answer", drawn).await.expect("it is taken on");
     world.wait_until_idle().await;
     for (key, cents) in [(TRANSFER.0, 4_00), (5, 1_50)] {
@@ -410,7 +412,9 @@ async fn a_transfer_that_the_bank_made_is_credited_by_nobodys_word() {
     let (world, lists) = harness_with_bank_account(AccountType::OffRamp).await;
     lists.set_fault(None);
     let world = world.reconciling(lists.reconciling()).await;
-    world.bank.set_behaviors(&[IssuerBehavior::ResponseLost, IssuerBehavior::Broken]);
+    world
+        .bank
+        .set_behaviors(&[IssuerBehavior::ResponseLost, IssuerBehavior::Broken]);
     let pay = world
         .engine
         .debit_for_bank(OWNER, BankDebit::Transfer(TRANSFER, transfer_request(4_00)), None);
@@ -433,5 +437,8 @@ async fn a_transfer_that_the_bank_made_is_credited_by_nobodys_word() {
     let told = world.engine.credit_job(effect.id, ("x", true), &act).await;
     assert_eq!(says.unwrap(), ProviderReport::Status(EntryStatus::Completed));
     assert_eq!(told, Err(ResolveError::Contradicted(EntryStatus::Completed)));
-    assert_eq!((world.bank.net_transferred_cents(), balance(&world).await), (400, 1_000_000));
+    assert_eq!(
+        (world.bank.net_transferred_cents(), balance(&world).await),
+        (400, 1_000_000)
+    );
 }

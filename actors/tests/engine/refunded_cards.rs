@@ -35,7 +35,13 @@ async fn card_of(world: &Harness, nonce: u8) -> (PaymentId, CardId) {
 }
 
 async fn close_card(world: &Harness, card: CardId) {
-    assert!(world.engine.request_prepaid_card_action(card, CardAction::Close, None).await.unwrap());
+    assert!(
+        world
+            .engine
+            .request_prepaid_card_action(card, CardAction::Close, None)
+            .await
+            .unwrap()
+    );
     eventually("closed", async || {
         world.engine.card(&card).await.unwrap().unwrap().status() == "closed"
     })
@@ -90,7 +96,10 @@ async fn a_card_that_ends_after_a_refund_gives_what_the_refund_did_not() {
         assert_eq!(final_state(&world, card).await, (CHARGED - refunded, 0), "{refunded}");
         assert_eq!(balance(&world).await, CHARGED, "{refunded}");
         assert!(matches!(
-            world.engine.request_refund(payment, refund_params(2, true), &act("ana")).await,
+            world
+                .engine
+                .request_refund(payment, refund_params(2, true), &act("ana"))
+                .await,
             Err(RefundError::InvalidState(_) | RefundError::AmountTooLarge { .. })
         ));
     }
@@ -110,7 +119,16 @@ async fn what_is_given_back_bit_by_bit_after_a_refund_is_shared_by_its_total() {
     for (cents, credited, costs) in [(60, 600_000, 4_000_000), (2_00, 1_000_000, 3_000_000)] {
         world.issuer.set_released(card, cents);
         eventually("it is heard", async || {
-            world.engine.card(&card).await.unwrap().unwrap().lifecycle.released.get() == cents
+            world
+                .engine
+                .card(&card)
+                .await
+                .unwrap()
+                .unwrap()
+                .lifecycle
+                .released
+                .get()
+                == cents
         })
         .await;
         assert_eq!(final_state(&world, card).await, (credited, costs), "{cents}");
@@ -234,7 +252,16 @@ async fn without_the_word_no_more_is_given_than_what_is_spent_and_what_comes_bac
     assert_eq!(final_state(&world, card).await, (1_000_000, 4_000_000));
     world.issuer.set_released(card, 5_00);
     eventually("it is heard", async || {
-        world.engine.card(&card).await.unwrap().unwrap().lifecycle.released.get() == 5_00
+        world
+            .engine
+            .card(&card)
+            .await
+            .unwrap()
+            .unwrap()
+            .lifecycle
+            .released
+            .get()
+            == 5_00
     })
     .await;
     assert_eq!(final_state(&world, card).await, (1_000_000, 0));

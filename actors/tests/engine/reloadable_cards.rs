@@ -75,7 +75,11 @@ async fn a_card_is_opened_once_whatever_the_issuer_does_and_whenever_the_power_g
             (400, 600),
             "{turns:?}"
         );
-        assert_eq!((announced_count(&world, "creating"), announced_count(&world, "open")), (1, 1), "{turns:?}");
+        assert_eq!(
+            (announced_count(&world, "creating"), announced_count(&world, "open")),
+            (1, 1),
+            "{turns:?}"
+        );
     }
 }
 
@@ -121,7 +125,10 @@ async fn orders_at_once_never_overdraw_the_balance() {
         }
     }
     assert_eq!((refused, world.reloadable_cards.left(&ACCOUNT)), (7, 100));
-    assert_eq!(announced_count(&world, "failed") + world.event_count("card_withdrawal.failed"), 7);
+    assert_eq!(
+        announced_count(&world, "failed") + world.event_count("card_withdrawal.failed"),
+        7
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -165,7 +172,11 @@ async fn a_wish_is_carried_out_once() {
         world.wait_until_idle().await;
         let now = wait_for_status(&world, 7, status).await;
         assert_eq!(now.pending_action, None);
-        assert_eq!(world.reloadable_cards.charge(CardId(7), 10), status == "open", "{status}");
+        assert_eq!(
+            world.reloadable_cards.charge(CardId(7), 10),
+            status == "open",
+            "{status}"
+        );
     }
     let closed = card(&world, 7).await;
     assert!(matches!(closed.status, Status::Closed(_)));
@@ -206,8 +217,14 @@ async fn a_charge_is_heard_and_a_card_for_one_ends_with_it() {
     assert_eq!(world.reloadable_cards.left(&ACCOUNT), 1_000 - 600 - 120);
     let world = world.crash().await;
     assert!(world.reloadable_cards.charge(CardId(7), 70));
-    eventually("the next is heard", async || card(&world, 7).await.transactions().len() == 2).await;
-    assert_eq!((announced_count(&world, "charged"), announced_count(&world, "closed")), (3, 1));
+    eventually("the next is heard", async || {
+        card(&world, 7).await.transactions().len() == 2
+    })
+    .await;
+    assert_eq!(
+        (announced_count(&world, "charged"), announced_count(&world, "closed")),
+        (3, 1)
+    );
 }
 
 pub(crate) async fn withdraw(world: &Harness, n: u128, cents: u64) {

@@ -46,7 +46,9 @@ async fn a_transfer_stands_for_its_own_payment_alone() {
     };
     second.worth = Cents::new(50_000);
     second.request = [9; 32];
-    world.chain.set_behavior(&second.authorization, PaymentBehavior::NotExecuted);
+    world
+        .chain
+        .set_behavior(&second.authorization, PaymentBehavior::NotExecuted);
     let paid2 = world.pay(&second).await.unwrap();
     let stuck = world.engine.dead_letters().await.unwrap();
     let doubt = &stuck.unknown_payments[0];
@@ -170,7 +172,13 @@ async fn case_8_what_was_left_on_the_card_of_a_reversed_payment_can_be_kept_by_t
     world.chain.expire(&request.authorization);
     wait_until_reversed(&world, paid.payment).await;
     world.issuer.set_behaviors(&[IssuerBehavior::Ready]);
-    assert!(world.engine.request_prepaid_card_action(card, CardAction::Close, None).await.unwrap());
+    assert!(
+        world
+            .engine
+            .request_prepaid_card_action(card, CardAction::Close, None)
+            .await
+            .unwrap()
+    );
     eventually("its credit waits", async || {
         let stuck = world.engine.dead_letters().await.unwrap();
         stuck.jobs.iter().any(|effect| effect.job.name() == "credit")

@@ -7,7 +7,7 @@ use purser_actors::ledger::LedgerAccount;
 use purser_actors::payment::{Outcome, Status};
 use purser_actors::reconciliation::EntryStatus;
 
-use crate::reconciliation::{wait_for_discrepancies, kinds, pay_and_list, wait_for_full_run};
+use crate::reconciliation::{kinds, pay_and_list, wait_for_discrepancies, wait_for_full_run};
 use crate::reconciliation_lists::assert_no_discrepancies;
 use crate::support::eventually;
 use crate::support::harness::{Harness, bought_card, card_for, evm};

@@ -16,7 +16,7 @@ use purser_actors::port::{Clock as _, OutgoingTransfer};
 use purser_actors::product::{Purchase, PurchasedProduct};
 use purser_actors::wallet_payment::{PaymentMethod, Status, WalletPayment, WalletPaymentOrder};
 
-use crate::gate::{gate_hold, set_frozen, assert_stays_held};
+use crate::gate::{assert_stays_held, gate_hold, set_frozen};
 use crate::payouts::{OWN_DESTINATION, register};
 use crate::support::harness::{Harness, card_for, evm};
 use crate::support::ports::{IssuerBehavior, PaymentBehavior, outgoing};
@@ -130,7 +130,10 @@ async fn case_78_a_spend_that_the_lost_history_sent_is_recognised_and_one_that_i
     world.chain.set_unresponsive(true);
     advance_past_window(&world);
     let asked = world.chain.holdings.sent_by_calls();
-    eventually("the chain is asked", async || world.chain.holdings.sent_by_calls() > asked + 3).await;
+    eventually("the chain is asked", async || {
+        world.chain.holdings.sent_by_calls() > asked + 3
+    })
+    .await;
     assert!(world.sellers.signed().is_empty(), "without an answer nothing is signed");
     world.chain.set_unresponsive(false);
     world.wait_until_idle().await;
@@ -166,7 +169,12 @@ async fn what_the_lost_history_spent_of_the_daily_cap_is_not_spent_again() {
         restored: restored.at,
         until: restored.until,
     };
-    let world = world.with_lost_history(lost).restored(restored).await.back_to(backup).await;
+    let world = world
+        .with_lost_history(lost)
+        .restored(restored)
+        .await
+        .back_to(backup)
+        .await;
     set_frozen(&world, OWNER, false).await;
     world.clock.advance(1);
     start_payment(&world, WalletPaymentId(2)).await;

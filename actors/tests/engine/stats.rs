@@ -48,7 +48,9 @@ async fn figures_say_what_runs_what_crashed_and_who_found_no_room() {
     settings.max_in_flight_per_payer = 1;
     let world = Harness::with(settings).await;
     let crashing = card_for(evm(1), 1);
-    world.chain.set_behavior(&crashing.authorization, PaymentBehavior::Panics(1));
+    world
+        .chain
+        .set_behavior(&crashing.authorization, PaymentBehavior::Panics(1));
     bought_card(&world.pay(&crashing).await.unwrap());
     world.wait_until_idle().await;
     let settle = 0;
@@ -73,7 +75,8 @@ async fn figures_say_what_runs_what_crashed_and_who_found_no_room() {
     world.wait_until_idle().await;
     eventually("nothing is open", async || {
         let figures = world.engine.stats().await.unwrap();
-        let open = |work: &purser_actors::engine::stats::JobStats| work.attempts.running + work.scheduled + work.oldest_age_ms;
+        let open =
+            |work: &purser_actors::engine::stats::JobStats| work.attempts.running + work.scheduled + work.oldest_age_ms;
         let asked = figures.kinds.iter().map(|kind| kind.commands_in_flight).sum::<u64>();
         figures.jobs.iter().map(open).sum::<u64>() + asked + figures.in_flight as u64 == 0
     })

@@ -46,7 +46,13 @@ async fn a_timer_that_comes_too_late_ends_without_a_word() {
     let world = Harness::new().await;
     let card = bought_card(&world.pay(&card_for(evm(1), 1)).await.unwrap());
     world.wait_until_idle().await;
-    assert!(world.engine.request_prepaid_card_action(card, CardAction::Close, None).await.unwrap());
+    assert!(
+        world
+            .engine
+            .request_prepaid_card_action(card, CardAction::Close, None)
+            .await
+            .unwrap()
+    );
     world.wait_until_idle().await;
     world.clock.advance(ms_until_expired(&world));
     eventually("the timer is gone", async || {
@@ -64,7 +70,9 @@ async fn timers_that_cannot_be_read_keep_no_other_from_coming_due() {
     const CORRUPT_ID: u128 = 1_001;
     let world = Harness::new().await;
     for n in 0..CORRUPT_ID {
-        world.store.overwrite(table::timer(Timestamp(1), JobId(n)), b"no effect");
+        world
+            .store
+            .overwrite(table::timer(Timestamp(1), JobId(n)), b"no effect");
     }
     let card = bought_card(&world.pay(&card_for(evm(1), 1)).await.unwrap());
     world.wait_until_idle().await;

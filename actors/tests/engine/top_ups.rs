@@ -113,7 +113,10 @@ pub(crate) async fn assert_credited(world: &Harness, id: TopUpId, owner: Wallet,
     let account = world.engine.account(&owner).await.unwrap().unwrap();
     assert_eq!(account.balance.atomic(), 5_000_000);
     assert_eq!(
-        (world.event_count("top_up.failed"), world.event_count("balance.credited")),
+        (
+            world.event_count("top_up.failed"),
+            world.event_count("balance.credited")
+        ),
         (1, 1)
     );
     assert!(world.bridge.mints().is_empty() && world.bridge.credits().is_empty());
@@ -220,7 +223,11 @@ async fn case_35_36_37_every_fault_of_every_leg_still_ends_in_one_burn_and_one_m
         ),
         (
             CallSite::Mint,
-            &[CallBehavior::NotExecuted, CallBehavior::Declined, CallBehavior::ResponseLost],
+            &[
+                CallBehavior::NotExecuted,
+                CallBehavior::Declined,
+                CallBehavior::ResponseLost,
+            ],
         ),
         (
             CallSite::Attest,
@@ -241,7 +248,11 @@ async fn case_35_36_37_every_fault_of_every_leg_still_ends_in_one_burn_and_one_m
         ),
         (
             CallSite::Mint,
-            &[CallBehavior::NotExecuted, CallBehavior::Expires, CallBehavior::ResponseLost],
+            &[
+                CallBehavior::NotExecuted,
+                CallBehavior::Expires,
+                CallBehavior::ResponseLost,
+            ],
         ),
     ];
     for (at, met) in faults {
@@ -258,7 +269,9 @@ async fn case_35_without_an_attestation_it_stays_bridging() {
     // Aim: a burn that is not attested for ever so long is neither failed nor credited, and unlinking changes nothing.
     let world = Harness::new().await;
     link(&world, solana(1));
-    world.bridge.set_behaviors(CallSite::Attest, &[CallBehavior::NotYet; 400]);
+    world
+        .bridge
+        .set_behaviors(CallSite::Attest, &[CallBehavior::NotYet; 400]);
     let id = buy(&world, &top_up_for(solana(1), 1)).await;
     eventually("it is asked and asked", async || {
         world.bridge.calls(CallSite::Attest) > 20
@@ -276,7 +289,9 @@ async fn case_36_a_nonce_that_somebody_else_used_is_success() {
     // Aim: anyone may mint; what Base shows is what happened.
     let world = Harness::new().await;
     link(&world, solana(1));
-    world.bridge.set_behaviors(CallSite::Mint, &[CallBehavior::NotExecuted; 5]);
+    world
+        .bridge
+        .set_behaviors(CallSite::Mint, &[CallBehavior::NotExecuted; 5]);
     let id = buy(&world, &top_up_for(solana(1), 1)).await;
     eventually("the mint is tried", async || world.bridge.calls(CallSite::Mint) > 0).await;
     world.bridge.mint_by_others();
@@ -307,7 +322,11 @@ async fn case_38_it_fails_only_before_the_burn_or_when_the_mint_is_impossible() 
         let id = buy(&world, &top_up_for(solana(1), 1)).await;
         assert_credited(&world, id, solana(1), code).await;
         assert_eq!(world.bridge.burns().len(), burns);
-        let cost = world.ledger_balances().get(&LedgerAccount::OperatingCosts).copied().unwrap_or(0);
+        let cost = world
+            .ledger_balances()
+            .get(&LedgerAccount::OperatingCosts)
+            .copied()
+            .unwrap_or(0);
         assert_eq!(cost, if burns == 1 { FIVE + i128::from(FEE) } else { 0 });
     }
 }

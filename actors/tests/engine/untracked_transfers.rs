@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use purser_actors::engine::{Attribution, AttributionError, ApprovalError, RestoreWindow};
+use purser_actors::engine::{ApprovalError, Attribution, AttributionError, RestoreWindow};
 use purser_actors::id::{Network, RequestId, WithdrawalId};
 use purser_actors::ledger::{LedgerAccount, LedgerProvider, Outlay};
 use purser_actors::money::Usdc;
 use purser_actors::operator::{OperatorAction, Role};
 use purser_actors::port::{ChainMovement, Clock as _, OutgoingTransfer, Timestamp};
 
-use crate::reconciliation::{wait_for_discrepancies, kinds, pay_and_list, wait_for_full_run};
+use crate::reconciliation::{kinds, pay_and_list, wait_for_discrepancies, wait_for_full_run};
 use crate::support::harness::{Harness, card_for, evm};
 use crate::support::lists::FakeLists;
 use crate::support::ports::IssuerBehavior;
@@ -82,7 +82,10 @@ async fn two_transfers_of_one_transaction_are_explained_one_by_one() {
     })
     .await;
     let of_all = ["batch#0", "batch#2", "batch#5"];
-    assert_eq!(ambiguous_names(attribute(&world, "batch", Attribution::Loss).await), of_all);
+    assert_eq!(
+        ambiguous_names(attribute(&world, "batch", Attribution::Loss).await),
+        of_all
+    );
     assert_eq!(
         attribute(&world, "batch#1", Attribution::Loss).await,
         Err(AttributionError::NotFound)
@@ -90,13 +93,19 @@ async fn two_transfers_of_one_transaction_are_explained_one_by_one() {
     let gas = Attribution::Outlay(Outlay::NetworkFees);
     assert_eq!(attribute(&world, "batch#0", gas).await, Ok(gas));
     assert_eq!(attribute(&world, "batch#0", gas).await, Err(AttributionError::NotFound));
-    assert_eq!(ambiguous_names(attribute(&world, "batch", Attribution::Loss).await), of_all[1..]);
+    assert_eq!(
+        ambiguous_names(attribute(&world, "batch", Attribution::Loss).await),
+        of_all[1..]
+    );
     assert!(world.engine.are_withdrawals_paused());
     let its = Attribution::Withdrawal(id);
     assert_eq!(attribute(&world, "batch#5", its).await, Err(AttributionError::Mismatch));
     assert_eq!(attribute(&world, "batch#2", its).await, Ok(its));
     assert!(world.engine.are_withdrawals_paused());
-    assert_eq!(attribute(&world, "batch#5", Attribution::Loss).await, Ok(Attribution::Loss));
+    assert_eq!(
+        attribute(&world, "batch#5", Attribution::Loss).await,
+        Ok(Attribution::Loss)
+    );
     eventually("nothing is held", async || !world.engine.are_withdrawals_paused()).await;
     world.wait_until_idle().await;
     let withdrawal = world.engine.withdrawal(&id).await.unwrap().unwrap();
@@ -220,7 +229,10 @@ async fn two_payments_that_a_chain_takes_back_with_their_transaction_are_two_dif
     }
     wait_for_discrepancies(&world, &["chain_deposit_missing"; 2]).await;
     let open = world.engine.discrepancies(None, 10).await.unwrap();
-    let mut subjects: Vec<_> = open.iter().filter_map(|(_, open)| open.details.subject.clone()).collect();
+    let mut subjects: Vec<_> = open
+        .iter()
+        .filter_map(|(_, open)| open.details.subject.clone())
+        .collect();
     subjects.sort_unstable();
     let mut paid = [first.payment.to_string(), second.payment.to_string()];
     paid.sort_unstable();

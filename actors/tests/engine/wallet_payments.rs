@@ -11,7 +11,7 @@ use purser_actors::wallet_payment::{
     CallFailure, HTTP_RECORD_RETENTION_MS, HttpRecordPart, PaymentMethod, Status, WalletPayment, WalletPaymentOrder,
 };
 
-use crate::gate::{set_frozen, assert_stays_held};
+use crate::gate::{assert_stays_held, set_frozen};
 use crate::support::harness::{Harness, evm};
 use crate::support::sellers::SellerBehavior;
 use crate::support::{eventually, in_time};
@@ -311,7 +311,10 @@ async fn a_silent_server_is_asked_again_with_the_same_payment() {
     world.wait_until_idle().await;
     assert_settled(&world).await;
     assert_eq!((world.sellers.calls(), world.sellers.signed().len()), (2, 1));
-    assert_eq!(read(&world).await.response().map(|answer| answer.http_status), Some(200));
+    assert_eq!(
+        read(&world).await.response().map(|answer| answer.http_status),
+        Some(200)
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -321,7 +324,9 @@ async fn case_77_a_frozen_accounts_wallet_signs_nothing_and_goes_on_when_it_is_t
     for way in [PaymentMethod::Transfer, paid_call()] {
         let world = opened(10, None).await;
         set_frozen(&world, OWNER, true).await;
-        start_payment(&world, ID, way.clone()).await.expect("the wallet does not know");
+        start_payment(&world, ID, way.clone())
+            .await
+            .expect("the wallet does not know");
         assert_stays_held(&world, &SEND_PAYMENT, GateHold::AccountFrozen).await;
         let world = world.crash().await;
         assert_stays_held(&world, &SEND_PAYMENT, GateHold::AccountFrozen).await;

@@ -8,7 +8,7 @@ use crate::support::eventually;
 use crate::support::harness::{Harness, card_for, evm};
 use crate::support::receivers::Reply;
 use crate::support::settings::fast;
-use crate::webhooks::{OTHER, URL, wait_for_posts, kinds, register};
+use crate::webhooks::{OTHER, URL, kinds, register, wait_for_posts};
 
 /// Endpoints that are given up.
 async fn quarantined_endpoints(world: &Harness) -> u64 {

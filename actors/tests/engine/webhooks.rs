@@ -272,7 +272,10 @@ async fn case_63_what_was_posted_and_not_written_down_is_posted_again_under_its_
     let got = world.receivers.at(URL);
     assert!(got.iter().all(|one| one.event == got[0].event));
     let list = deliveries(&world, 1).await;
-    assert_eq!((list.len(), list[0].1.status(), list[0].1.attempt_count), (1, "delivered", 1));
+    assert_eq!(
+        (list.len(), list[0].1.status(), list[0].1.attempt_count),
+        (1, "delivered", 1)
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -287,8 +290,7 @@ async fn case_63_a_cut_at_any_batch_loses_and_doubles_no_delivery() {
         let engine = world.engine.clone();
         let request = card_for(evm(1), 1);
         let paying = tokio::spawn(async move { drop(engine.pay(request).await) });
-        let done =
-            async || world.event_count("card.ready") == 1 && world.engine.open_jobs(1).await.unwrap().is_empty();
+        let done = async || world.event_count("card.ready") == 1 && world.engine.open_jobs(1).await.unwrap().is_empty();
         // Whoever waits for a last batch that is not answered asks for nothing more.
         let is_last = || batches % 2 == 1 && world.store.committed() >= before + batches;
         eventually("it stands still", async || {

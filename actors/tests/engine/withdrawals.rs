@@ -57,7 +57,11 @@ pub(crate) async fn assert_complete(world: &Harness) {
     assert!(matches!(withdrawal(world).await.status, Status::CompleteSigned { .. }));
     assert_eq!(balance(world).await, (0, 0));
     assert_eq!(world.chain.transfers(), 2, "the payment, and one transfer out");
-    assert!(world.ledger_balances().is_empty(), "what came in has left: {:?}", world.ledger_balances());
+    assert!(
+        world.ledger_balances().is_empty(),
+        "what came in has left: {:?}",
+        world.ledger_balances()
+    );
     assert_eq!(world.event_count("withdrawal.complete"), 1);
 }
 
@@ -71,7 +75,9 @@ pub(crate) const fn restore_window(since: Timestamp, until: Timestamp) -> Restor
 async fn case_27_two_at_once_for_the_whole_balance_are_one() {
     // Aim: of ten at once one is taken on; while it is on its way its amount stands as held, in the books too.
     let world = credited().await;
-    world.chain.set_behavior(&outgoing(ID.0, evm(7), ALL), PaymentBehavior::Waits);
+    world
+        .chain
+        .set_behavior(&outgoing(ID.0, evm(7), ALL), PaymentBehavior::Waits);
     let calls: Vec<_> = (0..10)
         .map(|n| {
             let (engine, id) = (world.engine.clone(), WithdrawalId(ID.0 + n));
@@ -95,7 +101,9 @@ async fn case_27_two_at_once_for_the_whole_balance_are_one() {
 async fn what_is_on_its_way_is_held_in_the_books() {
     // Aim: from the batch that takes it on to the one that ends it, the amount is owed and reserved.
     let world = credited().await;
-    world.chain.set_behavior(&outgoing(ID.0, evm(7), ALL), PaymentBehavior::Waits);
+    world
+        .chain
+        .set_behavior(&outgoing(ID.0, evm(7), ALL), PaymentBehavior::Waits);
     withdraw(&world, ALL).await.expect("it is taken on");
     eventually("it is sent", async || world.chain.at_gate() == 1).await;
     assert_eq!(
@@ -270,7 +278,9 @@ async fn after_a_restore_nothing_leaves_before_it_is_quiet_and_explained() {
             transaction,
             ..departure.clone()
         };
-        world.chain.add_outgoing(if at == until { departure.clone() } else { left });
+        world
+            .chain
+            .add_outgoing(if at == until { departure.clone() } else { left });
     }
     world.clock.advance(60_001);
     held(&world).await;

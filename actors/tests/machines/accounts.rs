@@ -8,8 +8,8 @@ use purser_actors::port::Timestamp;
 use purser_actors::product::{DailyCap, ProductLine};
 
 use crate::fixtures::{
-    CARD, DAY, DAY_MS, JOB, NOW, PAYMENT, CAP_RESERVATION, WALLET, accounts, claim_request, at, five_dollar_card, fold, event_names,
-    job_names,
+    CAP_RESERVATION, CARD, DAY, DAY_MS, JOB, NOW, PAYMENT, WALLET, accounts, at, claim_request, event_names,
+    five_dollar_card, fold, job_names,
 };
 
 pub(crate) const CAPS: DailyCap = DailyCap {
@@ -197,7 +197,10 @@ fn a_credit_is_posted_announced_and_confirmed_to_its_payment() {
     // Aim: balance and deposits rise together; a payment is told, a card is not.
     let account = &accounts()[0];
     let by_card = Account::decide(Some(account), &WALLET, credit(7), &at(NOW)).unwrap();
-    assert_eq!((event_names(&by_card).as_str(), job_names(&by_card).len()), ("Credited", 0));
+    assert_eq!(
+        (event_names(&by_card).as_str(), job_names(&by_card).len()),
+        ("Credited", 0)
+    );
     let after = fold(Some(account.clone()), &WALLET, by_card.events());
     assert_eq!(
         (

@@ -173,5 +173,9 @@ fn a_price_is_known_by_its_amount_at_every_fee_that_was_asked() {
         fees: [Some(rule("0", "0")), None],
         ..prices
     };
-    assert!(free.contains_price(Usdc::ZERO) && !free.contains_price(Usdc::from_atomic(u64::MAX)) && !free.contains_price(usdc(1)));
+    assert!(
+        free.contains_price(Usdc::ZERO)
+            && !free.contains_price(Usdc::from_atomic(u64::MAX))
+            && !free.contains_price(usdc(1))
+    );
 }

@@ -9,7 +9,7 @@ use purser_actors::session::{
 };
 use purser_storage::{Condition, Write, codec};
 
-use crate::fixtures::{NOW, WALLET, at, fold, event_names, session, status};
+use crate::fixtures::{NOW, WALLET, at, event_names, fold, session, status};
 use crate::transitions::{accepted, commanded, listed};
 
 const ID: ApiKeyId = ApiKeyId(19);

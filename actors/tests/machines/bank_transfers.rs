@@ -51,7 +51,10 @@ back-else    !      !          !         !         !       !
         reference: "ref".into(),
     };
     let no = || BankTransferResult::Failed { reason: "no".into() };
-    let moved = |effect, moved| Command::RecordResult { job: effect, result: moved };
+    let moved = |effect, moved| Command::RecordResult {
+        job: effect,
+        result: moved,
+    };
     let back = |reference: &str, atomic| ReturnDetails {
         reference: reference.into(),
         amount: Usdc::from_atomic(atomic),

@@ -241,7 +241,10 @@ opened-other !      !        !     !
         account_number: "123456789".into(),
         memo: None,
     };
-    let opening = |effect, opening| Command::RecordResult { job: effect, result: opening };
+    let opening = |effect, opening| Command::RecordResult {
+        job: effect,
+        result: opening,
+    };
     let commands = vec![
         (
             "open",

@@ -22,7 +22,10 @@ fn at(ms: u64) -> Timestamp {
 fn closed_by(orders: [JobId; 3]) -> Breaker {
     let mut breaker = Breaker::default();
     let changes = orders.map(|order| breaker.record_failure(order, &RULES, at(0)));
-    assert_eq!(changes, [BreakerChange::None, BreakerChange::None, BreakerChange::Closed(3)]);
+    assert_eq!(
+        changes,
+        [BreakerChange::None, BreakerChange::None, BreakerChange::Closed(3)]
+    );
     breaker
 }
 
@@ -57,7 +60,10 @@ fn a_provider_that_does_not_answer_before_the_sale_closes_the_line() {
     assert_eq!(breaker.record_failure(A, &RULES, at(0)), BreakerChange::None);
     assert_eq!(breaker.record_success(A, &RULES), BreakerChange::None);
     let changes = [0; 3].map(|ms| breaker.record_unanswered(&RULES, at(ms)));
-    assert_eq!(changes, [BreakerChange::None, BreakerChange::None, BreakerChange::Closed(3)]);
+    assert_eq!(
+        changes,
+        [BreakerChange::None, BreakerChange::None, BreakerChange::Closed(3)]
+    );
     assert!(!breaker.is_open());
     assert_eq!(breaker.record_unanswered(&RULES, at(999)), BreakerChange::None);
     assert_eq!(breaker.check_sale(&RULES, at(1_000)), Ok(()), "it was not its turn");
@@ -131,7 +137,10 @@ fn an_order_with_a_trouble_of_its_own_closes_no_line_for_ever() {
             "it may be the provider"
         );
         assert_eq!(breaker.admit(A, &RULES, at(pause * 1_000)), None);
-        assert_eq!(breaker.record_failure(A, &RULES, at(pause * 1_000)), BreakerChange::None);
+        assert_eq!(
+            breaker.record_failure(A, &RULES, at(pause * 1_000)),
+            BreakerChange::None
+        );
     }
     assert_eq!(breaker.take_sale(&RULES, at(3_500)), Ok(()));
     assert!(breaker.admit(B, &RULES, at(3_600)).is_some());
@@ -152,7 +161,10 @@ fn a_provider_that_stays_down_is_sold_no_pile_of_orders() {
     for pause in 1..200 {
         let order = if pause % 2 == 0 { A } else { B };
         assert_eq!(breaker.admit(order, &RULES, at(pause * 1_000)), None);
-        assert_eq!(breaker.record_failure(order, &RULES, at(pause * 1_000)), BreakerChange::None);
+        assert_eq!(
+            breaker.record_failure(order, &RULES, at(pause * 1_000)),
+            BreakerChange::None
+        );
         assert!(breaker.check_sale(&RULES, at(pause * 1_000 + 999)).is_err());
     }
 }

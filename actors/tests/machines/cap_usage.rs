@@ -9,14 +9,19 @@ use purser_actors::product::ProductLine;
 use purser_storage::{Condition, RowKey, Write};
 
 use crate::accounts::{CAPS, account_after, claim};
-use crate::fixtures::{DAY, DAY_MS, JOB, NOW, PAYMENT, CAP_RESERVATION, WALLET, accounts, claim_request, at, fold, event_names};
+use crate::fixtures::{
+    CAP_RESERVATION, DAY, DAY_MS, JOB, NOW, PAYMENT, WALLET, accounts, at, claim_request, event_names, fold,
+};
 
 #[test]
 fn what_was_bought_already_counts_and_nothing_refuses_it() {
     // Aim: beyond the cap, for a frozen account and for one that is not there; of a day that is over nothing is counted, and what was
     // counted today stays.
     let counted = |account: Option<Account>, share, now| {
-        let command = Command::CountCapReservation { job: JOB, reservation: share };
+        let command = Command::CountCapReservation {
+            job: JOB,
+            reservation: share,
+        };
         let decision = Account::decide(account.as_ref(), &WALLET, command, &at(now)).unwrap();
         assert!(!decision.conditions().is_empty(), "it is counted once");
         let told = event_names(&decision);
@@ -39,7 +44,10 @@ fn what_was_bought_already_counts_and_nothing_refuses_it() {
     assert_eq!(event_names(&decision), "=");
     assert!(claim(Some(&full), 1, CAPS, tomorrow).is_err());
     // A clock that is a little behind the chain's counts it today.
-    let ahead = purser_actors::kernel::job::CapReservation { day: DAY + 1, ..CAP_RESERVATION };
+    let ahead = purser_actors::kernel::job::CapReservation {
+        day: DAY + 1,
+        ..CAP_RESERVATION
+    };
     let (_, full) = counted(Some(account_after(&[1, 1], NOW)), ahead, NOW);
     assert!(claim(Some(&full), 1, CAPS, NOW).is_err());
 }
@@ -101,7 +109,10 @@ fn what_an_unclaimed_payment_may_have_bought_counts_until_it_has_settled() {
     let there = Condition::Present(table::unclaimed_cap_usage(PAYMENT));
     assert!(claimed.conditions().contains(&there));
     let share = CapReservation::for_unclaimed(ProductLine::UsaCard, Cents::new(4_00));
-    let free = Command::ReleaseCapReservation { job: JOB, reservation: share };
+    let free = Command::ReleaseCapReservation {
+        job: JOB,
+        reservation: share,
+    };
     let (_, released) = decide_and_apply(&full, free, NOW);
     assert!(
         claim(Some(&released), 1, CAPS, NOW).is_err(),

@@ -9,7 +9,7 @@ use purser_actors::operator::{AuditPosition, AuditRecord, AuditedAction, Operato
 use purser_actors::port::Timestamp;
 use purser_storage::{Condition, Write, codec};
 
-use crate::fixtures::{JOB, NOW, WALLET, WITHDRAWAL, at, fold, event_names, status, job_names};
+use crate::fixtures::{JOB, NOW, WALLET, WITHDRAWAL, at, event_names, fold, job_names, status};
 use crate::transitions::{assert_chart, commanded, listed};
 
 /// The lease that `ana` holds in `held`, and held in the other states.
@@ -188,8 +188,14 @@ fn events() -> Vec<Event> {
         Event::Released(NOW),
         Event::Fulfilled("0xabc".into(), NOW),
         Event::Rejected("no".into(), NOW),
-        Event::HoldSettled { released: true, at: NOW },
-        Event::HoldSettled { released: false, at: NOW },
+        Event::HoldSettled {
+            released: true,
+            at: NOW,
+        },
+        Event::HoldSettled {
+            released: false,
+            at: NOW,
+        },
         closed_at_issuer(true),
         closed_at_issuer(false),
     ]
@@ -264,7 +270,11 @@ fn each_end_has_the_issuer_end_the_reservation() {
     let row = table::card_withdrawal_queue(NOW, WITHDRAWAL);
     let asked = CardWithdrawal::decide(None, &WITHDRAWAL, commands().remove(0).1, &at(NOW)).unwrap();
     assert_eq!(job_names(&asked), ["reserve_card_balance"]);
-    assert!(asked.conditions().contains(&Condition::Present(table::issuer_linked(&WALLET))));
+    assert!(
+        asked
+            .conditions()
+            .contains(&Condition::Present(table::issuer_linked(&WALLET)))
+    );
     let held = decide(&states[0], "set_aside");
     assert!(held.conditions().contains(&Condition::Absent(row.clone())));
     for (state, name) in [(1, "reject_plain"), (2, "reject"), (2, "fulfil")] {
@@ -276,7 +286,13 @@ fn each_end_has_the_issuer_end_the_reservation() {
     }
     for (state, back) in [(5, false), (6, true)] {
         let settled = decide(&states[state], "settled");
-        assert_eq!(settled.events(), [Event::HoldSettled { released, at: NOW }]);
+        assert_eq!(
+            settled.events(),
+            [Event::HoldSettled {
+                released: back,
+                at: NOW
+            }]
+        );
         assert!(
             settled
                 .conditions()

@@ -12,7 +12,7 @@ use purser_actors::port::{
 use purser_actors::refund::Refunded;
 use purser_storage::{Write, codec};
 
-use crate::fixtures::{CARD, CARD_SEQUENCE, JOB, NOW, at, cards, fold, event_names, issued, status, job_names};
+use crate::fixtures::{CARD, CARD_SEQUENCE, JOB, NOW, at, cards, event_names, fold, issued, job_names, status};
 
 const TABLE: &str = "
               -  pending  ready         failed  closed  expired  paused        pausing        ended
@@ -131,7 +131,12 @@ fn a_holders_wish_goes_to_the_issuer_once_and_one_at_a_time() {
     let again = decide(&states[6], "pause");
     assert_eq!((job_names(&again), *again.reply()), (vec![], true));
     assert!(!*decide(&states[1], "resume").reply() && !*decide(&states[5], "pause").reply());
-    let busy = Card::decide(Some(&states[6]), &CARD, Command::RequestAction(CardAction::Close), &at(NOW));
+    let busy = Card::decide(
+        Some(&states[6]),
+        &CARD,
+        Command::RequestAction(CardAction::Close),
+        &at(NOW),
+    );
     assert_eq!(busy.unwrap_err(), Rejection::ActionInProgress(CardAction::Pause));
     let paused = fold(
         Some(states[6].clone()),
@@ -172,7 +177,10 @@ fn what_is_left_on_a_closed_card_is_credited_when_its_issuer_says_so_and_once() 
     assert_eq!(remainder_returns(&open), []);
     let (closing, closed) = record_card_event(ready, card_snapshot(5, CardState::Closed, 3_00));
     assert_eq!(remainder_returns(&closing), [(3_000_000, Usdc::from_atomic(3_000_000))]);
-    assert_eq!((closed.status(), closed.lifecycle.released), ("closed", Cents::new(3_00)));
+    assert_eq!(
+        (closed.status(), closed.lifecycle.released),
+        ("closed", Cents::new(3_00))
+    );
     for (sequence, released) in [(5, 4_00), (6, 3_00), (7, 1_00)] {
         let (again, _) = record_card_event(&closed, card_snapshot(sequence, CardState::Closed, released));
         assert_eq!(remainder_returns(&again), [], "{sequence} {released}");
@@ -219,7 +227,10 @@ fn a_charge_is_told_by_what_came_of_it() {
     standing.activity.transactions = charges;
     let (decision, after) = record_card_event(&card, standing);
     let all: Vec<_> = decision.events().iter().map(Card::event_name).collect();
-    assert_eq!(all, [Some(ChargeChange::Declined.name()); CardActivity::MAX_TRANSACTIONS]);
+    assert_eq!(
+        all,
+        [Some(ChargeChange::Declined.name()); CardActivity::MAX_TRANSACTIONS]
+    );
     assert_eq!(after.transactions().len(), CardActivity::MAX_TRANSACTIONS);
     assert!(
         !after.transactions()[0].merchant.contains("4111 1111"),

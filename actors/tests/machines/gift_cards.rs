@@ -5,7 +5,7 @@ use purser_actors::kernel::job::Job;
 use purser_actors::kernel::{Entity, table};
 use purser_actors::money::Cents;
 
-use crate::fixtures::{CARD, JOB, NOW, WALLET, at, charge, fold, event_names, status, job_names};
+use crate::fixtures::{CARD, JOB, NOW, WALLET, at, charge, event_names, fold, job_names, status};
 use crate::transitions::assert_chart;
 
 const TABLE: &str = "
@@ -18,8 +18,8 @@ reveal     !  !           Revealed   !
 fn commands() -> Vec<(&'static str, Command)> {
     let (effect, sealed, reason) = (JOB, vec![9; 40], "out_of_stock".into());
     vec![
-        ("delivered", Command::RecordDelivery { job, sealed }),
-        ("refused", Command::RecordDecline { job, reason }),
+        ("delivered", Command::RecordDelivery { job: effect, sealed }),
+        ("refused", Command::RecordDecline { job: effect, reason }),
         ("reveal", Command::Reveal),
     ]
 }

@@ -10,7 +10,7 @@ use purser_actors::port::{StartedCheck, Verdict};
 use purser_actors::product::{DailyCap, ProductLine};
 use purser_storage::{Condition, Write};
 
-use crate::fixtures::{JOB, NOW, WALLET, accounts, claim_request, at, fold, event_names, status, job_names};
+use crate::fixtures::{JOB, NOW, WALLET, accounts, at, claim_request, event_names, fold, job_names, status};
 
 const OTHER: JobId = JobId(99);
 const ADDRESS: [u8; 20] = [7; 20];
@@ -56,15 +56,21 @@ pub(crate) fn identity_commands() -> Vec<(&'static str, identity_verification::C
         (
             "begun",
             Command::RecordStarted {
-                job,
+                job: effect,
                 started: begun.clone(),
             },
         ),
-        ("begun-other", Command::RecordStarted { job: OTHER, started }),
+        (
+            "begun-other",
+            Command::RecordStarted {
+                job: OTHER,
+                started: begun,
+            },
+        ),
         (
             "refused",
             Command::RecordDecline {
-                job,
+                job: effect,
                 reason: reason(),
             },
         ),
@@ -84,10 +90,7 @@ pub(crate) fn identity_commands() -> Vec<(&'static str, identity_verification::C
 pub(crate) fn link_events() -> Vec<issuer_link::Event> {
     use issuer_link::Event;
     vec![
-        Event::Requested {
-            job: JOB,
-            at: NOW,
-        },
+        Event::Requested { job: JOB, at: NOW },
         Event::Linked(ADDRESS, NOW),
         Event::Declined("no".into(), NOW),
         Event::Unlinked(NOW),

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use purser_actors::id::{DepositId, Network, OutgoingTransferId, Wallet};
-use purser_actors::incoming::{Command, Event, Incoming, AdoptableProduct, PaidFor, Rejection, OperatorDecision, Transfer, Verdict};
+use purser_actors::incoming::{
+    AdoptableProduct, Command, Event, Incoming, OperatorDecision, PaidFor, Rejection, Transfer, Verdict,
+};
 use purser_actors::kernel::job::{CapReservation, Job};
 use purser_actors::kernel::{Decision, Entity, EntityKind, table};
 use purser_actors::ledger::{LedgerAccount, LedgerTransaction};
@@ -12,7 +14,7 @@ use purser_actors::port::{OutgoingTransfer, Timestamp};
 use purser_actors::product::{ProductLine, PurchasedProduct};
 use purser_storage::{Condition, codec};
 
-use crate::fixtures::{CARD, JOB, NOW, PAYMENT, WALLET, at, fold, event_names, operator, status, job_names};
+use crate::fixtures::{CARD, JOB, NOW, PAYMENT, WALLET, at, event_names, fold, job_names, operator, status};
 use crate::transitions::assert_chart;
 
 const ID: DepositId = DepositId(21);

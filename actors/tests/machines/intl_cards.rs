@@ -1,6 +1,6 @@
 //! What holders want of international cards, and what operators report of them.
 
-use purser_actors::intl_order::{Reply, IntlOrder, Rejection};
+use purser_actors::intl_order::{IntlOrder, Rejection, Reply};
 use purser_actors::kernel::job::Job;
 use purser_actors::kernel::{Decision, Entity, table};
 use purser_actors::money::Cents;
@@ -54,7 +54,10 @@ fn what_was_left_is_credited_by_an_operators_word_and_never_more_than_was_on_the
     assert_eq!((amount.atomic(), account), (3_000_000, WALLET));
     assert_eq!(rows(&closing, table::AUDIT_LOG).len(), 1);
     let closed = fold(Some(states[4].clone()), &CARD, closing.events());
-    assert_eq!((closed.status(), closed.lifecycle.released), ("closed", Cents::new(3_00)));
+    assert_eq!(
+        (closed.status(), closed.lifecycle.released),
+        ("closed", Cents::new(3_00))
+    );
     assert_eq!(job_names(&tell(&closed, 3_00).unwrap()), Vec::<&str>::new());
     assert_eq!(job_names(&tell(&closed, 5_00).unwrap()), ["credit"]);
     for released in [5_01, 2_99] {

@@ -3,7 +3,7 @@
 use purser_actors::card::lifecycle::CardLifecycle;
 use purser_actors::id::RequestId;
 use purser_actors::intl_order::{
-    Reply, BillingAddress, Command, EnteredCard, Event, IntlCardDetails, IntlOrder, Rejection, CardReport, Status,
+    BillingAddress, CardReport, Command, EnteredCard, Event, IntlCardDetails, IntlOrder, Rejection, Reply, Status,
 };
 use purser_actors::kernel::job::Job;
 use purser_actors::kernel::{Decision, Entity, OutboxJob, table};
@@ -15,7 +15,7 @@ use purser_actors::port::{CardAction, CardActivity, CardState, Timestamp, month_
 use purser_actors::refund::Refunded;
 use purser_storage::{Condition, Write, codec};
 
-use crate::fixtures::{CARD, JOB, NOW, WALLET, at, charge, fold, event_names, status, job_names};
+use crate::fixtures::{CARD, JOB, NOW, WALLET, at, charge, event_names, fold, job_names, status};
 use crate::transitions::every_card_update;
 
 /// The lease that `ana` holds in `held`, and held in the other states.

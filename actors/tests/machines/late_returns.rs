@@ -11,7 +11,7 @@ use purser_actors::payout::{self, Payout};
 use purser_actors::port::payouts::{PayoutRailStatus, PayoutStatusUpdate};
 use purser_storage::{Condition, Write, codec};
 
-use crate::fixtures::{JOB, NOW, WALLET, at, fold, event_names, status, job_names};
+use crate::fixtures::{JOB, NOW, WALLET, at, event_names, fold, job_names, status};
 use crate::payouts::closed;
 use crate::transitions::assert_chart;
 
@@ -118,7 +118,10 @@ fn what_is_kept_of_a_late_return_is_the_houses() {
 
 /// What a payout decides when a rail tells this under that sequence.
 fn decide_rail_event(payout: &Payout, sequence: u64, state: PayoutRailStatus) -> Decision<Payout> {
-    let command = payout::Command::RecordRailEvent(PayoutStatusUpdate { sequence, status: state });
+    let command = payout::Command::RecordRailEvent(PayoutStatusUpdate {
+        sequence,
+        status: state,
+    });
     Payout::decide(Some(payout), &PAYOUT, command, &at(NOW)).unwrap()
 }
 
@@ -161,7 +164,11 @@ fn a_late_return_is_opened_once_and_credits_the_amount_less_the_rails_fee() {
         for again in final_statuses() {
             let decision = decide_rail_event(&after, 10, again);
             assert_eq!(event_names(&decision), "Seen");
-            assert!(decision.jobs().is_empty() && decision.new_entities().is_empty() && posted_amounts(&decision).is_empty());
+            assert!(
+                decision.jobs().is_empty()
+                    && decision.new_entities().is_empty()
+                    && posted_amounts(&decision).is_empty()
+            );
         }
     }
 }
@@ -179,11 +186,17 @@ fn a_fee_that_takes_all_leaves_nothing_to_credit_and_the_late_return_still_ends(
 fn a_payment_that_came_back_is_no_part_of_its_recipients_totals() {
     // Aim: however a payment to an app ends without its money at the recipient, the recipient is told once; one that stays, or
     // went to a card or a bank, tells nobody.
-    let (queued, complete) = (crate::payouts::payout_in_state("queued"), crate::payouts::payout_in_state("complete"));
+    let (queued, complete) = (
+        crate::payouts::payout_in_state("queued"),
+        crate::payouts::payout_in_state("complete"),
+    );
     for state in final_statuses() {
         for payout in [&queued, &complete] {
             let told = decide_rail_event(payout, 9, state.clone());
-            let counts = job_names(&told).iter().filter(|work| **work == "uncount_payment").count();
+            let counts = job_names(&told)
+                .iter()
+                .filter(|work| **work == "uncount_payment")
+                .count();
             assert_eq!(counts, 1, "{state:?} of {}", payout.status());
         }
         let bank = decide_rail_event(&crate::payouts::started_payout(crate::payouts::bank()), 9, state);

@@ -204,21 +204,36 @@ impl InMemoryState {
                     let reason = "no".into();
                     self.card(id, card::Command::RecordDecline { job: effect, reason });
                 }
-                _ => self.card(id, card::Command::RecordIssuance { job: effect, card: issued() }),
+                _ => self.card(
+                    id,
+                    card::Command::RecordIssuance {
+                        job: effect,
+                        card: issued(),
+                    },
+                ),
             },
-            Job::CreditAccount { amount, cause, .. } => {
-                self.account(account::Command::Credit { job: effect, amount, cause })
-            }
+            Job::CreditAccount { amount, cause, .. } => self.account(account::Command::Credit {
+                job: effect,
+                amount,
+                cause,
+            }),
             Job::ConfirmPaymentCredit(id) => self.payment(id, payment::Command::RecordCredit { job: effect }),
             Job::ReleaseCapReservation { reservation: share, .. } => {
-                self.account(account::Command::ReleaseCapReservation { job: effect, reservation: share })
+                self.account(account::Command::ReleaseCapReservation {
+                    job: effect,
+                    reservation: share,
+                })
             }
             Job::ReadmitPayment {
                 payment,
                 reservation: share,
                 session,
             } => {
-                let command = payment::Command::RecordReadmitted { job: effect, reservation: share, session };
+                let command = payment::Command::RecordReadmitted {
+                    job: effect,
+                    reservation: share,
+                    session,
+                };
                 self.payment(payment, command);
             }
             Job::SendWithdrawal(id) => self.send(id, effect),
@@ -264,7 +279,13 @@ impl InMemoryState {
         let commands = match self.random.below(4) {
             0 => vec![fail],
             1 => vec![signed, fail],
-            _ => vec![signed, withdrawal::Command::RecordConfirmed { job, transaction }],
+            _ => vec![
+                signed,
+                withdrawal::Command::RecordConfirmed {
+                    job: effect,
+                    transaction,
+                },
+            ],
         };
         for command in commands {
             let context = self.context();

@@ -1,11 +1,11 @@
 //! The machine of a line of products: every command in every state, what is told and what is written down.
 
 use purser_actors::kernel::{Entity, table};
-use purser_actors::line::{Command, Event, Rejection, LineState};
+use purser_actors::line::{Command, Event, LineState, Rejection};
 use purser_actors::product::ProductLine;
 use purser_storage::Write;
 
-use crate::fixtures::{NOW, at, fold, event_names, operator, status};
+use crate::fixtures::{NOW, at, event_names, fold, operator, status};
 use crate::transitions::assert_chart;
 
 const LINE: ProductLine = ProductLine::GiftCard;

@@ -6,14 +6,14 @@ use purser_actors::account::{Account, Command, Event, Rejection};
 use purser_actors::id::JobId;
 use purser_actors::kernel::{Decision, Entity, table};
 use purser_actors::ledger::{LedgerAccount, LedgerProvider, LedgerTransaction};
-use purser_actors::lost_order::{AttributedOrder, ReturnEvidence, LostOrder, OrderPayer};
+use purser_actors::lost_order::{AttributedOrder, LostOrder, OrderPayer, ReturnEvidence};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::Timestamp;
 use purser_actors::product::{Currency, ProductLine};
 use purser_actors::reconciliation::{EntryStatus, ReconciliationSource};
 use purser_storage::{Condition, Write, codec};
 
-use crate::fixtures::{DAY, DAY_MS, NOW, WALLET, accounts, at, fold, event_names, operator};
+use crate::fixtures::{DAY, DAY_MS, NOW, WALLET, accounts, at, event_names, fold, operator};
 
 const KEY: JobId = JobId(91);
 
@@ -101,7 +101,9 @@ fn an_order_takes_what_was_charged_and_gives_what_came_of_it() {
             (ReturnEvidence::ReturnedByRail, charged - fee as u64, 3_000_000),
             (ReturnEvidence::ReturnedByBank("ach-1".into()), 1_250_000, 1_250_000),
         ] {
-            let back = booked.clone().with_return(OrderPayer::Account(WALLET), how.clone(), part);
+            let back = booked
+                .clone()
+                .with_return(OrderPayer::Account(WALLET), how.clone(), part);
             let decision = attribute(&after, back).unwrap();
             let end = fold(Some(after.clone()), &WALLET, decision.events());
             assert_eq!(end.balance.atomic(), after.balance.atomic() + given, "{how:?}");

@@ -31,6 +31,13 @@ fn what_our_own_service_refused_ends_at_once() {
     assert_eq!(ended.response(), Some(&answer()));
     let told: Vec<_> = decision.jobs().iter().map(|effect| effect.job.clone()).collect();
     let (wallet, spend, paid) = (WALLET, PAYMENT_ID, false);
-    assert_eq!(told, [Job::SettleWalletHold { wallet, payment, paid }]);
+    assert_eq!(
+        told,
+        [Job::SettleWalletHold {
+            wallet,
+            payment: spend,
+            paid
+        }]
+    );
     assert!(ask(&own(reserved)).is_err() && ask(signed).is_err() && ask(&ended).is_err());
 }

@@ -5,15 +5,15 @@ use purser_actors::kernel::job::Job;
 use purser_actors::kernel::{Decision, Entity};
 use purser_actors::ledger::{LedgerAccount, LedgerTransaction};
 use purser_actors::payment::{
-    Command, Outcome, Payment, Rejection, Reply, Resolution, SessionSeed, Status, IncomingOutcome, id_for_authorization,
+    Command, IncomingOutcome, Outcome, Payment, Rejection, Reply, Resolution, SessionSeed, Status, id_for_authorization,
 };
 use purser_actors::port::{Authorization, ChainStatus, Finality};
 use purser_storage::codec;
 use purser_storage::{Condition, Write};
 
 use crate::fixtures::{
-    DAY, JOB, NOW, PAYMENT, CAP_RESERVATION, at, authorization, decline, event_names, payment, payments, prepared, status,
-    transaction, job_names,
+    CAP_RESERVATION, DAY, JOB, NOW, PAYMENT, at, authorization, decline, event_names, job_names, payment, payments,
+    prepared, status, transaction,
 };
 
 /// Of a presentation that is not the first.
@@ -300,7 +300,10 @@ fn case_73_a_managed_wallets_payment_is_its_owners() {
 #[test]
 fn a_readmitted_payment_carries_its_new_share() {
     // Aim: what is given back later is what was taken last.
-    let share = purser_actors::kernel::job::CapReservation { day: DAY + 1, ..CAP_RESERVATION };
+    let share = purser_actors::kernel::job::CapReservation {
+        day: DAY + 1,
+        ..CAP_RESERVATION
+    };
     let released = payment(Status::Released);
     let readmitted = Command::RecordReadmitted {
         job: JOB,

@@ -12,7 +12,7 @@ use purser_actors::port::payouts::{PayoutRailStatus, PayoutStatusUpdate};
 use purser_actors::product::{AppPayee, Currency, Platform};
 use purser_storage::{Condition, Write};
 
-use crate::fixtures::{JOB, NOW, WALLET, at, charge, fold, event_names, status, job_names};
+use crate::fixtures::{JOB, NOW, WALLET, at, charge, event_names, fold, job_names, status};
 use crate::transitions::assert_chart;
 
 const PAYOUT: PayoutId = PayoutId(21);
@@ -38,7 +38,10 @@ op-other    !  !                 !                                   !          
 ";
 
 fn rail_event(sequence: u64, state: PayoutRailStatus) -> Command {
-    Command::RecordRailEvent(PayoutStatusUpdate { sequence, status: state })
+    Command::RecordRailEvent(PayoutStatusUpdate {
+        sequence,
+        status: state,
+    })
 }
 
 fn resolved(effect: JobId, state: PayoutRailStatus) -> Command {
@@ -59,16 +62,37 @@ fn commands() -> Vec<(&'static str, Command)> {
     let (effect, sealed, last4) = (JOB, vec![9; 40], "4242".into());
     vec![
         ("detail", Command::SubmitDetails { last4, sealed }),
-        ("in-process", rail_event(9, PayoutRailStatus::InProcess { retry_after_ms: 1 })),
+        (
+            "in-process",
+            rail_event(9, PayoutRailStatus::InProcess { retry_after_ms: 1 }),
+        ),
         ("complete", rail_event(9, complete())),
         ("failed", rail_event(9, PayoutRailStatus::Failed { reason: reason() })),
-        ("cancelled", rail_event(9, PayoutRailStatus::Cancelled { reason: reason() })),
-        ("returned", rail_event(9, PayoutRailStatus::Returned { reason: reason() })),
+        (
+            "cancelled",
+            rail_event(9, PayoutRailStatus::Cancelled { reason: reason() }),
+        ),
+        (
+            "returned",
+            rail_event(9, PayoutRailStatus::Returned { reason: reason() }),
+        ),
         ("old", rail_event(0, complete())),
-        ("expire", Command::Expire { job }),
-        ("close", Command::CloseReturnWindow { job }),
-        ("recalled", Command::RecordRecall { job, done: true }),
-        ("kept", Command::RecordRecall { job, done: false }),
+        ("expire", Command::Expire { job: effect }),
+        ("close", Command::CloseReturnWindow { job: effect }),
+        (
+            "recalled",
+            Command::RecordRecall {
+                job: effect,
+                done: true,
+            },
+        ),
+        (
+            "kept",
+            Command::RecordRecall {
+                job: effect,
+                done: false,
+            },
+        ),
         ("op-paid", resolved(KEY, complete())),
         (
             "op-failed",
@@ -340,7 +364,11 @@ fn case_33_the_order_of_a_rails_words_does_not_matter() {
                 credits += job_names(&decision).iter().filter(|name| **name == "credit").count();
                 payout = after(&payout, decision.events());
             }
-            assert_eq!((payout.status(), payout.last_sequence, credits), ("returned", 3, 1), "{order:?}");
+            assert_eq!(
+                (payout.status(), payout.last_sequence, credits),
+                ("returned", 3, 1),
+                "{order:?}"
+            );
         }
     }
 }
@@ -361,7 +389,9 @@ fn a_cards_number_lies_sealed_until_the_rail_has_decided() {
         let gone = Write::Delete { key: vault.clone() };
         assert!(decided.writes().contains(&gone), "{name}");
         assert!(
-            decided.conditions().contains(&Condition::Present(table::outbox_job(KEY))),
+            decided
+                .conditions()
+                .contains(&Condition::Present(table::outbox_job(KEY))),
             "{name}"
         );
     }

@@ -9,7 +9,7 @@ use purser_actors::payment::{Command as Paid, Payment, Status};
 use purser_actors::port::{ChainStatus, Finality};
 use purser_storage::{Condition, Write, codec};
 
-use crate::fixtures::{JOB, NOW, PAYMENT, WALLET, WITHDRAWAL, at, fold, event_names, payments, job_names};
+use crate::fixtures::{JOB, NOW, PAYMENT, WALLET, WITHDRAWAL, at, event_names, fold, job_names, payments};
 use crate::payments::command;
 
 const FIVE: Usdc = Usdc::from_atomic(5_000_000);
@@ -163,7 +163,12 @@ fn case_83_what_is_only_seen_is_awaited_by_the_batch_that_settles_it() {
         let put = |write: &&Write| matches!(write, Write::Put { key, .. } if *key == row);
         decision.writes().iter().filter(put).count()
     };
-    let awaits = |decision: &Decision<Payment>| job_names(decision).iter().filter(|name| **name == "await_final").count();
+    let awaits = |decision: &Decision<Payment>| {
+        job_names(decision)
+            .iter()
+            .filter(|name| **name == "await_final")
+            .count()
+    };
     let takes = |decision: &Decision<Payment>| {
         let taken = |write: &&Write| matches!(write, Write::Delete { key } if *key == row);
         decision.writes().iter().filter(taken).count()
@@ -172,7 +177,9 @@ fn case_83_what_is_only_seen_is_awaited_by_the_batch_that_settles_it() {
         for (finality, times) in [(Finality::Confirmed, 1), (Finality::Final, 0)] {
             let command = match command(name) {
                 Paid::RecordSettled {
-                    job: effect, transaction, ..
+                    job: effect,
+                    transaction,
+                    ..
                 } => Paid::RecordSettled {
                     job: effect,
                     transaction,

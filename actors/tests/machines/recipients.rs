@@ -9,7 +9,7 @@ use purser_actors::payout::BankDetails;
 use purser_actors::product::{AppPayee, Platform};
 use purser_storage::{Condition, RowKey, Write, codec};
 
-use crate::fixtures::{JOB, NOW, WALLET, at, fold, event_names, status};
+use crate::fixtures::{JOB, NOW, WALLET, at, event_names, fold, status};
 use crate::transitions::assert_chart;
 
 const RECIPIENT: PaymentRecipientId = PaymentRecipientId(31);

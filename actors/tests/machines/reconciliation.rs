@@ -11,7 +11,7 @@ use purser_actors::reconciliation::{
 };
 use purser_storage::Write;
 
-use crate::fixtures::{JOB, NOW, PAYMENT, at, fold, event_names, status, job_names};
+use crate::fixtures::{JOB, NOW, PAYMENT, at, event_names, fold, job_names, status};
 use crate::transitions::assert_chart;
 
 const GRACE_MS: u64 = 1_000;
@@ -224,7 +224,10 @@ fn discrepancies() -> Vec<Discrepancy> {
     let open = fold::<Discrepancy>(
         None,
         &id,
-        &[Event::Opened(discrepancy_details(DiscrepancyKind::MissingAtProvider), NOW)],
+        &[Event::Opened(
+            discrepancy_details(DiscrepancyKind::MissingAtProvider),
+            NOW,
+        )],
     );
     let resolved = fold(Some(open.clone()), &id, &[Event::Resolved(NOW)]);
     vec![open, resolved]
@@ -249,8 +252,14 @@ fn every_command_in_every_state_of_a_difference_does_what_the_table_says() {
     let header: Vec<_> = lines.next().unwrap().split_whitespace().collect();
     assert_eq!(header, states.iter().map(|s| status(s.as_ref())).collect::<Vec<_>>());
     for (name, command) in [
-        ("find", Command::Report(discrepancy_details(DiscrepancyKind::MissingAtProvider))),
-        ("other", Command::Report(discrepancy_details(DiscrepancyKind::StatusMismatch))),
+        (
+            "find",
+            Command::Report(discrepancy_details(DiscrepancyKind::MissingAtProvider)),
+        ),
+        (
+            "other",
+            Command::Report(discrepancy_details(DiscrepancyKind::StatusMismatch)),
+        ),
         ("resolve", Command::Resolve),
         ("pursued", Command::CloseReorg { job: JOB }),
     ] {
@@ -258,7 +267,12 @@ fn every_command_in_every_state_of_a_difference_does_what_the_table_says() {
         assert_eq!(cells[0], name);
         for (state, expected) in states.iter().zip(&cells[1..]) {
             let decision = Discrepancy::decide(state.as_ref(), &id, command.clone(), &at(NOW)).unwrap();
-            assert_eq!(event_names(&decision), *expected, "{name} in {}", status(state.as_ref()));
+            assert_eq!(
+                event_names(&decision),
+                *expected,
+                "{name} in {}",
+                status(state.as_ref())
+            );
             assert!(decision.jobs().is_empty());
             let rows: Vec<_> = decision
                 .writes()
@@ -300,7 +314,11 @@ fn the_chart_of_differences_is_what_apply_does() {
 fn things_on_different_lists_are_different_differences() {
     // Aim: one key at two providers is two things.
     let ids = ReconciliationSource::ALL.map(|source| DiscrepancyId::for_entry(source, "eff_1"));
-    let mut all = [&ids[..], &[DiscrepancyId::for_entry(ReconciliationSource::Base, "eff_2")]].concat();
+    let mut all = [
+        &ids[..],
+        &[DiscrepancyId::for_entry(ReconciliationSource::Base, "eff_2")],
+    ]
+    .concat();
     all.sort_unstable();
     all.dedup();
     assert_eq!(all.len(), ReconciliationSource::ALL.len() + 1);

@@ -28,7 +28,8 @@ fn what_is_left_is_shared_by_what_a_refund_has_given() {
                     amount: Usdc::from_atomic(refunded),
                     revision: 3,
                 };
-                let decision = Card::decide(Some(&card), &CARD, Command::RecordCardEvent(word, given), &at(NOW)).unwrap();
+                let decision =
+                    Card::decide(Some(&card), &CARD, Command::RecordCardEvent(word, given), &at(NOW)).unwrap();
                 for booked in postings(&decision) {
                     match booked.account {
                         LedgerAccount::Suspense => credited -= booked.atomic,

@@ -10,7 +10,7 @@ use purser_actors::port::Timestamp;
 use purser_actors::refund::{Command, Event, Refund, RefundRequest, Rejection};
 use purser_storage::{Write, codec};
 
-use crate::fixtures::{JOB, NOW, PAYMENT, WALLET, at, fold, event_names, operator, status, job_names};
+use crate::fixtures::{JOB, NOW, PAYMENT, WALLET, at, event_names, fold, job_names, operator, status};
 use crate::transitions::assert_chart;
 
 const REFUND: RefundId = RefundId::for_payment(PAYMENT);

@@ -5,10 +5,12 @@ use purser_actors::money::Cents;
 use purser_actors::port::{
     CardAction, CardActivity, CardSnapshot, CardState, CardTransaction, Timestamp, TransactionStatus,
 };
-use purser_actors::reloadable_card::{CardHistoryEntry, Command, Event, MAX_HISTORY, Rejection, ReloadableCard, Status};
+use purser_actors::reloadable_card::{
+    CardHistoryEntry, Command, Event, MAX_HISTORY, Rejection, ReloadableCard, Status,
+};
 use purser_storage::{Condition, Write};
 
-use crate::fixtures::{CARD, JOB, NOW, PAYMENT, WALLET, at, details, fold, event_names, issued, status, job_names};
+use crate::fixtures::{CARD, JOB, NOW, PAYMENT, WALLET, at, details, event_names, fold, issued, job_names, status};
 use crate::transitions::{assert_chart, commanded, listed};
 
 /// Of the newest word in every state but `creating` and `failed`.
@@ -47,7 +49,10 @@ fn card_snapshot(sequence: u64, state: CardState) -> CardSnapshot {
 }
 
 fn commands() -> Vec<(&'static str, Command)> {
-    let (old, new) = (|state| card_snapshot(SEQUENCE, state), |state| card_snapshot(SEQUENCE + 1, state));
+    let (old, new) = (
+        |state| card_snapshot(SEQUENCE, state),
+        |state| card_snapshot(SEQUENCE + 1, state),
+    );
     let answer = |standing| Command::RecordActionResult {
         job: JOB,
         snapshot: standing,

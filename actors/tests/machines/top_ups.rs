@@ -12,7 +12,7 @@ use purser_actors::top_up::{
 use purser_storage::{Condition, Write, codec};
 
 use crate::fixtures::{
-    JOB, NOW, TOP_UP, WALLET, at, charge, fold, event_names, operator, outgoing, status, transaction, job_names,
+    JOB, NOW, TOP_UP, WALLET, at, charge, event_names, fold, job_names, operator, outgoing, status, transaction,
 };
 
 const TABLE: &str = "
@@ -132,18 +132,18 @@ pub(crate) fn commands() -> Vec<(&'static str, Command)> {
     let reason = "no".into();
     vec![
         ("signed", Command::RecordSigned(FirstLeg::Burn(burn()))),
-        ("lapse", Command::RecordExpired { job, round: 0 }),
+        ("lapse", Command::RecordExpired { job: effect, round: 0 }),
         (
             "lapse_3",
             Command::RecordExpired {
-                job,
+                job: effect,
                 round: MAX_SIGNING_ATTEMPTS - 1,
             },
         ),
         (
             "landed",
             Command::RecordConfirmed {
-                job,
+                job: effect,
                 transaction: transaction.clone(),
             },
         ),
@@ -166,9 +166,15 @@ pub(crate) fn commands() -> Vec<(&'static str, Command)> {
             }),
         ),
         ("mintable", Command::RecordMintSigned(mint())),
-        ("minted", Command::RecordMinted { job, transaction }),
-        ("counted", Command::RecordIssuerCredit { job }),
-        ("fail", Command::Fail { job, reason }),
+        (
+            "minted",
+            Command::RecordMinted {
+                job: effect,
+                transaction,
+            },
+        ),
+        ("counted", Command::RecordIssuerCredit { job: effect }),
+        ("fail", Command::Fail { job: effect, reason }),
     ]
 }
 

@@ -21,8 +21,8 @@ use purser_actors::withdrawal::{self, Withdrawal};
 
 use crate::cards::card_snapshot;
 use crate::fixtures::{
-    CARD, CARD_SEQUENCE, NOW, PAYMENT, CAP_RESERVATION, TOP_UP, WALLET, WITHDRAWAL, accounts, at, cards, claim, decline, details,
-    fold, outgoing, payments, prepared, status, transaction, withdrawals,
+    CAP_RESERVATION, CARD, CARD_SEQUENCE, NOW, PAYMENT, TOP_UP, WALLET, WITHDRAWAL, accounts, at, cards, claim,
+    decline, details, fold, outgoing, payments, prepared, status, transaction, withdrawals,
 };
 use crate::identity::{identities, identity_commands, identity_events, link_commands, link_events, links};
 use crate::intl_orders::{self, orders};
@@ -213,8 +213,7 @@ fn every_move_that_apply_accepts_is_listed_and_every_listed_move_is_accepted() {
 fn every_listed_move_is_reached_by_a_command() {
     // Aim: from the first event on, commands alone lead through the whole chart and never off it.
     let claimed = fold::<Payment>(None, &PAYMENT, &payment_events()[..1]);
-    let (_, adopted) =
-        Payment::adopt(PAYMENT, claim(), ("0xadopted", PurchasedProduct::Card(CARD)), &at(NOW)).unwrap();
+    let (_, adopted) = Payment::adopt(PAYMENT, claim(), ("0xadopted", PurchasedProduct::Card(CARD)), &at(NOW)).unwrap();
     let mut moves = Transitions::from([("-", claimed.status()), ("-", adopted.status())]);
     let mut open = vec![claimed, adopted];
     let mut met: Vec<Payment> = Vec::new();

@@ -14,7 +14,9 @@ use purser_actors::wallet_payment::{
     WalletPayment, WalletPaymentOrder,
 };
 
-use crate::fixtures::{DAY, DAY_MS, JOB, NOW, WALLET, at, authorization, fold, event_names, status, transaction, job_names};
+use crate::fixtures::{
+    DAY, DAY_MS, JOB, NOW, WALLET, at, authorization, event_names, fold, job_names, status, transaction,
+};
 use crate::transitions::assert_chart;
 
 pub(crate) const PAYMENT_ID: WalletPaymentId = WalletPaymentId(21);
@@ -114,17 +116,23 @@ pub(crate) fn commands() -> Vec<(&'static str, Command)> {
         (
             "declined",
             Command::RecordDeclined {
-                job,
+                job: effect,
                 response: answer(),
                 body: vec![2; 12_289],
             },
         ),
-        ("landed", Command::RecordConfirmed { job, transaction }),
-        ("fail", Command::Fail { job, reason }),
+        (
+            "landed",
+            Command::RecordConfirmed {
+                job: effect,
+                transaction,
+            },
+        ),
+        ("fail", Command::Fail { job: effect, reason }),
         (
             "forget",
             Command::PurgeHttpRecord {
-                job,
+                job: effect,
                 rows: vec![
                     table::http_record_chunk(PAYMENT_ID, 0, 0),
                     table::http_record_chunk(PAYMENT_ID, 2, 1),
@@ -134,7 +142,7 @@ pub(crate) fn commands() -> Vec<(&'static str, Command)> {
         (
             "recognised",
             Command::RecordRecognised {
-                job,
+                job: effect,
                 transaction: self::transaction(),
             },
         ),
@@ -145,7 +153,9 @@ pub(crate) fn commands() -> Vec<(&'static str, Command)> {
 fn every_command_to_a_spend_in_every_state_does_what_the_table_says() {
     // Aim: six commands in seven states; an end refuses everything but that its words are forgotten, and each end tells the
     // wallet once whether it left.
-    let states: Vec<_> = std::iter::once(None).chain(wallet_payments().into_iter().map(Some)).collect();
+    let states: Vec<_> = std::iter::once(None)
+        .chain(wallet_payments().into_iter().map(Some))
+        .collect();
     let mut lines = TABLE.lines().filter(|line| !line.is_empty());
     let header: Vec<_> = lines.next().unwrap().split_whitespace().collect();
     assert_eq!(header, states.iter().map(|s| status(s.as_ref())).collect::<Vec<_>>());
@@ -166,7 +176,11 @@ fn every_command_to_a_spend_in_every_state_does_what_the_table_says() {
             let told: Vec<_> = decision.jobs().iter().map(|effect| effect.job.clone()).collect();
             let ends = |paid| {
                 let (wallet, spend) = (WALLET, PAYMENT_ID);
-                vec![Job::SettleWalletHold { wallet, payment, paid }]
+                vec![Job::SettleWalletHold {
+                    wallet,
+                    payment: spend,
+                    paid,
+                }]
             };
             let expected = match name {
                 "landed" | "recognised" => ends(true),

@@ -9,7 +9,7 @@ use purser_actors::webhook_delivery::{
 };
 use purser_storage::Write;
 
-use crate::fixtures::{JOB, NOW, WALLET, at, fold, event_names, status, job_names};
+use crate::fixtures::{JOB, NOW, WALLET, at, event_names, fold, job_names, status};
 use crate::transitions::assert_chart;
 
 const ENDPOINT: WebhookId = WebhookId(31);
@@ -160,21 +160,9 @@ fn delivery_commands() -> Vec<(&'static str, delivery::Command)> {
         reason: DroppedReason::Disabled,
     };
     vec![
-        ("open", Command::Create { owner, message }),
-        (
-            "again",
-            Command::Redeliver {
-                force: true,
-                by: None,
-            },
-        ),
-        (
-            "missed-out",
-            Command::Redeliver {
-                force: false,
-                by: None,
-            },
-        ),
+        ("open", Command::Create { owner, message: letter }),
+        ("again", Command::Redeliver { force: true, by: None }),
+        ("missed-out", Command::Redeliver { force: false, by: None }),
         ("delivered", record_attempt(1, 204, AttemptResult::Delivered)),
         ("retried", record_attempt(1, 500, again)),
         ("over", record_attempt(1, 500, AttemptResult::GiveUp)),
@@ -182,7 +170,7 @@ fn delivery_commands() -> Vec<(&'static str, delivery::Command)> {
         (
             "later",
             Command::Defer {
-                job,
+                job: effect,
                 round: 1,
                 at: NOW,
             },
@@ -340,7 +328,10 @@ fn an_endpoint_that_only_fails_is_spoken_of_and_then_given_up() {
     let (_, again) = after(Some(warned.clone()), failed(false), at_hour(119));
     assert!(again.events().is_empty());
     let (disabled, over) = after(Some(warned.clone()), failed(false), at_hour(120));
-    assert_eq!((event_names(&over).as_str(), disabled.status()), ("Disabled", "disabled"));
+    assert_eq!(
+        (event_names(&over).as_str(), disabled.status()),
+        ("Disabled", "disabled")
+    );
     let (_, both) = after(Some(failing.clone()), failed(false), at_hour(500));
     assert_eq!(event_names(&both), "Warned+Disabled");
     let (well, recovered) = after(Some(warned), webhook::Command::RecordSuccess, at_hour(119));
@@ -396,7 +387,11 @@ fn a_deliverys_row_stays_within_its_bounds() {
         );
     }
     assert_eq!(
-        (delivery.attempts.len(), delivery.attempt_count, delivery.redelivery_count),
+        (
+            delivery.attempts.len(),
+            delivery.attempt_count,
+            delivery.redelivery_count
+        ),
         (10, 50, 51)
     );
     let json: serde_json::Value = serde_json::from_str(&delivery.view(&DELIVERY).to_json()).unwrap();

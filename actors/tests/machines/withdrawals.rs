@@ -11,8 +11,8 @@ use purser_storage::codec;
 use purser_storage::{Condition, Write};
 
 use crate::fixtures::{
-    JOB, NOW, PAYMENT, WALLET, WITHDRAWAL, accounts, at, fold, event_names, operator, outgoing, status, transaction,
-    withdrawals, job_names,
+    JOB, NOW, PAYMENT, WALLET, WITHDRAWAL, accounts, at, event_names, fold, job_names, operator, outgoing, status,
+    transaction, withdrawals,
 };
 
 const TABLE: &str = "
@@ -28,17 +28,23 @@ pub(crate) fn commands() -> Vec<(&'static str, Command)> {
     let reason = "expired".into();
     vec![
         ("signed", Command::RecordSigned(outgoing())),
-        ("landed", Command::RecordConfirmed { job, transaction }),
+        (
+            "landed",
+            Command::RecordConfirmed {
+                job: effect,
+                transaction,
+            },
+        ),
         (
             "adopt",
             Command::AttributeTransfer {
-                job,
+                job: effect,
                 transaction: "left".into(),
                 act: operator(),
                 evidence: "seen on the chain".into(),
             },
         ),
-        ("fail", Command::Fail { job, reason }),
+        ("fail", Command::Fail { job: effect, reason }),
     ]
 }
 

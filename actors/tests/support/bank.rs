@@ -67,7 +67,13 @@ impl FakeBank {
     }
 
     /// What is asked again under a key is the same.
-    fn respond<T>(&self, key: JobId, what: String, done: impl FnOnce() -> T, no: T) -> Result<BankDecision<T>, PortError> {
+    fn respond<T>(
+        &self,
+        key: JobId,
+        what: String,
+        done: impl FnOnce() -> T,
+        no: T,
+    ) -> Result<BankDecision<T>, PortError> {
         let mut asked = self.requests.lock();
         assert_eq!(
             asked.entry(key).or_insert_with(|| what.clone()),

@@ -93,9 +93,14 @@ impl FakeBridge {
             burned: Usdc::from_atomic(arrives.atomic() + FEE),
         };
         truth.burned.insert(transaction.to_owned(), burn);
-        truth
-            .to
-            .insert(transaction.to_owned(), BridgeTransfer { key, to, delivered_amount: arrives });
+        truth.to.insert(
+            transaction.to_owned(),
+            BridgeTransfer {
+                key,
+                to,
+                delivered_amount: arrives,
+            },
+        );
     }
 }
 
@@ -228,7 +233,10 @@ impl FakeBridge {
             }
             _ => {}
         }
-        assert!(!truth.impossible.contains(&burn.transaction), "a dead burn is not sent again");
+        assert!(
+            !truth.impossible.contains(&burn.transaction),
+            "a dead burn is not sent again"
+        );
         truth.burned.insert(burn.transaction.clone(), burn.clone());
         let transaction = burn.transaction.clone();
         match met {
@@ -253,7 +261,11 @@ impl FakeBridge {
         if truth.expired.contains(&nonce) {
             return Ok(AttestationStatus::Expired { nonce });
         }
-        let BridgeTransfer { to, delivered_amount: arrives, .. } = truth.to[&burn.transaction];
+        let BridgeTransfer {
+            to,
+            delivered_amount: arrives,
+            ..
+        } = truth.to[&burn.transaction];
         let mut attested = AttestedMessage {
             nonce,
             message: burn.bytes.clone(),
@@ -270,7 +282,9 @@ impl FakeBridge {
                 attested.delivered_amount = burn.burned;
                 truth.minted_amounts.insert(burn.transaction.clone(), burn.burned);
             }
-            Some(CallBehavior::Impossible) => attested.delivered_amount = burn.burned.checked_add(Usdc::from_atomic(1)).unwrap(),
+            Some(CallBehavior::Impossible) => {
+                attested.delivered_amount = burn.burned.checked_add(Usdc::from_atomic(1)).unwrap()
+            }
             Some(CallBehavior::Long) => attested.message = vec![0; 20_000],
             _ => {}
         }

@@ -104,7 +104,13 @@ impl FakeLists {
     /// Money that the bank gives back.
     pub(crate) fn put_returned(&self, of: BankTransferId, entry: ProviderEntry) {
         let returns = Some(of);
-        self.put(ReconciliationSource::BankDeposits, ProviderEntry { returned_transfer: returns, ..entry });
+        self.put(
+            ReconciliationSource::BankDeposits,
+            ProviderEntry {
+                returned_transfer: returns,
+                ..entry
+            },
+        );
     }
 
     pub(crate) fn take(&self, source: ReconciliationSource, name: impl ToString) {
@@ -213,7 +219,10 @@ impl TreasuryList for FakeLists {
         limit: usize,
     ) -> BoxFuture<'a, Result<ListPage<ChainMovement>, PortError>> {
         let all = self.read(|written| {
-            let there = written.movements.values().filter(|moved| moved.counterparty.network() == network);
+            let there = written
+                .movements
+                .values()
+                .filter(|moved| moved.counterparty.network() == network);
             there.cloned().collect::<Vec<_>>()
         });
         Box::pin(std::future::ready(all.map(|all| page(&all, after, limit))))
@@ -225,7 +234,10 @@ impl TreasuryList for FakeLists {
         transaction: &'a str,
     ) -> BoxFuture<'a, Result<Vec<ChainMovement>, PortError>> {
         let all = self.read(|written| {
-            let there = written.movements.values().filter(|moved| moved.counterparty.network() == network);
+            let there = written
+                .movements
+                .values()
+                .filter(|moved| moved.counterparty.network() == network);
             let in_it = there.filter(|moved| moved.transaction == transaction);
             in_it.cloned().collect::<Vec<_>>()
         });

@@ -57,7 +57,10 @@ impl FakePayouts {
         words.push(PayoutEvent {
             position: number,
             payout,
-            update: PayoutStatusUpdate { sequence, status: state },
+            update: PayoutStatusUpdate {
+                sequence,
+                status: state,
+            },
         });
     }
 
@@ -68,7 +71,13 @@ impl FakePayouts {
 
     /// An order that this engine did not send, as a restored backup finds it.
     pub(crate) fn add_known_order(&self, key: JobId, sequence: u64, state: PayoutRailStatus) {
-        self.known.lock().insert(key, PayoutStatusUpdate { sequence, status: state });
+        self.known.lock().insert(
+            key,
+            PayoutStatusUpdate {
+                sequence,
+                status: state,
+            },
+        );
     }
 
     /// What the next questions after an order come to, instead of an answer.
@@ -97,7 +106,12 @@ impl PayoutRails for FakePayouts {
         Box::pin(async move {
             self.calls.lock().push(order.clone());
             let mood = self.behaviors.lock().pop_front().unwrap_or(IssuerBehavior::NotYet);
-            let report = |sequence, state| Ok(PayoutStatusUpdate { sequence, status: state });
+            let report = |sequence, state| {
+                Ok(PayoutStatusUpdate {
+                    sequence,
+                    status: state,
+                })
+            };
             match mood {
                 IssuerBehavior::Ready => {
                     self.paid.lock().insert(order.key, order.payout);

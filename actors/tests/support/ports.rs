@@ -8,9 +8,9 @@ use parking_lot::Mutex;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, BoxFuture, ChainTransactionStatus, ChainStatus, Decline, ErrorKind, EvmAuthorization, Finality, KeyShredder,
-    OutgoingTransfer, OutgoingTransferRequest, PortError, Preparation, PreparedTransaction, Settlement, SubmitResult,
-    Timestamp,
+    Authorization, BoxFuture, ChainStatus, ChainTransactionStatus, Decline, ErrorKind, EvmAuthorization, Finality,
+    KeyShredder, OutgoingTransfer, OutgoingTransferRequest, PortError, Preparation, PreparedTransaction, Settlement,
+    SubmitResult, Timestamp,
 };
 use tokio::sync::Semaphore;
 
@@ -353,7 +353,8 @@ impl Settlement for FakeChain {
         from: &'a Wallet,
         since: Timestamp,
     ) -> BoxFuture<'a, Result<Vec<OutgoingTransfer>, PortError>> {
-        self.holdings.sent_by(from, since, self.unresponsive.load(Ordering::SeqCst))
+        self.holdings
+            .sent_by(from, since, self.unresponsive.load(Ordering::SeqCst))
     }
 
     fn outgoing_transfers(

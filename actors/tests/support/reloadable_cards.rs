@@ -301,10 +301,7 @@ impl ReloadableCardProvider for FakeReloadableCards {
             let turn = {
                 let mut truth = self.0.lock();
                 let turn = truth.next_behavior()?;
-                let (order, ended) = truth
-                    .holds
-                    .get_mut(&key)
-                    .ok_or_else(|| error(ErrorKind::Permanent))?;
+                let (order, ended) = truth.holds.get_mut(&key).ok_or_else(|| error(ErrorKind::Permanent))?;
                 let (account, amount) = (order.account, order.amount.get());
                 match ended.replace(paid) {
                     None if !paid => *truth.balances.entry(account).or_default() += amount,

@@ -70,7 +70,10 @@ impl Node {
     /// See [`NodeError`].
     pub async fn latest_blockhash(&self, commitment: Commitment) -> Result<Blockhash, NodeError> {
         let method = "getLatestBlockhash";
-        decode::blockhash(method, &self.pool.call(method, json!([commitment_config(commitment)])).await?)
+        decode::blockhash(
+            method,
+            &self.pool.call(method, json!([commitment_config(commitment)])).await?,
+        )
     }
 
     /// The same of one endpoint.
@@ -79,7 +82,10 @@ impl Node {
     /// See [`NodeError`].
     pub async fn latest_blockhash_on(&self, endpoint: usize, commitment: Commitment) -> Result<Blockhash, NodeError> {
         let method = "getLatestBlockhash";
-        let result = self.pool.call_on(endpoint, method, json!([commitment_config(commitment)])).await?;
+        let result = self
+            .pool
+            .call_on(endpoint, method, json!([commitment_config(commitment)]))
+            .await?;
         decode::blockhash(method, &result)
     }
 
@@ -100,12 +106,19 @@ impl Node {
     /// See [`NodeError`].
     pub async fn position(&self, commitment: Commitment) -> Result<ChainPosition, NodeError> {
         let method = "getEpochInfo";
-        decode::position(method, &self.pool.call(method, json!([commitment_config(commitment)])).await?)
+        decode::position(
+            method,
+            &self.pool.call(method, json!([commitment_config(commitment)])).await?,
+        )
     }
 
     /// Asks each endpoint for its newest slot, which is recorded for the pool's choice. One that does not answer keeps what it had.
     pub async fn observe_slots(&self) {
-        for answer in self.pool.call_each("getSlot", json!([commitment_config(Commitment::Confirmed)])).await {
+        for answer in self
+            .pool
+            .call_each("getSlot", json!([commitment_config(Commitment::Confirmed)]))
+            .await
+        {
             if let Some(slot) = answer.result.ok().as_ref().and_then(Value::as_u64) {
                 self.pool.observe_height(answer.endpoint, slot);
             }
@@ -120,7 +133,10 @@ impl Node {
         let method = "getEpochInfo";
         decode::position(
             method,
-            &self.pool.call_on(endpoint, method, json!([commitment_config(commitment)])).await?,
+            &self
+                .pool
+                .call_on(endpoint, method, json!([commitment_config(commitment)]))
+                .await?,
         )
     }
 
@@ -230,7 +246,11 @@ impl Node {
     ) -> Result<Option<ChainTransaction>, NodeError> {
         let found = |result: &Value| !result.is_null();
         // A version that is newer than this code moves tokens all the same; the form of the JSON does not depend on it.
-        let result = match self.pool.call_where(TRANSACTION, transaction_params(id, 0, commitment), found).await {
+        let result = match self
+            .pool
+            .call_where(TRANSACTION, transaction_params(id, 0, commitment), found)
+            .await
+        {
             Err(error) if is_unsupported(&error) => {
                 let params = transaction_params(id, u8::MAX, commitment);
                 self.pool.call_where(TRANSACTION, params, found).await?
@@ -251,7 +271,10 @@ impl Node {
         (token_account, mint): (&Pubkey, &Pubkey),
         commitment: Commitment,
     ) -> Result<Option<ChainTransaction>, NodeError> {
-        let asked = |version| self.pool.call_on(endpoint, TRANSACTION, transaction_params(id, version, commitment));
+        let asked = |version| {
+            self.pool
+                .call_on(endpoint, TRANSACTION, transaction_params(id, version, commitment))
+        };
         let result = match asked(0).await {
             Err(error) if is_unsupported(&error) => asked(u8::MAX).await?,
             other => other?,

@@ -66,7 +66,12 @@ impl AdminClient {
     }
 
     /// Who that is; nobody is a failure, unless there is more to look at.
-    pub(super) async fn search_customers(&self, quoted: &str, after: Option<&str>, limit: u8) -> Result<HttpResponse, CliError> {
+    pub(super) async fn search_customers(
+        &self,
+        quoted: &str,
+        after: Option<&str>,
+        limit: u8,
+    ) -> Result<HttpResponse, CliError> {
         let mut url = at(&self.url, "/admin/customers")?;
         let limit = limit.to_string();
         url.query_pairs_mut()

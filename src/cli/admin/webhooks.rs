@@ -38,7 +38,10 @@ pub(super) async fn run(desk: &AdminClient, act: WebhookCommand) -> Result<HttpR
     match act {
         WebhookCommand::List { wallet: None } => desk.get("/admin/webhooks").await,
         WebhookCommand::List { wallet: Some(wallet) } => desk.get(&format!("/admin/webhooks?wallet={wallet}")).await,
-        WebhookCommand::Deliveries { webhook_id: of, status: state } => {
+        WebhookCommand::Deliveries {
+            webhook_id: of,
+            status: state,
+        } => {
             let by = match of.starts_with("wh_") {
                 true => "webhook_id",
                 false => "wallet",

@@ -26,8 +26,15 @@ fn case_64_a_reconnect_resumes_after_the_last_event() {
     }
     assert_eq!(cursor.handle_message(r#"{"type":"ping"}"#).unwrap(), None);
     assert_eq!(cursor.handle_message(r#"{"type":"later"}"#).unwrap(), None);
-    assert!(cursor.handle_message(r#"{"type":"error","code":"types_invalid"}"#).is_err());
-    assert!(matches!(cursor.handle_message("x").unwrap(), Some(ConnectionEnd::Failed(_))));
+    assert!(
+        cursor
+            .handle_message(r#"{"type":"error","code":"types_invalid"}"#)
+            .is_err()
+    );
+    assert!(matches!(
+        cursor.handle_message("x").unwrap(),
+        Some(ConnectionEnd::Failed(_))
+    ));
     assert_eq!(cursor.after, Some(9));
 }
 

@@ -105,8 +105,9 @@ fn what_is_wrong_with_the_chains_is_said_at_once() {
 #[test]
 fn finality_rises_and_covers_everything() {
     // Aim: whatever an amount is, exactly one step holds for it, and a step that cannot be read is named.
-    let with =
-        |steps: &str| load(&config_without_products().replace("[chains.base]\n", &format!("[chains.base]\nfinality = {steps}\n")));
+    let with = |steps: &str| {
+        load(&config_without_products().replace("[chains.base]\n", &format!("[chains.base]\nfinality = {steps}\n")))
+    };
     for good in [
         "[{ depth = \"confirmed\" }]",
         "[{ up_to_usd = \"5\", depth = \"64\" }, { depth = \"finalized\" }]",
@@ -130,7 +131,8 @@ fn finality_rises_and_covers_everything() {
 fn a_facilitator_takes_the_place_of_keys_that_pay() {
     // Aim: with a facilitator no gas key is needed. Its secret is a reference, and fits its kind of authentication.
     let with = |facilitator: &str| {
-        let text = config_without_products().replace("gas_keys = [\"env:GAS\"]", &format!("facilitators = [{facilitator}]"));
+        let text =
+            config_without_products().replace("gas_keys = [\"env:GAS\"]", &format!("facilitators = [{facilitator}]"));
         load(&text)
     };
     for good in [

@@ -103,7 +103,8 @@ pub(super) async fn save_address_book_entry(
             let saved = SavedAddress { id, name, address: to };
             let engine = &running.callables.engine;
             let told = saved.clone();
-            let memo = place.map(|place| recorder::<AgentWallet>(place, move |said| saved_address_response(&told, said.map(drop))));
+            let memo = place
+                .map(|place| recorder::<AgentWallet>(place, move |said| saved_address_response(&told, said.map(drop))));
             match engine.save_address(owner, saved.clone(), memo).await {
                 Ok(()) => saved_address_response(&saved, Ok(())),
                 Err(OperationError::Rejected(why)) => saved_address_response(&saved, Err(&why)),

@@ -264,7 +264,12 @@ fn not_paid(answered: &OutboundResponse, own: bool) -> Result<RecordedReply, Api
     if !(200..300).contains(&answered.status) {
         let error = format!("The server answered {} and asks for no payment.", answered.status);
         let error = ApiError::new(StatusCode::BAD_GATEWAY, "http_error", error).hint("Nothing was signed.");
-        return Err(seller_error::with_seller_response(error, own, answered.status, &answered.body));
+        return Err(seller_error::with_seller_response(
+            error,
+            own,
+            answered.status,
+            &answered.body,
+        ));
     }
     let kind = answered.headers.get(header::CONTENT_TYPE);
     response_body(

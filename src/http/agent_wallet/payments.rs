@@ -14,8 +14,8 @@ use serde_json::value::to_raw_value;
 
 use super::super::callable::{reply_verbatim, to_camel_case};
 use super::super::error::ApiError;
-use super::super::outgoing_holds::with_hold_reason;
 use super::super::idempotency::{RecordedReply, entity_recorder, in_progress_response};
+use super::super::outgoing_holds::with_hold_reason;
 use super::{AgentWalletState, payment_error, seller_error};
 use crate::agent_wallet::open_response;
 use crate::agent_wallet::paid_http_client::AgentWalletClient;
@@ -86,7 +86,11 @@ impl PaymentRunner {
                 read.ok_or_else(ApiError::internal)?
             }
         };
-        let fresh = if first { self.paid_http_client.take_full_response(id) } else { None };
+        let fresh = if first {
+            self.paid_http_client.take_full_response(id)
+        } else {
+            None
+        };
         let said = match fresh {
             Some(fresh) => Some(fresh.to_vec()),
             None => stored_response(&self.engine, &self.vault, id, &spend).await?,
@@ -95,9 +99,12 @@ impl PaymentRunner {
             let answer = spend.response().filter(|answer| answer.http_status > 0);
             let status = answer.map(|answer| answer.http_status);
             return Err(match (status, said) {
-                (Some(status), said) => {
-                    seller_error::with_seller_response(error, spend.order.method.is_own(), status, &said.unwrap_or_default())
-                }
+                (Some(status), said) => seller_error::with_seller_response(
+                    error,
+                    spend.order.method.is_own(),
+                    status,
+                    &said.unwrap_or_default(),
+                ),
                 (None, _) => error,
             });
         }

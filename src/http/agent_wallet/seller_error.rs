@@ -101,9 +101,18 @@ mod tests {
         }
         let odd = with_seller_response(error(), true, 500, "é\u{1b}[2J\r\n".repeat(1_000).as_bytes());
         let shown = odd.seller.as_ref().unwrap().body.as_deref().unwrap();
-        assert!(shown.len() <= MAX_SELLER_BODY_BYTES && shown.len() > MAX_SELLER_BODY_BYTES - 8 && !shown.contains(char::is_control));
+        assert!(
+            shown.len() <= MAX_SELLER_BODY_BYTES
+                && shown.len() > MAX_SELLER_BODY_BYTES - 8
+                && !shown.contains(char::is_control)
+        );
         assert_eq!(
-            with_seller_response(error(), true, 500, b"").seller.as_ref().unwrap().body.as_deref(),
+            with_seller_response(error(), true, 500, b"")
+                .seller
+                .as_ref()
+                .unwrap()
+                .body
+                .as_deref(),
             Some("")
         );
     }

@@ -13,8 +13,8 @@ use utoipa::ToSchema;
 use super::super::account::BearerClaims;
 use super::super::callable::require_spend_rights;
 use super::super::error::ApiError;
-use super::super::outgoing_holds::transfer_error;
 use super::super::idempotency::IdempotencyKey;
+use super::super::outgoing_holds::transfer_error;
 use super::super::schemas;
 use super::address_book::record;
 use super::{AgentWalletState, SharedState, address, network, note};
@@ -156,7 +156,12 @@ impl AgentWalletState {
     }
 
     /// Whether money can go there, on the network that was named.
-    pub(super) fn check_can_receive(&self, to: &Wallet, named: Option<&str>, param: &'static str) -> Result<(), ApiError> {
+    pub(super) fn check_can_receive(
+        &self,
+        to: &Wallet,
+        named: Option<&str>,
+        param: &'static str,
+    ) -> Result<(), ApiError> {
         if let Some(named) = named
             && network("network", named)? != to.network()
         {

@@ -146,7 +146,12 @@ pub(super) async fn list_banking_accounts(
     banking.callables.admit(&claims, &call).await?;
     let after = match call.data.starting_after.as_deref() {
         None => None,
-        Some(text) => Some(banking.load_owned_account(&claims.wallet, text, "startingAfter").await?.0),
+        Some(text) => Some(
+            banking
+                .load_owned_account(&claims.wallet, text, "startingAfter")
+                .await?
+                .0,
+        ),
     };
     let engine = &banking.callables.engine;
     let found = engine.bank_accounts_of(&claims.wallet, after, limit).await;

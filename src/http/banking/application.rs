@@ -232,7 +232,8 @@ fn map_error(why: &Rejection, verified: bool) -> ApiError {
 
 fn incomplete(missing: &[&'static str], verified: bool) -> ApiError {
     let error = "The application lacks what `missing` names.";
-    let error = ApiError::new(StatusCode::CONFLICT, "application_incomplete", error).missing(item_names(missing, verified));
+    let error =
+        ApiError::new(StatusCode::CONFLICT, "application_incomplete", error).missing(item_names(missing, verified));
     if verified {
         error.hint("Answers by updateBankingApplicationDetails, documents by uploadBankingDocument.")
     } else {

@@ -57,7 +57,7 @@ impl DocumentTypeParam {
 /// What an idempotency key stands for.
 #[derive(Serialize)]
 struct UploadDocumentParams {
-    shows: &'static str,
+    document_type: &'static str,
     sha256: String,
 }
 

@@ -335,7 +335,11 @@ impl BankingState {
     }
 
     /// A destination that the caller has registered, also if it is off the list: a page may end with one.
-    async fn load_active_destinations(&self, owner: &Wallet, text: &str) -> Result<(BankDestinationId, BankDestination), ApiError> {
+    async fn load_active_destinations(
+        &self,
+        owner: &Wallet,
+        text: &str,
+    ) -> Result<(BankDestinationId, BankDestination), ApiError> {
         let id: BankDestinationId = text.parse().map_err(|_| destination_unknown())?;
         let read = self.callables.engine.destination(&id).await;
         let kept = read.map_err(|_| ApiError::internal())?;

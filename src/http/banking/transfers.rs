@@ -23,8 +23,8 @@ use utoipa::ToSchema;
 use super::super::account::BearerClaims;
 use super::super::callable::{self, require_sign_in};
 use super::super::error::ApiError;
-use super::super::outgoing_holds::require_withdrawals_active;
 use super::super::idempotency::{IdempotencyKey, RecordedReply, in_progress_response, recorder};
+use super::super::outgoing_holds::require_withdrawals_active;
 use super::super::schemas;
 use super::fields::{amount, line};
 use super::{BankingState, SharedState};
@@ -106,7 +106,9 @@ pub(super) async fn create_banking_transfer(
         route,
         &asked,
         move |place| async move {
-            let (account, kept) = room.load_owned_account(&owner, &call.data.account_id, "accountId").await?;
+            let (account, kept) = room
+                .load_owned_account(&owner, &call.data.account_id, "accountId")
+                .await?;
             check_transferable(&kept, direction)?;
             let wanted = TransferRequest {
                 owner,
@@ -227,7 +229,9 @@ pub(super) async fn send_banking_payout(
                 return Err(error.param("destinationId"));
             }
             let engine = &room.callables.engine;
-            engine.check_line(ProductLine::BankPayment).map_err(product_unavailable)?;
+            engine
+                .check_line(ProductLine::BankPayment)
+                .map_err(product_unavailable)?;
             require_withdrawals_active(engine)?;
             let quote = room.quote(cents)?;
             let charged = Usdc::from_cents(quote.total).map_err(|_| too_large())?;

@@ -218,7 +218,10 @@ pub(in crate::http) fn render_transaction(one: &CardTransaction) -> JsonObject {
         .time("at", one.at)
 }
 
-fn named_history<C: Copy>(history: &[(C, Timestamp)], name: impl Fn(C) -> &'static str) -> Vec<(&'static str, Timestamp)> {
+fn named_history<C: Copy>(
+    history: &[(C, Timestamp)],
+    name: impl Fn(C) -> &'static str,
+) -> Vec<(&'static str, Timestamp)> {
     history.iter().map(|(change, at)| (name(*change), *at)).collect()
 }
 
@@ -236,7 +239,9 @@ async fn made<E: Entity<Id = CardId>, F: Future<Output = Result<CardPage<E>, Loa
     loop {
         let (found, more) = page(after, limit).await?;
         after = found.last().map(|(id, _)| *id).or(after);
-        let cards = found.iter().filter(|(_, card)| !FAILED_STATUSES.contains(&card.status()));
+        let cards = found
+            .iter()
+            .filter(|(_, card)| !FAILED_STATUSES.contains(&card.status()));
         for (id, card) in cards {
             if shown.len() == limit {
                 return Ok((shown, true));

@@ -69,5 +69,7 @@ fn case_53_the_fingerprint_is_of_route_and_body() {
     assert_ne!(first, print("/withdraw", r#"{"a":1,"b":3}"#));
     let elsewhere = print("/withdraws", r#"{"a":1,"b":2}"#);
     assert_ne!(first[ROUTE_FINGERPRINT_BYTES..], elsewhere[ROUTE_FINGERPRINT_BYTES..]);
-    assert!(first.starts_with(&route_fingerprint("/withdraw")) && !elsewhere.starts_with(&route_fingerprint("/withdraw")));
+    assert!(
+        first.starts_with(&route_fingerprint("/withdraw")) && !elsewhere.starts_with(&route_fingerprint("/withdraw"))
+    );
 }

@@ -211,7 +211,12 @@ fn add_response_example(
         let is_our_refusal = schema["$ref"].as_str().is_some_and(|name| name.ends_with("Refusal"));
         if is_error(status) && is_our_refusal {
             let known = given.iter().filter(|(of, _)| *of == status).map(|(_, code)| *code);
-            let likely = || COMMON_PARAMETERS.iter().filter(|(of, _)| *of == status).map(|(_, code)| *code);
+            let likely = || {
+                COMMON_PARAMETERS
+                    .iter()
+                    .filter(|(of, _)| *of == status)
+                    .map(|(_, code)| *code)
+            };
             let mut codes: Vec<&str> = known.collect();
             if codes.is_empty() {
                 codes.extend(likely());

@@ -28,7 +28,11 @@ impl OperatorRequest for FreezeAccountRequest {
 }
 
 pub(super) async fn post_freeze(
-    AuthorizedRequest { admin, act, request: wanted }: AuthorizedRequest<FreezeAccountRequest>,
+    AuthorizedRequest {
+        admin,
+        act,
+        request: wanted,
+    }: AuthorizedRequest<FreezeAccountRequest>,
 ) -> Result<Response, ApiError> {
     check_note("message", "is for the holder", &wanted.message)?;
     set_frozen(&admin, &wanted.wallet, Some(wanted.message), act).await
@@ -43,7 +47,11 @@ pub(super) struct UnfreezeAccountRequest {
 impl OperatorRequest for UnfreezeAccountRequest {}
 
 pub(super) async fn post_unfreeze(
-    AuthorizedRequest { admin, act, request: wanted }: AuthorizedRequest<UnfreezeAccountRequest>,
+    AuthorizedRequest {
+        admin,
+        act,
+        request: wanted,
+    }: AuthorizedRequest<UnfreezeAccountRequest>,
 ) -> Result<Response, ApiError> {
     set_frozen(&admin, &wanted.wallet, None, act).await
 }

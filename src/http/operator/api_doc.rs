@@ -58,7 +58,12 @@ pub(super) struct OperationDoc {
 
 impl OperationDoc {
     /// Shows something.
-    pub(super) fn get(path: &'static str, permission: Permission, description: &'static str, response_schema: SchemaRef) -> Self {
+    pub(super) fn get(
+        path: &'static str,
+        permission: Permission,
+        description: &'static str,
+        response_schema: SchemaRef,
+    ) -> Self {
         Self {
             method: "get",
             path,

@@ -40,7 +40,11 @@ pub(super) struct ApproveRequest {
 impl OperatorRequest for ApproveRequest {}
 
 pub(super) async fn post_approve(
-    AuthorizedRequest { admin, act, request: wanted }: AuthorizedRequest<ApproveRequest>,
+    AuthorizedRequest {
+        admin,
+        act,
+        request: wanted,
+    }: AuthorizedRequest<ApproveRequest>,
 ) -> Result<Response, ApiError> {
     let amount = dollars(&wanted.amount)?;
     let id: ApprovalId = wanted.approval_id.parse().map_err(|_| unknown())?;
@@ -58,7 +62,11 @@ pub(super) struct RejectRequest {
 impl OperatorRequest for RejectRequest {}
 
 pub(super) async fn post_reject(
-    AuthorizedRequest { admin, act, request: wanted }: AuthorizedRequest<RejectRequest>,
+    AuthorizedRequest {
+        admin,
+        act,
+        request: wanted,
+    }: AuthorizedRequest<RejectRequest>,
 ) -> Result<Response, ApiError> {
     check_note("reason", "is for the audit log", &wanted.reason)?;
     let id: ApprovalId = wanted.approval_id.parse().map_err(|_| unknown())?;

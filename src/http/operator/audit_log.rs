@@ -17,7 +17,9 @@ pub(super) async fn get_audit(AuthorizedRead { admin, query }: AuthorizedRead) -
     let after = query.number("after", 0, 0, u64::MAX)?;
     let found = admin.engine.audit_log((after > 0).then_some(after), limit).await;
     let found = found.map_err(|_| ApiError::internal())?;
-    let next = found.last().map(|(audit, _)| format!("\"{}\"", audit.position.sequence));
+    let next = found
+        .last()
+        .map(|(audit, _)| format!("\"{}\"", audit.position.sequence));
     let acts: Vec<String> = found.iter().map(|(audit, hash)| entry(audit, hash).to_json()).collect();
     let next = next.unwrap_or_else(|| "null".to_owned());
     let body = format!("{{\"acts\":[{}],\"next_after\":{next}}}", acts.join(","));

@@ -2,7 +2,7 @@
 
 use axum::response::Response;
 use purser_actors::card_withdrawal::{CardWithdrawal, Rejection};
-use purser_actors::engine::{GateHold, OperationError, ApprovalPending};
+use purser_actors::engine::{ApprovalPending, GateHold, OperationError};
 use purser_actors::id::WithdrawalId;
 use purser_actors::kernel::{Entity, JsonObject};
 use purser_actors::lease::Leasable as _;
@@ -11,7 +11,7 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest, check_note};
-use super::leases::{LeasedResource, to_response, claimed, conflict, listed, page, queue};
+use super::leases::{LeasedResource, claimed, conflict, listed, page, queue, to_response};
 use super::{AdminState, approvals, unavailable};
 use crate::http::error::ApiError;
 
@@ -59,7 +59,11 @@ pub(super) struct ClaimWithdrawalRequest {
 impl OperatorRequest for ClaimWithdrawalRequest {}
 
 pub(super) async fn post_claim(
-    AuthorizedRequest { admin, act, request: wanted }: AuthorizedRequest<ClaimWithdrawalRequest>,
+    AuthorizedRequest {
+        admin,
+        act,
+        request: wanted,
+    }: AuthorizedRequest<ClaimWithdrawalRequest>,
 ) -> Result<Response, ApiError> {
     let id = load_withdrawal(&admin, &wanted.withdrawal_id).await?;
     let lease = admin.engine.claim_card_withdrawal(id, act, admin.lease_ms).await;
@@ -77,7 +81,11 @@ pub(super) struct ReleaseWithdrawalRequest {
 impl OperatorRequest for ReleaseWithdrawalRequest {}
 
 pub(super) async fn post_release(
-    AuthorizedRequest { admin, act, request: wanted }: AuthorizedRequest<ReleaseWithdrawalRequest>,
+    AuthorizedRequest {
+        admin,
+        act,
+        request: wanted,
+    }: AuthorizedRequest<ReleaseWithdrawalRequest>,
 ) -> Result<Response, ApiError> {
     let id = load_withdrawal(&admin, &wanted.withdrawal_id).await?;
     let released = admin.engine.release_card_withdrawal(id, act, wanted.lease).await;
@@ -96,7 +104,11 @@ pub(super) struct FulfilWithdrawalRequest {
 impl OperatorRequest for FulfilWithdrawalRequest {}
 
 pub(super) async fn post_fulfil(
-    AuthorizedRequest { admin, act, request: wanted }: AuthorizedRequest<FulfilWithdrawalRequest>,
+    AuthorizedRequest {
+        admin,
+        act,
+        request: wanted,
+    }: AuthorizedRequest<FulfilWithdrawalRequest>,
 ) -> Result<Response, ApiError> {
     let id = load_withdrawal(&admin, &wanted.withdrawal_id).await?;
     let tx_hash = transaction(&wanted.tx_hash).ok_or_else(|| {
@@ -132,7 +144,11 @@ pub(super) struct RejectWithdrawalRequest {
 impl OperatorRequest for RejectWithdrawalRequest {}
 
 pub(super) async fn post_reject(
-    AuthorizedRequest { admin, act, request: wanted }: AuthorizedRequest<RejectWithdrawalRequest>,
+    AuthorizedRequest {
+        admin,
+        act,
+        request: wanted,
+    }: AuthorizedRequest<RejectWithdrawalRequest>,
 ) -> Result<Response, ApiError> {
     check_note("reason", "is for the holder", &wanted.reason)?;
     let id = load_withdrawal(&admin, &wanted.withdrawal_id).await?;

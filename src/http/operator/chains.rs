@@ -34,7 +34,11 @@ pub(super) struct AcceptChainRequest {
 impl OperatorRequest for AcceptChainRequest {}
 
 pub(super) async fn post_accept(
-    AuthorizedRequest { admin, act, request: wanted }: AuthorizedRequest<AcceptChainRequest>,
+    AuthorizedRequest {
+        admin,
+        act,
+        request: wanted,
+    }: AuthorizedRequest<AcceptChainRequest>,
 ) -> Result<Response, ApiError> {
     let network = Network::ALL
         .into_iter()

@@ -41,7 +41,11 @@ impl<T: OperatorRequest> FromRequest<Arc<AdminState>> for AuthorizedRequest<T> {
         let act = admitted(&mut parts, admin, T::TASK).await?;
         let wanted = json::read(body, admin.max_body_bytes, admin.body_timeout).await?;
         let admin = admin.clone();
-        Ok(Self { admin, act, request: wanted })
+        Ok(Self {
+            admin,
+            act,
+            request: wanted,
+        })
     }
 }
 

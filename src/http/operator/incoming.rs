@@ -2,7 +2,7 @@
 
 use axum::response::Response;
 use http::StatusCode;
-use purser_actors::engine::{IncomingDecisionError, IncomingDecision};
+use purser_actors::engine::{IncomingDecision, IncomingDecisionError};
 use purser_actors::id::{DepositId, Wallet};
 use purser_actors::kernel::Entity as _;
 use purser_actors::operator::OperatorAction;
@@ -39,14 +39,21 @@ pub(super) struct CreditDepositRequest {
 impl OperatorRequest for CreditDepositRequest {}
 
 pub(super) async fn post_credit(
-    AuthorizedRequest { admin, act, request: wanted }: AuthorizedRequest<CreditDepositRequest>,
+    AuthorizedRequest {
+        admin,
+        act,
+        request: wanted,
+    }: AuthorizedRequest<CreditDepositRequest>,
 ) -> Result<Response, ApiError> {
     check_note("evidence", EVIDENCE, &wanted.evidence)?;
     let invalid = || ApiError::parameter("parameter_invalid", "account", "`account` is not an address.");
     let account = wanted.account.as_deref().map(str::parse::<Wallet>);
     let account = account.transpose().map_err(|_| invalid())?;
     let keeps = wanted.holder_keeps_product;
-    let rule = IncomingDecision::Credit { account, keep_payout: keeps };
+    let rule = IncomingDecision::Credit {
+        account,
+        keep_payout: keeps,
+    };
     decide(&admin, &wanted.deposit_id, rule, (&act, wanted.evidence)).await
 }
 
@@ -60,10 +67,20 @@ pub(super) struct OperatorFundsRequest {
 impl OperatorRequest for OperatorFundsRequest {}
 
 pub(super) async fn post_operator_funds(
-    AuthorizedRequest { admin, act, request: wanted }: AuthorizedRequest<OperatorFundsRequest>,
+    AuthorizedRequest {
+        admin,
+        act,
+        request: wanted,
+    }: AuthorizedRequest<OperatorFundsRequest>,
 ) -> Result<Response, ApiError> {
     check_note("evidence", EVIDENCE, &wanted.evidence)?;
-    decide(&admin, &wanted.deposit_id, IncomingDecision::OperatorFunds, (&act, wanted.evidence)).await
+    decide(
+        &admin,
+        &wanted.deposit_id,
+        IncomingDecision::OperatorFunds,
+        (&act, wanted.evidence),
+    )
+    .await
 }
 
 #[derive(Deserialize, ToSchema)]
@@ -79,7 +96,11 @@ pub(super) struct ReturnDepositRequest {
 impl OperatorRequest for ReturnDepositRequest {}
 
 pub(super) async fn post_return(
-    AuthorizedRequest { admin, act, request: wanted }: AuthorizedRequest<ReturnDepositRequest>,
+    AuthorizedRequest {
+        admin,
+        act,
+        request: wanted,
+    }: AuthorizedRequest<ReturnDepositRequest>,
 ) -> Result<Response, ApiError> {
     check_note("evidence", EVIDENCE, &wanted.evidence)?;
     let keeps = wanted.holder_keeps_product;

@@ -2,8 +2,8 @@
 
 use axum::response::Response;
 use http::StatusCode;
-use purser_actors::engine::{OperationError, QueuedOrder, ExceedsOperatorLimit};
-use purser_actors::intl_order::{IntlOrder, Rejection, CardReport};
+use purser_actors::engine::{ExceedsOperatorLimit, OperationError, QueuedOrder};
+use purser_actors::intl_order::{CardReport, IntlOrder, Rejection};
 use purser_actors::kernel::{Entity as _, JsonObject};
 use purser_actors::money::Cents;
 use purser_actors::port::{CardAction, CardActivity, CardState, CardTransaction, Timestamp, TransactionStatus};
@@ -13,7 +13,7 @@ use utoipa::ToSchema;
 
 use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest};
 use super::intl_orders::{load_order, unknown};
-use super::leases::{to_response, conflict, page, queue};
+use super::leases::{conflict, page, queue, to_response};
 use super::unavailable;
 use crate::http::error::ApiError;
 use crate::http::schemas::ExactDecimal;
@@ -25,7 +25,11 @@ pub(super) async fn get_card_actions(AuthorizedRead { admin, query }: Authorized
     let found = admin.engine.pending_card_actions(after, limit).await;
     let (cards, more) = found.map_err(|_| ApiError::internal())?;
     let now = admin.clock.now();
-    Ok(queue("cards", cards.iter().map(|card| render_card_action(card, now)), more))
+    Ok(queue(
+        "cards",
+        cards.iter().map(|card| render_card_action(card, now)),
+        more,
+    ))
 }
 
 fn render_card_action(queued: &QueuedOrder, now: Timestamp) -> JsonObject {
@@ -83,7 +87,11 @@ struct ReportedCharge {
 }
 
 pub(super) async fn post_report(
-    AuthorizedRequest { admin, act, request: wanted }: AuthorizedRequest<CardReportRequest>,
+    AuthorizedRequest {
+        admin,
+        act,
+        request: wanted,
+    }: AuthorizedRequest<CardReportRequest>,
 ) -> Result<Response, ApiError> {
     let (id, order) = load_order(&admin, &wanted.card_id).await?;
     let report = wanted.read(&order)?;

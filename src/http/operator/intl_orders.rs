@@ -1,7 +1,7 @@
 //! The queue of international orders: look, claim, release, fulfil, reject.
 
 use axum::response::Response;
-use purser_actors::engine::{OperationError, QueuedOrder, ApprovalPending};
+use purser_actors::engine::{ApprovalPending, OperationError, QueuedOrder};
 use purser_actors::id::CardId;
 use purser_actors::intl_order::{BillingAddress, EnteredCard, IntlCardDetails, IntlOrder, Rejection, Status};
 use purser_actors::kernel::{Entity, JsonObject};
@@ -11,7 +11,7 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::extractors::{AuthorizedRead, AuthorizedRequest, OperatorRequest, check_note};
-use super::leases::{LeasedResource, to_response, claimed, listed, page, queue};
+use super::leases::{LeasedResource, claimed, listed, page, queue, to_response};
 use super::{AdminState, approvals, unavailable};
 use crate::http::error::ApiError;
 use crate::http::readable::is_readable;
@@ -62,10 +62,18 @@ pub(super) struct ClaimOrderRequest {
 impl OperatorRequest for ClaimOrderRequest {}
 
 pub(super) async fn post_claim(
-    AuthorizedRequest { admin, act, request: wanted }: AuthorizedRequest<ClaimOrderRequest>,
+    AuthorizedRequest {
+        admin,
+        act,
+        request: wanted,
+    }: AuthorizedRequest<ClaimOrderRequest>,
 ) -> Result<Response, ApiError> {
     let (id, order) = load_order(&admin, &wanted.card_id).await?;
-    let in_doubt = admin.engine.may_be_made_manually(&order).await.map_err(|_| unavailable())?;
+    let in_doubt = admin
+        .engine
+        .may_be_made_manually(&order)
+        .await
+        .map_err(|_| unavailable())?;
     let lease = admin.engine.claim_intl(id, act, admin.lease_ms).await;
     let lease = lease.map_err(map_error)?;
     let view = JsonObject::new().text("card_id", id).text("status", "claimed");
@@ -82,12 +90,18 @@ pub(super) struct ReleaseOrderRequest {
 impl OperatorRequest for ReleaseOrderRequest {}
 
 pub(super) async fn post_release(
-    AuthorizedRequest { admin, act, request: wanted }: AuthorizedRequest<ReleaseOrderRequest>,
+    AuthorizedRequest {
+        admin,
+        act,
+        request: wanted,
+    }: AuthorizedRequest<ReleaseOrderRequest>,
 ) -> Result<Response, ApiError> {
     let id = load_order(&admin, &wanted.card_id).await?.0;
     let released = admin.engine.release_intl(id, act, wanted.lease).await;
     released.map_err(map_error)?;
-    Ok(to_response(JsonObject::new().text("card_id", id).text("status", "queued")))
+    Ok(to_response(
+        JsonObject::new().text("card_id", id).text("status", "queued"),
+    ))
 }
 
 #[derive(Deserialize, ToSchema)]
@@ -101,7 +115,11 @@ pub(super) struct RejectOrderRequest {
 impl OperatorRequest for RejectOrderRequest {}
 
 pub(super) async fn post_reject(
-    AuthorizedRequest { admin, act, request: wanted }: AuthorizedRequest<RejectOrderRequest>,
+    AuthorizedRequest {
+        admin,
+        act,
+        request: wanted,
+    }: AuthorizedRequest<RejectOrderRequest>,
 ) -> Result<Response, ApiError> {
     check_note("reason", "is for the holder", &wanted.reason)?;
     let id = load_order(&admin, &wanted.card_id).await?.0;
@@ -109,7 +127,9 @@ pub(super) async fn post_reject(
         Err(OperationError::Specific(ApprovalPending(id))) => return approvals::pending_response(&admin, id).await,
         told => told.map_err(map_error)?,
     }
-    Ok(to_response(JsonObject::new().text("card_id", id).text("status", "rejected")))
+    Ok(to_response(
+        JsonObject::new().text("card_id", id).text("status", "rejected"),
+    ))
 }
 
 /// No `Debug`: it holds the number in plain until it is sealed.
@@ -164,7 +184,11 @@ impl BillingAddressInput {
 }
 
 pub(super) async fn post_fulfil(
-    AuthorizedRequest { admin, act, request: wanted }: AuthorizedRequest<FulfilOrderRequest>,
+    AuthorizedRequest {
+        admin,
+        act,
+        request: wanted,
+    }: AuthorizedRequest<FulfilOrderRequest>,
 ) -> Result<Response, ApiError> {
     let (number, cvv) = (Secret::new(wanted.card_number), Secret::new(wanted.cvv));
     let number = parse_card(&admin, number, wanted.exp_month, wanted.exp_year)?;

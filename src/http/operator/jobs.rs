@@ -95,7 +95,11 @@ pub(super) async fn get_dead_letters(AuthorizedRead { admin, query }: Authorized
 
 /// What left, or was ordered, before a restore.
 async fn render_untracked(admin: &AdminState) -> Result<String, ApiError> {
-    let departures = admin.engine.untracked_transfers().await.map_err(|_| ApiError::internal())?;
+    let departures = admin
+        .engine
+        .untracked_transfers()
+        .await
+        .map_err(|_| ApiError::internal())?;
     let departures: Vec<String> = departures
         .iter()
         .map(|left| untracked_transfers::render(left).to_json())
@@ -229,7 +233,11 @@ pub(super) struct RetryJobRequest {
 impl OperatorRequest for RetryJobRequest {}
 
 pub(super) async fn post_retry(
-    AuthorizedRequest { admin, act, request: wanted }: AuthorizedRequest<RetryJobRequest>,
+    AuthorizedRequest {
+        admin,
+        act,
+        request: wanted,
+    }: AuthorizedRequest<RetryJobRequest>,
 ) -> Result<Response, ApiError> {
     let id: JobId = wanted.job_id.parse().map_err(|_| unknown())?;
     match admin.engine.retry_job(id, &act).await {
@@ -256,7 +264,11 @@ impl OperatorRequest for ResolveJobRequest {}
 
 /// An operator says what came of it.
 pub(super) async fn post_resolve(
-    AuthorizedRequest { admin, act, request: wanted }: AuthorizedRequest<ResolveJobRequest>,
+    AuthorizedRequest {
+        admin,
+        act,
+        request: wanted,
+    }: AuthorizedRequest<ResolveJobRequest>,
 ) -> Result<Response, ApiError> {
     let outcome = match wanted.outcome.as_str() {
         "done" => JobOutcome::Completed,
@@ -300,7 +312,11 @@ impl OperatorRequest for CreditJobRequest {}
 
 /// The holder gets the money back.
 pub(super) async fn post_credit(
-    AuthorizedRequest { admin, act, request: wanted }: AuthorizedRequest<CreditJobRequest>,
+    AuthorizedRequest {
+        admin,
+        act,
+        request: wanted,
+    }: AuthorizedRequest<CreditJobRequest>,
 ) -> Result<Response, ApiError> {
     check_note("evidence", EVIDENCE, &wanted.evidence)?;
     let id: JobId = wanted.job_id.parse().map_err(|_| unknown())?;
@@ -325,7 +341,11 @@ impl OperatorRequest for WithholdCreditRequest {}
 
 /// A withheld credit ends without being given.
 pub(super) async fn post_withhold_credit(
-    AuthorizedRequest { admin, act, request: wanted }: AuthorizedRequest<WithholdCreditRequest>,
+    AuthorizedRequest {
+        admin,
+        act,
+        request: wanted,
+    }: AuthorizedRequest<WithholdCreditRequest>,
 ) -> Result<Response, ApiError> {
     check_note("evidence", EVIDENCE, &wanted.evidence)?;
     let id: JobId = wanted.job_id.parse().map_err(|_| unknown())?;

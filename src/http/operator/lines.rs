@@ -4,7 +4,7 @@ use axum::response::Response;
 use http::StatusCode;
 use purser_actors::engine::{LineStatus, OperationError};
 use purser_actors::kernel::JsonObject;
-use purser_actors::line::{Rejection, LineState};
+use purser_actors::line::{LineState, Rejection};
 use purser_actors::product::ProductLine;
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -58,7 +58,11 @@ pub(super) struct CloseLineRequest {
 impl OperatorRequest for CloseLineRequest {}
 
 pub(super) async fn post_close(
-    AuthorizedRequest { admin, act, request: wanted }: AuthorizedRequest<CloseLineRequest>,
+    AuthorizedRequest {
+        admin,
+        act,
+        request: wanted,
+    }: AuthorizedRequest<CloseLineRequest>,
 ) -> Result<Response, ApiError> {
     let line = parse_line(&wanted.line)?;
     check_note("reason", "is for the audit log", &wanted.reason)?;
@@ -77,7 +81,11 @@ pub(super) struct OpenLineRequest {
 impl OperatorRequest for OpenLineRequest {}
 
 pub(super) async fn post_open(
-    AuthorizedRequest { admin, act, request: wanted }: AuthorizedRequest<OpenLineRequest>,
+    AuthorizedRequest {
+        admin,
+        act,
+        request: wanted,
+    }: AuthorizedRequest<OpenLineRequest>,
 ) -> Result<Response, ApiError> {
     let line = parse_line(&wanted.line)?;
     check_note("reason", "is for the audit log", &wanted.reason)?;

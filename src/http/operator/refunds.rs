@@ -56,7 +56,11 @@ pub(super) struct CreateRefundRequest {
 impl OperatorRequest for CreateRefundRequest {}
 
 pub(super) async fn post_refund(
-    AuthorizedRequest { admin, act, request: wanted }: AuthorizedRequest<CreateRefundRequest>,
+    AuthorizedRequest {
+        admin,
+        act,
+        request: wanted,
+    }: AuthorizedRequest<CreateRefundRequest>,
 ) -> Result<Response, ApiError> {
     let amount = dollars(&wanted.amount)?;
     check_note("reason", "is for the audit log", &wanted.reason)?;
@@ -85,7 +89,11 @@ pub(super) struct ApproveRefundRequest {
 impl OperatorRequest for ApproveRefundRequest {}
 
 pub(super) async fn post_approve(
-    AuthorizedRequest { admin, act, request: wanted }: AuthorizedRequest<ApproveRefundRequest>,
+    AuthorizedRequest {
+        admin,
+        act,
+        request: wanted,
+    }: AuthorizedRequest<ApproveRefundRequest>,
 ) -> Result<Response, ApiError> {
     let amount = dollars(&wanted.amount)?;
     let id: RefundId = wanted.refund_id.parse().map_err(|_| unknown())?;
@@ -103,7 +111,11 @@ pub(super) struct RejectRefundRequest {
 impl OperatorRequest for RejectRefundRequest {}
 
 pub(super) async fn post_reject(
-    AuthorizedRequest { admin, act, request: wanted }: AuthorizedRequest<RejectRefundRequest>,
+    AuthorizedRequest {
+        admin,
+        act,
+        request: wanted,
+    }: AuthorizedRequest<RejectRefundRequest>,
 ) -> Result<Response, ApiError> {
     check_note("reason", "is for the audit log", &wanted.reason)?;
     let id: RefundId = wanted.refund_id.parse().map_err(|_| unknown())?;

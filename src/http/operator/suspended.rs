@@ -1,7 +1,7 @@
 //! What of before a restore is not good until an administrator says so.
 
 use axum::response::Response;
-use purser_actors::engine::{SuspendedItem, OperationError};
+use purser_actors::engine::{OperationError, SuspendedItem};
 use purser_actors::kernel::JsonObject;
 use purser_actors::operator::Permission;
 use serde::Deserialize;
@@ -26,7 +26,11 @@ impl OperatorRequest for ConfirmRequest {
 }
 
 pub(super) async fn post_confirm(
-    AuthorizedRequest { admin, act, request: wanted }: AuthorizedRequest<ConfirmRequest>,
+    AuthorizedRequest {
+        admin,
+        act,
+        request: wanted,
+    }: AuthorizedRequest<ConfirmRequest>,
 ) -> Result<Response, ApiError> {
     let unknown = || ApiError::not_found("suspended_unknown", "Nothing of this name is suspended.");
     let what = match (&wanted.api_key_id, &wanted.token, wanted.everything) {

@@ -70,7 +70,11 @@ impl OperatorRequest for CreateTokenRequest {
 }
 
 pub(super) async fn post_token(
-    AuthorizedRequest { admin, act, request: wanted }: AuthorizedRequest<CreateTokenRequest>,
+    AuthorizedRequest {
+        admin,
+        act,
+        request: wanted,
+    }: AuthorizedRequest<CreateTokenRequest>,
 ) -> Result<Response, ApiError> {
     let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_' | b'@');
     if !(1..=MAX_NAME_LEN).contains(&wanted.name.len()) || !wanted.name.bytes().all(plain) {
@@ -120,7 +124,11 @@ impl OperatorRequest for RevokeTokenRequest {
 }
 
 pub(super) async fn post_revoke(
-    AuthorizedRequest { admin, act, request: wanted }: AuthorizedRequest<RevokeTokenRequest>,
+    AuthorizedRequest {
+        admin,
+        act,
+        request: wanted,
+    }: AuthorizedRequest<RevokeTokenRequest>,
 ) -> Result<Response, ApiError> {
     if admin.operator_auth.is_configured(&wanted.name) {
         let error = "This token stands in the settings.";

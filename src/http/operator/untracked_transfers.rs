@@ -100,7 +100,11 @@ impl AttributeTransferRequest {
 }
 
 pub(super) async fn post_attribute(
-    AuthorizedRequest { admin, act, request: wanted }: AuthorizedRequest<AttributeTransferRequest>,
+    AuthorizedRequest {
+        admin,
+        act,
+        request: wanted,
+    }: AuthorizedRequest<AttributeTransferRequest>,
 ) -> Result<Response, ApiError> {
     let amount = wanted.amount.as_ref().map(|amount| dollars(amount)).transpose()?;
     let booking = (wanted.attribution()?, amount);

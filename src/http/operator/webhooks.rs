@@ -86,7 +86,11 @@ pub(super) async fn get_deliveries(AuthorizedRead { admin, query }: AuthorizedRe
 impl OperatorRequest for RedeliverWebhookRequest {}
 
 pub(super) async fn post_redeliver(
-    AuthorizedRequest { admin, act, request: wanted }: AuthorizedRequest<RedeliverWebhookRequest>,
+    AuthorizedRequest {
+        admin,
+        act,
+        request: wanted,
+    }: AuthorizedRequest<RedeliverWebhookRequest>,
 ) -> Result<Response, ApiError> {
     let reply = match wanted.parse()? {
         RedeliverParams::One(text) => {

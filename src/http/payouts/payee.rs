@@ -27,7 +27,10 @@ const PARAMETERS: &[&str] = &[
 
 impl PayoutState {
     /// How much is paid through which app, and to whom. Of a saved recipient the id is enough.
-    pub(super) async fn parse_app_payment(&self, query: Option<&str>) -> Result<(Cents, Option<Platform>, AppPayee), ApiError> {
+    pub(super) async fn parse_app_payment(
+        &self,
+        query: Option<&str>,
+    ) -> Result<(Cents, Option<Platform>, AppPayee), ApiError> {
         let query = Query::parse(query, PARAMETERS)?;
         let saved = query
             .get("recipient_id")

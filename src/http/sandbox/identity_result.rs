@@ -111,7 +111,10 @@ async fn post_identity_result(
         drop(tokio::time::timeout(START_TIMEOUT, desk.engine.await_identity_started(wallet)).await);
     }
     let known = desk.engine.identity(&wallet).await.map_err(|_| ApiError::internal())?;
-    let Some(Status::InReview { started: Some(begun), .. }) = known.map(|identity| identity.status) else {
+    let Some(Status::InReview {
+        started: Some(begun), ..
+    }) = known.map(|identity| identity.status)
+    else {
         return Err(none());
     };
     match desk.identity.set_result(&begun.reference, verdict).await {

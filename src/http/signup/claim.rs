@@ -17,7 +17,7 @@ use super::super::auth::Authenticator as _;
 use super::super::error::{ApiError, with_prebuilt_body};
 use super::super::json;
 use super::super::login::cookie_of;
-use super::super::owner::{accepts, redirect_to_login, owner, parse_form, redirect_or_error, error_page};
+use super::super::owner::{accepts, error_page, owner, parse_form, redirect_or_error, redirect_to_login};
 use super::super::query::Query;
 use super::super::sandbox_identity_page::framed;
 use super::{SharedState, SignupState, expired};

@@ -186,7 +186,9 @@ pub(super) async fn post_redeliver(
                 may_change(&caller, &endpoint)?;
                 check_state(&endpoint)?;
                 let memo = place.map(|place| {
-                    recorder::<WebhookDelivery>(place, move |told: CommandResult<'_, WebhookDelivery>| one(to, id, told))
+                    recorder::<WebhookDelivery>(place, move |told: CommandResult<'_, WebhookDelivery>| {
+                        one(to, id, told)
+                    })
                 });
                 match room.engine.redeliver_webhook(id, None, memo).await {
                     Ok(()) => Ok(accepted(to, Some(id), None)),

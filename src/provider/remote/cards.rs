@@ -80,7 +80,10 @@ impl CardIssuerApi for RemoteIssuer {
         Box::pin(self.fetch_card("standing", issuer_ref))
     }
 
-    fn apply_action<'a>(&'a self, order: &'a port::CardActionRequest) -> BoxFuture<'a, Result<CardSnapshot, PortError>> {
+    fn apply_action<'a>(
+        &'a self,
+        order: &'a port::CardActionRequest,
+    ) -> BoxFuture<'a, Result<CardSnapshot, PortError>> {
         const CALL: &str = "steer card";
         Box::pin(async move {
             let path = ["cards", &order.issuer_ref, "wishes"];

@@ -84,7 +84,10 @@ impl ReloadableCardApi for RemoteReloadableCards {
         Box::pin(async move {
             let name = key.to_string();
             let path = [RESERVATIONS, &name, "end"];
-            let said: SettleHoldResponse = self.0.post(CALL, &path, Some(key), &SettleHoldRequest { captured: paid }).await?;
+            let said: SettleHoldResponse = self
+                .0
+                .post(CALL, &path, Some(key), &SettleHoldRequest { captured: paid })
+                .await?;
             said.read(key, paid).map_err(unreadable(CALL))
         })
     }

@@ -87,8 +87,9 @@ impl SandboxProviders {
             .map_err(|e| ("the sandbox's identity check", e.to_string()))?;
         let accounts = SandboxIssuerAccounts::open(directory, clock.clone())
             .map_err(|e| ("the sandbox's accounts", e.to_string()))?;
-        let balances = SandboxCardBalances::open(directory, watched.clone(), clock.clone(), times.issuer_credit_delay_ms)
-            .map_err(|e| ("the sandbox's card balances", e.to_string()))?;
+        let balances =
+            SandboxCardBalances::open(directory, watched.clone(), clock.clone(), times.issuer_credit_delay_ms)
+                .map_err(|e| ("the sandbox's card balances", e.to_string()))?;
         let balances = Arc::new(balances);
         let program = SandboxReloadableCards::open_in(directory, balances.clone(), clock.clone())
             .map_err(|e| ("the sandbox's card program", e.to_string()))?;

@@ -6,8 +6,8 @@ use purser_actors::port::{
 };
 
 use super::SandboxIssuer;
+use super::issuer_card_ledger::{CardChange, CardLedger, CardLedgers, CardRecord};
 use super::issuer_records::CardOrderRecord;
-use super::issuer_card_ledger::{CardLedger, CardRecord, CardLedgers, CardChange};
 use crate::sandbox::archive::ArchiveState as _;
 use crate::sandbox::record_log::DurablePromise;
 
@@ -94,7 +94,11 @@ impl SandboxIssuer {
             let told = lives.changes_after(after, limit).into_iter();
             let word = |(number, card, name): (u64, _, String)| {
                 let standing = lives.of(book.by_ref(&name)?).snapshot();
-                Some(CardEvent { position: number, card, snapshot: standing })
+                Some(CardEvent {
+                    position: number,
+                    card,
+                    snapshot: standing,
+                })
             };
             (told.filter_map(word).collect(), self.ledger_archive.barrier())
         };
@@ -131,14 +135,15 @@ impl SandboxIssuer {
                 change: what,
             };
             let events: Vec<CardRecord> = happened.into_iter().map(event).collect();
-            let durable = match self.ledger_archive.has_failed() || events.iter().any(|event| lives.apply(event).is_err()) {
-                true => DurablePromise::broken(),
-                false => {
-                    // Encoding plain data into memory has no failing case.
-                    let record = bincode::encode_to_vec(&events, bincode::config::standard()).unwrap_or_default();
-                    self.ledger_archive.append(&mut *lives, record)
-                }
-            };
+            let durable =
+                match self.ledger_archive.has_failed() || events.iter().any(|event| lives.apply(event).is_err()) {
+                    true => DurablePromise::broken(),
+                    false => {
+                        // Encoding plain data into memory has no failing case.
+                        let record = bincode::encode_to_vec(&events, bincode::config::standard()).unwrap_or_default();
+                        self.ledger_archive.append(&mut *lives, record)
+                    }
+                };
             (lives.of(order).snapshot(), durable)
         };
         await_durable("card", durable).await?;

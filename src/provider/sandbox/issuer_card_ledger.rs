@@ -144,7 +144,12 @@ impl CardLedger {
 
     /// What follows when a charge is settled or given back: what comes back to a card that has ended is given back at once.
     /// `None` for what cannot become of it.
-    pub(super) fn update_charge(&self, transaction: &str, status: TransactionStatus, at: Timestamp) -> Option<Vec<CardChange>> {
+    pub(super) fn update_charge(
+        &self,
+        transaction: &str,
+        status: TransactionStatus,
+        at: Timestamp,
+    ) -> Option<Vec<CardChange>> {
         let one = self.charges.iter().find(|one| one.id == transaction)?;
         let follows = matches!(
             (one.status, status),

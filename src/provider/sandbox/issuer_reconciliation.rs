@@ -9,8 +9,8 @@ use purser_actors::port::{
 use purser_actors::product::Currency;
 use purser_actors::reconciliation::{EntryAmount, EntryStatus};
 
+use super::issuer_card_ledger::{CardLedgers, CardRecord};
 use super::issuer_records::CardOrderRecord;
-use super::issuer_card_ledger::{CardRecord, CardLedgers};
 use super::{SandboxIssuer, failed};
 use crate::sandbox::archive::RecordBuffer;
 use crate::sandbox::archive::{ArchiveRecord, ArchiveState};
@@ -122,7 +122,10 @@ impl ProviderList for PrepaidRemainderList {
                         .and_then(|order| Self::remainder_entry(&lives, &order))
                         .map_or(ListedRecord::Nothing, ListedRecord::As),
                 };
-                (page(&lives.buffer, after, limit, shown), self.0.ledger_archive.barrier())
+                (
+                    page(&lives.buffer, after, limit, shown),
+                    self.0.ledger_archive.barrier(),
+                )
             };
             await_durable(page, durable).await
         })

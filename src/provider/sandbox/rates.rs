@@ -38,7 +38,10 @@ impl SandboxRates {
         Self {
             settings: table.clone(),
             clock,
-            state: Mutex::new(State { table, unreachable_calls: Some(0) }),
+            state: Mutex::new(State {
+                table,
+                unreachable_calls: Some(0),
+            }),
         }
     }
 

@@ -14,7 +14,7 @@ use zeroize::Zeroizing;
 
 use super::{
     AfterParam, IdempotencyKeyHeader, MAX_EVENTS_PER_PAGE, ProtocolBody, ProtocolErrorResponse, ProtocolQuery,
-    ProtocolResult, ok, not_found,
+    ProtocolResult, not_found, ok,
 };
 use crate::provider::Providers;
 use crate::provider::banking::BankApi;

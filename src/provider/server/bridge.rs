@@ -57,7 +57,10 @@ async fn sign_burn(
     ProtocolBody(crossing): ProtocolBody<BridgeTransferRequest>,
 ) -> ProtocolResult<SignedBurnResponse> {
     let burn = SignedBurn::from(&bridge.sign_burn(&crossing.read()?).await?);
-    ok(SignedBurnResponse { transfer_id: crossing, burn })
+    ok(SignedBurnResponse {
+        transfer_id: crossing,
+        burn,
+    })
 }
 
 /// Sends a burn; the same one sent again burns nothing more

@@ -9,8 +9,7 @@ use axum::routing::{get, post};
 use utoipa::OpenApi;
 
 use super::{
-    AfterParam, IdempotencyKeyHeader, MAX_EVENTS_PER_PAGE, ProtocolBody, ProtocolQuery, ProtocolResult, ok,
-    not_found,
+    AfterParam, IdempotencyKeyHeader, MAX_EVENTS_PER_PAGE, ProtocolBody, ProtocolQuery, ProtocolResult, not_found, ok,
 };
 use crate::provider::wire::SecretText;
 use crate::provider::wire::cards::{BillingAddress, CardReport, CvvResponse, IssueCardRequest, IssueCardResponse};
@@ -102,7 +101,9 @@ async fn list_prepaid_card_events(
     State(issuer): ServerState,
     ProtocolQuery(since): ProtocolQuery<AfterParam>,
 ) -> ProtocolResult<CardEventList> {
-    let told = issuer.events_after(since.after, since.limit.min(MAX_EVENTS_PER_PAGE)).await?;
+    let told = issuer
+        .events_after(since.after, since.limit.min(MAX_EVENTS_PER_PAGE))
+        .await?;
     ok(CardEventList::of(told))
 }
 

@@ -10,9 +10,7 @@ use purser_actors::port::{CardBalances, CardDeposit, IssuerAccounts};
 use serde::Deserialize;
 use utoipa::{IntoParams, OpenApi};
 
-use super::{
-    IdempotencyKeyHeader, ProtocolBody, ProtocolErrorResponse, ProtocolQuery, ProtocolResult, ok, not_found,
-};
+use super::{IdempotencyKeyHeader, ProtocolBody, ProtocolErrorResponse, ProtocolQuery, ProtocolResult, not_found, ok};
 use crate::provider::wire::identity::{
     IdentityCheck, IdentityCheckRequest, IdentityCheckResponse, IssuerAccountRequest, IssuerAccountResponse,
     IssuerBalance, IssuerDeposit,

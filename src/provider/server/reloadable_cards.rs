@@ -11,7 +11,7 @@ use utoipa::OpenApi;
 
 use super::{
     AfterParam, IdempotencyKeyHeader, MAX_EVENTS_PER_PAGE, ProtocolBody, ProtocolErrorResponse, ProtocolQuery,
-    ProtocolResult, ok, not_found,
+    ProtocolResult, not_found, ok,
 };
 use crate::provider::Providers;
 use crate::provider::reloadable_cards::ReloadableCardApi;
@@ -145,10 +145,7 @@ async fn create_balance_hold(
 #[utoipa::path(get, path = "/v1/balance-reservations/{key}", tag = "reloadable cards",
     params(("key" = String, Path, description = "The key that the reservation was made with.")),
     responses((status = 200, description = "How it stands; `never` is as final as any no.", body = HoldLookupResponse)))]
-async fn get_balance_hold(
-    State(program): ServerState,
-    Path(name): Path<String>,
-) -> ProtocolResult<HoldLookupResponse> {
+async fn get_balance_hold(State(program): ServerState, Path(name): Path<String>) -> ProtocolResult<HoldLookupResponse> {
     let malformed = |_| ProtocolErrorResponse::new(ErrorCode::InvalidRequest, "the path names no key");
     let key: JobId = name.parse().map_err(malformed)?;
     ok(HoldLookupResponse::of(key, program.hold_status(key).await?))

@@ -210,7 +210,9 @@ impl BankReview {
                 BankDecision::Pending { retry_after_ms } => BankReviewStatus::Pending { retry_after_ms },
                 BankDecision::Final(ReviewDecision::Approved { customer }) => BankReviewStatus::Approved { customer },
                 BankDecision::Final(ReviewDecision::Rejected { reason }) => BankReviewStatus::Rejected { reason },
-                BankDecision::Final(ReviewDecision::InformationRequested { what }) => BankReviewStatus::InformationRequired { items: what },
+                BankDecision::Final(ReviewDecision::InformationRequested { what }) => {
+                    BankReviewStatus::InformationRequired { items: what }
+                }
             },
         }
     }
@@ -234,7 +236,9 @@ impl BankReview {
                 customer: name(customer)?,
             }),
             BankReviewStatus::Rejected { reason } => BankDecision::Final(ReviewDecision::Rejected { reason }),
-            BankReviewStatus::InformationRequired { items: what } => BankDecision::Final(ReviewDecision::InformationRequested { what }),
+            BankReviewStatus::InformationRequired { items: what } => {
+                BankDecision::Final(ReviewDecision::InformationRequested { what })
+            }
         }))
     }
 

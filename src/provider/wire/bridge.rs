@@ -193,7 +193,10 @@ impl SubmitBurnResponse {
             return Err(MalformedResponse("it is about another burn"));
         }
         Ok(match self.state {
-            SubmitStatus::Settled { transaction: settled_as, reversible } => SubmitResult::Settled {
+            SubmitStatus::Settled {
+                transaction: settled_as,
+                reversible,
+            } => SubmitResult::Settled {
                 transaction: name(settled_as)?,
                 finality: finality(reversible),
             },
@@ -263,7 +266,10 @@ impl ChainStatusResponse {
             return Err(MalformedResponse("it is about another one"));
         }
         Ok(match self.state {
-            ChainStatus::Confirmed { transaction: landed_as, reversible } => port::ChainStatus::Confirmed {
+            ChainStatus::Confirmed {
+                transaction: landed_as,
+                reversible,
+            } => port::ChainStatus::Confirmed {
                 transaction: name(landed_as)?,
                 finality: finality(reversible),
             },

@@ -165,7 +165,11 @@ impl From<crate::provider::gift_cards::Denominations> for Denominations {
             crate::provider::gift_cards::Denominations::Fixed(amounts) => Self::Fixed {
                 amounts: amounts.into_iter().map(text).collect(),
             },
-            crate::provider::gift_cards::Denominations::Range { min: least, max: most, step } => Self::Range {
+            crate::provider::gift_cards::Denominations::Range {
+                min: least,
+                max: most,
+                step,
+            } => Self::Range {
                 min: text(least),
                 max: text(most),
                 step: text(step),
@@ -180,7 +184,11 @@ impl TryFrom<Denominations> for crate::provider::gift_cards::Denominations {
     fn try_from(values: Denominations) -> Result<Self, MalformedResponse> {
         let values = match values {
             Denominations::Fixed { amounts } => Self::Fixed(amounts.into_iter().map(|a| a.0.0).collect()),
-            Denominations::Range { min: least, max: most, step } => Self::Range {
+            Denominations::Range {
+                min: least,
+                max: most,
+                step,
+            } => Self::Range {
                 min: least.0.0,
                 max: most.0.0,
                 step: step.0.0,
@@ -188,7 +196,11 @@ impl TryFrom<Denominations> for crate::provider::gift_cards::Denominations {
         };
         let sound = match &values {
             Self::Fixed(amounts) => amounts.windows(2).all(|pair| pair[0] < pair[1]),
-            Self::Range { min: least, max: most, step } => least <= most && step.get() > 0,
+            Self::Range {
+                min: least,
+                max: most,
+                step,
+            } => least <= most && step.get() > 0,
         };
         if sound {
             Ok(values)

@@ -207,7 +207,11 @@ impl PayoutEventList {
         let told = self.events.into_iter().map(|one| {
             let (payout, report) = one.update.read();
             let number = one.position;
-            port::payouts::PayoutEvent { position: number, payout, update: report }
+            port::payouts::PayoutEvent {
+                position: number,
+                payout,
+                update: report,
+            }
         });
         Ok(told.collect())
     }

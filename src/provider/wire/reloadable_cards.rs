@@ -317,7 +317,9 @@ impl CardEventList {
             position: word.position,
             snapshot: CardSnapshot::of(word.card, word.snapshot),
         });
-        Self { events: words.collect() }
+        Self {
+            events: words.collect(),
+        }
     }
 
     /// As this service reads it, from behind `after`.
@@ -329,7 +331,11 @@ impl CardEventList {
         let words = self.events.into_iter().map(|word| {
             let (card, standing) = word.snapshot.read()?;
             let number = word.position;
-            Ok(port::CardEvent { position: number, card, snapshot: standing })
+            Ok(port::CardEvent {
+                position: number,
+                card,
+                snapshot: standing,
+            })
         });
         words.collect()
     }

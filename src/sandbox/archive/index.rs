@@ -210,7 +210,11 @@ impl IndexWriter {
             }
         }
         let steps = head.steps.clone();
-        *self.index.view.lock() = Arc::new(IndexSnapshot { runs, steps, flushes: 0 });
+        *self.index.view.lock() = Arc::new(IndexSnapshot {
+            runs,
+            steps,
+            flushes: 0,
+        });
         Ok(head)
     }
 

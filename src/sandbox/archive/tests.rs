@@ -90,7 +90,11 @@ impl Harness {
 
     /// Closed, with everything on disk; only the files are left.
     fn closed(self) -> TempDir {
-        let Self { dir, archive, state: book } = self;
+        let Self {
+            dir,
+            archive,
+            state: book,
+        } = self;
         book.buffer.evict();
         drop(archive);
         dir
@@ -158,7 +162,11 @@ fn a_start_replays_only_the_tail() {
     for count in [301, 350, 399] {
         house.push(house.state.buffer.counted()..count);
         house = Harness::in_dir(house.closed());
-        assert!(house.state.applied <= MAX_IN_MEMORY, "{} of {count}", house.state.applied);
+        assert!(
+            house.state.applied <= MAX_IN_MEMORY,
+            "{} of {count}",
+            house.state.applied
+        );
         house.check(count);
     }
 }

@@ -6,7 +6,7 @@ use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{ControlError, PendingFault, MAX_RULES, delay, invalid, fault_count};
+use super::{ControlError, MAX_RULES, PendingFault, delay, fault_count, invalid};
 use crate::identity::rfc3339;
 use crate::provider::sandbox::gift_cards::SandboxGiftCards;
 use crate::provider::sandbox::gift_cards::faults::{GiftCardFault, magic_products};
@@ -232,7 +232,11 @@ impl CatalogControl {
                 sold_out: gifts.sold_out,
                 gift_cards: gifts.gift_cards,
                 declined: gifts.declined,
-                faults: gifts.rules.iter().map(|r| pending_fault(r.fault.name(), r.remaining)).collect(),
+                faults: gifts
+                    .rules
+                    .iter()
+                    .map(|r| pending_fault(r.fault.name(), r.remaining))
+                    .collect(),
                 faults_injected: gifts.faults_injected,
             },
             rates: SandboxRateView {

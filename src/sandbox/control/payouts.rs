@@ -11,7 +11,7 @@ use purser_actors::port::{Entropy, Timestamp};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{ControlError, PendingFault, MAX_RULES, delay, invalid, fault_count, wallet};
+use super::{ControlError, MAX_RULES, PendingFault, delay, fault_count, invalid, wallet};
 use crate::bank_account_number;
 use crate::provider::payouts::seal_account;
 use crate::provider::sandbox::payouts::faults::{PayoutFault, magic_amounts};
@@ -313,7 +313,10 @@ impl PayoutControl {
 fn text(param: &'static str, text: &str) -> Result<String, ControlError> {
     let text = text.trim();
     if text.is_empty() || text.chars().count() > MAX_TEXT_LEN || text.chars().any(char::is_control) {
-        return Err(invalid(param, format!("readable text of 1 to {MAX_TEXT_LEN} characters")));
+        return Err(invalid(
+            param,
+            format!("readable text of 1 to {MAX_TEXT_LEN} characters"),
+        ));
     }
     Ok(text.to_owned())
 }

@@ -24,7 +24,10 @@ impl Findings {
     /// All of this is wrong.
     pub const fn from_mismatches(mismatches: Vec<ConfigError>) -> Self {
         let unreachable = Vec::new();
-        Self { mismatches, unreachable }
+        Self {
+            mismatches,
+            unreachable,
+        }
     }
 
     /// Both.

@@ -9,7 +9,7 @@ use purser_chains::solana::status::Commitment;
 use purser_chains::solana::token::{USDC_DECIMALS, mint_decimals};
 use serde_json::Value;
 
-use super::{ChainCheck, Findings, query_each_endpoint, underfunded, rejected};
+use super::{ChainCheck, Findings, query_each_endpoint, rejected, underfunded};
 use crate::payment::SolanaChain;
 use crate::payment::solana::address::{Pubkey, TOKEN, associated_token_account, base58};
 use crate::settlement::settings::SolanaConfig;
@@ -95,7 +95,11 @@ impl SolanaCheck {
             if has < self.floor {
                 let (payer, floor) = (base58(payer), self.floor);
                 let why = format!("{payer} has {has} lamports, and chains.solana.fee_payer_floor_lamports is {floor}");
-                wrong.extend(underfunded(self.is_facilitated, format!("chains.solana.fee_payers[{n}]"), why));
+                wrong.extend(underfunded(
+                    self.is_facilitated,
+                    format!("chains.solana.fee_payers[{n}]"),
+                    why,
+                ));
             }
         }
         Findings::from_mismatches(wrong)

@@ -8,7 +8,7 @@ use purser_actors::port::Decline;
 use purser_chains::cctp::mint::NONCE_USED;
 use purser_chains::evm::contract_wallet::Undeployed;
 use purser_chains::evm::multicall::{self, BatchCall, MAX_CALLS, MAX_GAS, MULTICALL3};
-use purser_chains::evm::node::{BlockTag, CallError, CallRequest, BalanceAt, NodeError};
+use purser_chains::evm::node::{BalanceAt, BlockTag, CallError, CallRequest, NodeError};
 use purser_chains::evm::{Address, Bytes, U256, usdc};
 
 use super::core::{Core, decline};
@@ -120,7 +120,9 @@ impl Core {
         let payers: Vec<Address> = payments.iter().map(|job| job.payer()).collect();
         let payers = self.node.payers(self.token.address(), &payers).await?;
         let alone = payers.iter().zip(payments);
-        let alone: Vec<bool> = alone.map(|(payer, job)| payer.has_code || job.is_sent_alone()).collect();
+        let alone: Vec<bool> = alone
+            .map(|(payer, job)| payer.has_code || job.is_sent_alone())
+            .collect();
         let mut verdicts = self.simulate(payments, &alone).await?;
         for (verdict, payer) in verdicts.iter_mut().zip(payers) {
             verdict.balance = payer.balance;
@@ -133,7 +135,8 @@ impl Core {
 
     /// What a transaction of a payer with code costs cannot be known before: while such payments have cost too much, none is taken.
     fn within_budget(&self, job: &Job, verdict: Verdict) -> Verdict {
-        let is_refused = verdict.has_code && verdict.failure.is_none() && !job.is_mint() && self.exceed_total_loss_limit();
+        let is_refused =
+            verdict.has_code && verdict.failure.is_none() && !job.is_mint() && self.exceed_total_loss_limit();
         if !is_refused {
             return verdict;
         }

@@ -13,7 +13,7 @@ use purser_storage::{RowKey, Store, Write};
 use ractor::ActorRef;
 
 use super::core::Counters;
-use super::follower::{FollowerActor, Message, FollowerState};
+use super::follower::{FollowerActor, FollowerState, Message};
 use super::rows::{self, BlockRow, MovementRow, RowError};
 
 /// Blocks that are asked for in one round.
@@ -198,7 +198,11 @@ impl Progress {
 
 impl FollowerActor {
     /// Has the endpoints asked for what was not cross-checked yet, beside the reading: one that hangs does not hold it up.
-    pub(super) async fn request_cross_check(&self, myself: &ActorRef<Message>, reading: &mut FollowerState) -> Result<(), RowError> {
+    pub(super) async fn request_cross_check(
+        &self,
+        myself: &ActorRef<Message>,
+        reading: &mut FollowerState,
+    ) -> Result<(), RowError> {
         let (Some(checked), Some(tip)) = (reading.view.cross_checked(), reading.view.tip().copied()) else {
             return Ok(());
         };
@@ -223,7 +227,11 @@ impl FollowerActor {
     }
 
     /// Holds what two endpoints show against the rows.
-    pub(super) async fn apply_cross_check(&self, reading: &mut FollowerState, shown: CrossCheckResult) -> Result<(), RowError> {
+    pub(super) async fn apply_cross_check(
+        &self,
+        reading: &mut FollowerState,
+        shown: CrossCheckResult,
+    ) -> Result<(), RowError> {
         reading.is_cross_checking = false;
         for endpoint in &shown.outvoted {
             self.0.node.pool().outvote(*endpoint);

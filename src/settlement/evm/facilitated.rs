@@ -30,7 +30,10 @@ impl ChainReader for BaseSettlement {
         !self.core.settings.gas_keys.is_empty()
     }
 
-    fn would_decline<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Result<Option<Decline>, PortError>> {
+    fn would_decline<'a>(
+        &'a self,
+        authorization: &'a Authorization,
+    ) -> BoxFuture<'a, Result<Option<Decline>, PortError>> {
         Box::pin(async move {
             Ok(match self.prepare(authorization).await? {
                 Preparation::Ready(_) => None,

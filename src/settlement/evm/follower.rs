@@ -14,8 +14,8 @@ use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::sync::oneshot;
 
 use super::core::{Core, View};
-use super::cross_check::{self, CrossCheckedRow, Progress, CrossCheckResult};
-use super::rollback::{RollBackError, NextMovementRow, RollBackResult};
+use super::cross_check::{self, CrossCheckResult, CrossCheckedRow, Progress};
+use super::rollback::{NextMovementRow, RollBackError, RollBackResult};
 use super::rows::{self, BlockRow, LevelsRow, RowError};
 
 /// The actor.
@@ -201,7 +201,10 @@ impl Actor for FollowerActor {
             Message::Poll => self.poll(&myself, reading).await?,
             Message::CrossChecked(shown) => self.apply_cross_check(reading, *shown).await?,
             // Nobody waits any more for what is not told.
-            Message::RollBack { apply: is_wanted, reply: told } => drop(told.send(self.roll_back(reading, is_wanted).await)),
+            Message::RollBack {
+                apply: is_wanted,
+                reply: told,
+            } => drop(told.send(self.roll_back(reading, is_wanted).await)),
         }
         Ok(())
     }

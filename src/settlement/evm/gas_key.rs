@@ -188,7 +188,12 @@ impl GasKeyActor {
         load.has_nonce_conflict = keeper.manager.has_lasting_count_conflict();
     }
 
-    async fn handle_message(&self, myself: &ActorRef<Message>, keeper: &mut GasKeyState, message: Message) -> Result<(), RowError> {
+    async fn handle_message(
+        &self,
+        myself: &ActorRef<Message>,
+        keeper: &mut GasKeyState,
+        message: Message,
+    ) -> Result<(), RowError> {
         let now_ms = self.now_ms();
         let actions = match message {
             Message::Submit(_) => return Ok(()),

@@ -3,7 +3,7 @@
 use purser_chains::evm::Address;
 use purser_storage::codec::{self, DecodeError, Stored};
 
-use super::rows::{TransactionPayments, Key, Payment, WaitingPayment};
+use super::rows::{Key, Payment, TransactionPayments, WaitingPayment};
 
 /// A message of the bridge with its attestation, as it is sent. Alone in its transaction.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]

@@ -75,7 +75,11 @@ impl Core {
 
     /// Whether none of the gas keys can pay for a transaction.
     pub(super) fn are_all_empty(&self) -> bool {
-        let is_empty = |address: &Address| self.loads.get(address).is_some_and(|load| load.is_empty || load.is_paused);
+        let is_empty = |address: &Address| {
+            self.loads
+                .get(address)
+                .is_some_and(|load| load.is_empty || load.is_paused)
+        };
         let mut keys = self.settings.gas_keys.iter();
         keys.all(|key| is_empty(&key.address()))
     }

@@ -108,13 +108,22 @@ impl BaseSettlement {
     ///
     /// # Errors
     /// `Temporary` when that cannot be read.
-    pub async fn find_message(&self, contract: Address, nonce: B256, amount: Usdc) -> Result<Option<ReceivedMessage>, PortError> {
+    pub async fn find_message(
+        &self,
+        contract: Address,
+        nonce: B256,
+        amount: Usdc,
+    ) -> Result<Option<ReceivedMessage>, PortError> {
         const FIND: &str = "find mint";
         let key = Key { from: contract, nonce };
         if !self.core.is_received(&key, FIND).await? {
             return Ok(None);
         }
-        let log = self.core.find_received_log(&key).await.map_err(|error| temporary(FIND, &error))?;
+        let log = self
+            .core
+            .find_received_log(&key)
+            .await
+            .map_err(|error| temporary(FIND, &error))?;
         // An endpoint may be behind the one that has the nonce as used.
         let log = log.ok_or_else(|| temporary(FIND, &"no endpoint lists the transaction of a used nonce"))?;
         let view = self.core.view();

@@ -15,7 +15,10 @@ use super::rows::{Key, MovementRow};
 impl FollowerActor {
     /// The movements that are kept: of the treasury, of our wallets, of payments that are ours to follow, and what payers
     /// have cancelled.
-    pub(super) fn relevant_movements(&self, found: &BlockLogs) -> Result<Block<MovementRow>, usdc::UnpairedAuthorization> {
+    pub(super) fn relevant_movements(
+        &self,
+        found: &BlockLogs,
+    ) -> Result<Block<MovementRow>, usdc::UnpairedAuthorization> {
         let movements = usdc::movements(self.0.token.address(), &found.logs)?;
         let mut firsts: HashMap<B256, u64> = HashMap::new();
         for log in &found.logs {

@@ -10,13 +10,13 @@ use purser_storage::{Store, codec};
 use ractor::Actor;
 
 use super::BaseSettlement;
-use super::core::Core;
 use super::check_queue::CheckQueue;
+use super::core::Core;
 use super::follower::FollowerState;
 use super::gas_key;
 use super::job::Job;
 use super::rows::{self, LevelsRow, NonceRow, RowError};
-use super::settings::{SettingError, BaseSettings};
+use super::settings::{BaseSettings, SettingError};
 use super::supervisor::Supervisor;
 use crate::settlement::gate::Gate;
 

@@ -141,7 +141,12 @@ impl Core {
     ///
     /// # Errors
     /// When the rows cannot be read.
-    pub(super) async fn has_funds(&self, payment: &Payment, held: Option<BalanceAt>, for_ms: u64) -> Result<bool, RowError> {
+    pub(super) async fn has_funds(
+        &self,
+        payment: &Payment,
+        held: Option<BalanceAt>,
+        for_ms: u64,
+    ) -> Result<bool, RowError> {
         if payment.from == self.treasury() || !self.can_send() {
             return Ok(true);
         }
@@ -237,10 +242,20 @@ mod tests {
             let room = PayerDebits::default();
             room.add(&first);
             room.add(&first);
-            assert!(room.try_reserve(&funds_request(&first, 0, chain_s), gone), "row {row}: itself");
-            assert_eq!(room.try_reserve(&funds_request(&second, atomic, chain_s), gone), expected, "row {row}");
+            assert!(
+                room.try_reserve(&funds_request(&first, 0, chain_s), gone),
+                "row {row}: itself"
+            );
+            assert_eq!(
+                room.try_reserve(&funds_request(&second, atomic, chain_s), gone),
+                expected,
+                "row {row}"
+            );
             if expected {
-                assert!(room.try_reserve(&funds_request(&second, 0, chain_s), gone), "row {row}: its place");
+                assert!(
+                    room.try_reserve(&funds_request(&second, 0, chain_s), gone),
+                    "row {row}: its place"
+                );
                 assert!(
                     !room.try_reserve(&funds_request(&third, atomic, chain_s), gone) || atomic > 12,
                     "row {row}"
@@ -259,7 +274,10 @@ mod tests {
     fn payments_that_can_settle_are_looked_for() {
         let room = PayerDebits::default();
         room.add(&payment(1, 7));
-        assert_eq!(room.other_pending(&funds_request(&payment(2, 5), 0, 99)), [payment(1, 7).key()]);
+        assert_eq!(
+            room.other_pending(&funds_request(&payment(2, 5), 0, 99)),
+            [payment(1, 7).key()]
+        );
         assert_eq!(room.other_pending(&funds_request(&payment(2, 5), 0, 100)), []);
     }
 }

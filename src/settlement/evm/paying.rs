@@ -6,12 +6,12 @@ use std::time::Duration;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, BoxFuture, ChainTransactionStatus, ChainStatus, Decline, ErrorKind, EvmAuthorization, EvmSignature, Finality,
-    OutgoingTransfer, OutgoingTransferRequest, PortError, Preparation, PreparedTransaction, Settlement, SubmitResult,
-    Timestamp,
+    Authorization, BoxFuture, ChainStatus, ChainTransactionStatus, Decline, ErrorKind, EvmAuthorization, EvmSignature,
+    Finality, OutgoingTransfer, OutgoingTransferRequest, PortError, Preparation, PreparedTransaction, Settlement,
+    SubmitResult, Timestamp,
 };
 use purser_chains::evm::Address;
-use purser_chains::evm::node::{BlockTag, BalanceAt};
+use purser_chains::evm::node::{BalanceAt, BlockTag};
 use ractor::ActorStatus;
 use sha2::{Digest as _, Sha256};
 
@@ -55,14 +55,20 @@ pub(super) fn payment(operation: &'static str, authorization: &Authorization) ->
 
 impl Core {
     /// From the rows alone.
-    pub(super) async fn payment_status(&self, operation: &'static str, payment: &Payment) -> Result<PaymentStatus, PortError> {
+    pub(super) async fn payment_status(
+        &self,
+        operation: &'static str,
+        payment: &Payment,
+    ) -> Result<PaymentStatus, PortError> {
         // Before the row: a depth may be understated, never overstated.
         let view = self.view();
         let row = self
             .used(&payment.key())
             .await
             .map_err(|error| temporary(operation, &error))?;
-        let Some(row) = row else { return Ok(PaymentStatus::NotFound) };
+        let Some(row) = row else {
+            return Ok(PaymentStatus::NotFound);
+        };
         if view.is_canonical(row.block, row.block_hash.into()) == Some(false) {
             return Ok(PaymentStatus::NotFound);
         }
@@ -125,10 +131,15 @@ impl BaseSettlement {
             self.core.checked.insert(key, (good.has_code, at_ms));
             return Ok(ready());
         }
-        let verdict = self.check_queue.submit(&self.core, Arc::new(Job::Payment(payment.clone()))).await;
+        let verdict = self
+            .check_queue
+            .submit(&self.core, Arc::new(Job::Payment(payment.clone())))
+            .await;
         let verdict = verdict.map_err(|error| temporary("prepare", &error))?;
         match verdict.failure {
-            None if !self.has_funds(&payment, verdict.balance).await? => Ok(Preparation::Declined(insufficient_with_pending())),
+            None if !self.has_funds(&payment, verdict.balance).await? => {
+                Ok(Preparation::Declined(insufficient_with_pending()))
+            }
             None => {
                 let at_ms = self.core.clock.now_ms();
                 self.core.checked.insert(key, (verdict.has_code, at_ms));

@@ -4,19 +4,19 @@
 use std::sync::Arc;
 
 use purser_actors::port::{Authorization, BoxFuture, Decline, EvmAuthorization, PortError};
-use purser_chains::evm::node::{BlockTag, CallError, BalanceAt, NodeError};
+use purser_chains::evm::node::{BalanceAt, BlockTag, CallError, NodeError};
 use purser_chains::evm::{Address, contract_wallet};
 
 use super::BaseSettlement;
 use super::checking::{Failure, Verdict, signature_of};
 use super::core::{Core, decline, temporary};
 use super::job::Job;
-use super::paying::payment;
 use super::payer_funds::{CHECKED_TTL_MS, insufficient_with_pending};
+use super::paying::payment;
 use super::rows::{Key, Payment};
 use crate::settlement::chain::{Acceptance, ContractWallets};
-use crate::settlement::read_limits::{DEADLINE, ReadLimiter, RecentCache};
 use crate::settlement::precheck_counters::{PrecheckCounters, Unavailable};
+use crate::settlement::read_limits::{DEADLINE, ReadLimiter, RecentCache};
 
 /// Payments that wait for a check at the same time. Concurrent payments are checked together.
 const MAX_CONCURRENT_CHECKS: usize = 256;
@@ -76,7 +76,9 @@ fn acceptance(verdict: &Verdict, deploys: bool) -> Option<Acceptance> {
         Some(Failure::Used) => None,
         // The token verifies the signature before it reads the balance.
         Some(Failure::Declined(decline)) if decline.reason == INSUFFICIENT_FUNDS => Some(Acceptance::Accepted),
-        Some(Failure::Declined(decline)) if decline.reason == "invalid_exact_evm_signature" => Some(Acceptance::NotAccepted),
+        Some(Failure::Declined(decline)) if decline.reason == "invalid_exact_evm_signature" => {
+            Some(Acceptance::NotAccepted)
+        }
         Some(Failure::Declined(decline)) => Some(Acceptance::Declined(decline.clone())),
     }
 }
@@ -155,7 +157,10 @@ impl BaseSettlement {
         let payment = Arc::new(payment("precheck", authorization).ok()?);
         // With what it waits for beside its read.
         let answer = tokio::time::timeout(DEADLINE, self.check_before_claim(&payment)).await;
-        self.core.prechecks.counters.record_result(answer.unwrap_or(Err(Unavailable)))
+        self.core
+            .prechecks
+            .counters
+            .record_result(answer.unwrap_or(Err(Unavailable)))
     }
 
     async fn check_before_claim(&self, payment: &Arc<Payment>) -> Result<Option<Decline>, Unavailable> {
@@ -187,19 +192,28 @@ impl BaseSettlement {
             };
             core.prechecks.cache(payment, &verdict, core.clock.now_ms());
             match verdict.failure {
-                None if !self.has_funds_before_claim(payment, verdict.balance).await? => Ok(Some(insufficient_with_pending())),
+                None if !self.has_funds_before_claim(payment, verdict.balance).await? => {
+                    Ok(Some(insufficient_with_pending()))
+                }
                 _ => Ok(verdict_decline(&verdict)),
             }
         };
-        core.prechecks.read_limiter.run(checked).await.unwrap_or(Err(Unavailable))
+        core.prechecks
+            .read_limiter
+            .run(checked)
+            .await
+            .unwrap_or(Err(Unavailable))
     }
 
     /// See [`Core::has_room`].
     async fn has_funds_before_claim(&self, payment: &Payment, held: Option<BalanceAt>) -> Result<bool, Unavailable> {
-        self.core.has_funds(payment, held, CHECKED_TTL_MS).await.map_err(|error| {
-            tracing::warn!(%error, "a payment was not checked before its claim");
-            Unavailable
-        })
+        self.core
+            .has_funds(payment, held, CHECKED_TTL_MS)
+            .await
+            .map_err(|error| {
+                tracing::warn!(%error, "a payment was not checked before its claim");
+                Unavailable
+            })
     }
 
     async fn check_signature(&self, signed: &EvmAuthorization) -> Result<Acceptance, PortError> {
@@ -230,7 +244,10 @@ impl BaseSettlement {
             }
             return Ok(acceptance);
         }
-        let read = prechecks.contract_read_limiter.run(core.contract_accepts(&payment)).await;
+        let read = prechecks
+            .contract_read_limiter
+            .run(core.contract_accepts(&payment))
+            .await;
         read.ok_or_else(late)?.map_err(failed)
     }
 }

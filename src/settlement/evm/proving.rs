@@ -24,7 +24,9 @@ impl BaseSettlement {
     pub(super) async fn lookup_payment(&self, authorization: &Authorization) -> Result<ChainStatus, PortError> {
         let payment = payment("lookup", authorization)?;
         match self.core.payment_status("lookup", &payment).await? {
-            PaymentStatus::Confirmed { transaction, finality } => return Ok(ChainStatus::Confirmed { transaction, finality }),
+            PaymentStatus::Confirmed { transaction, finality } => {
+                return Ok(ChainStatus::Confirmed { transaction, finality });
+            }
             PaymentStatus::Used { is_final: true } => return Ok(ChainStatus::Impossible),
             PaymentStatus::Used { is_final: false } => return Ok(ChainStatus::Pending),
             PaymentStatus::NotFound => {}
@@ -36,8 +38,12 @@ impl BaseSettlement {
         let never = self.core.can_never_settle(&payment).await;
         // What was read meanwhile decides.
         match (never, self.core.payment_status("lookup", &payment).await?) {
-            (_, PaymentStatus::Confirmed { transaction, finality }) => Ok(ChainStatus::Confirmed { transaction, finality }),
-            (Ok(true), PaymentStatus::NotFound) | (_, PaymentStatus::Used { is_final: true }) => Ok(ChainStatus::Impossible),
+            (_, PaymentStatus::Confirmed { transaction, finality }) => {
+                Ok(ChainStatus::Confirmed { transaction, finality })
+            }
+            (Ok(true), PaymentStatus::NotFound) | (_, PaymentStatus::Used { is_final: true }) => {
+                Ok(ChainStatus::Impossible)
+            }
             (Ok(_), _) => Ok(ChainStatus::Pending),
             (Err(error), _) => Err(temporary("lookup", &error)),
         }

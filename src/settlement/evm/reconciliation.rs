@@ -85,10 +85,9 @@ impl BaseSettlement {
             let page = page.map_err(|error| temporary("departures", &error))?;
             let Some((last, _)) = page.last() else { break };
             place = last + 1;
-            let own = page
-                .iter()
-                .map(|(_, row)| row)
-                .filter(|row| row.is_effective() && row.from == from && row.to != from && (since..=until).contains(&row.at));
+            let own = page.iter().map(|(_, row)| row).filter(|row| {
+                row.is_effective() && row.from == from && row.to != from && (since..=until).contains(&row.at)
+            });
             left.extend(own.map(MovementRow::outgoing_transfer));
         }
         // What a reorganisation put back stands behind what came later.

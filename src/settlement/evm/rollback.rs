@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 
 use super::core::{Core, Counters, View};
 use super::cross_check::Progress;
-use super::follower::{FollowerActor, Message, FollowerState};
+use super::follower::{FollowerActor, FollowerState, Message};
 use super::replacing::mark_reorged;
 use super::rows::{self, BlockRow, MovementRow, RowError};
 
@@ -90,7 +90,10 @@ impl Core {
         let follower = self.follower.lock().clone().ok_or_else(stopping)?;
         let (told, done) = oneshot::channel();
         follower
-            .cast(Message::RollBack { apply: is_wanted, reply: told })
+            .cast(Message::RollBack {
+                apply: is_wanted,
+                reply: told,
+            })
             .map_err(|_| stopping())?;
         done.await.map_err(|_| stopping())?
     }
@@ -109,7 +112,11 @@ impl FollowerActor {
         matches!(shown, Ok(Some(shown)) if shown.hash != tip.hash)
     }
 
-    pub(super) async fn roll_back(&self, reading: &mut FollowerState, is_wanted: bool) -> Result<RollBackResult, RollBackError> {
+    pub(super) async fn roll_back(
+        &self,
+        reading: &mut FollowerState,
+        is_wanted: bool,
+    ) -> Result<RollBackResult, RollBackError> {
         // What is followed by itself is left to that.
         let tip = reading.view.tip().filter(|_| reading.has_final_reorg);
         let tip = tip.copied().ok_or(RollBackError::NotNeeded)?;
@@ -141,7 +148,10 @@ impl FollowerActor {
                 });
             }
         }
-        writes.push(rows::put(NextMovementRow::key(), codec::encode(&NextMovementRow(reading.next_movement))));
+        writes.push(rows::put(
+            NextMovementRow::key(),
+            codec::encode(&NextMovementRow(reading.next_movement)),
+        ));
         writes.extend(reading.cursor());
         rows::commit(&*self.0.store, writes).await?;
         reading.leveled = None;
@@ -149,7 +159,9 @@ impl FollowerActor {
         reading.has_final_reorg = false;
         reading.progress = Progress::start(self.0.clock.clone());
         self.0.publish(reading.view.clone());
-        self.0.has_final_reorg.store(false, std::sync::atomic::Ordering::Release);
+        self.0
+            .has_final_reorg
+            .store(false, std::sync::atomic::Ordering::Release);
         // How often a gas key was used for good is not what it was: each begins again from its rows and the chain's count.
         for actor in self.0.actors.iter() {
             actor.stop(Some("blocks that were final are read again".to_owned()));

@@ -97,7 +97,9 @@ impl Actor for Supervisor {
         children: &mut Children,
     ) -> Result<(), ActorProcessingErr> {
         match event {
-            SupervisionEvent::ActorFailed(cell, error) => self.on_child_stopped(&myself, &cell, &error.to_string(), children),
+            SupervisionEvent::ActorFailed(cell, error) => {
+                self.on_child_stopped(&myself, &cell, &error.to_string(), children)
+            }
             SupervisionEvent::ActorTerminated(cell, _, why) => {
                 let why = why.unwrap_or_else(|| "it was killed".to_owned());
                 self.on_child_stopped(&myself, &cell, &why, children);

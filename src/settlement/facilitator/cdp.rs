@@ -69,7 +69,12 @@ impl CdpKey {
     ///
     /// # Errors
     /// When the machine has no randomness.
-    pub fn token(&self, (method, host, path): (&str, &str, &str), now_s: u64, nonce: u128) -> Result<String, InvalidKey> {
+    pub fn token(
+        &self,
+        (method, host, path): (&str, &str, &str),
+        now_s: u64,
+        nonce: u128,
+    ) -> Result<String, InvalidKey> {
         let alg = match self.secret {
             Algorithm::Ed25519(_) => "EdDSA",
             Algorithm::P256(_) => "ES256",

@@ -7,9 +7,9 @@ use reqwest::header::{AUTHORIZATION, HeaderValue};
 use reqwest::{Client as Http, Method};
 use serde_json::Value;
 
+use super::counters::{FacilitatorCounters, Outcome, Request};
 use super::response::{self, ExpectedNetwork, SettleResult, VerifyResult};
 use super::settings::{Auth, FacilitatorSettings};
-use super::counters::{Outcome, Request, FacilitatorCounters};
 use super::wire::{self, Chain, Support};
 use crate::system::{SystemClock, SystemEntropy};
 
@@ -173,7 +173,10 @@ impl Client {
 
     /// The value of `Authorization`, marked so that it is never logged.
     fn authorization(&self, method: &Method, url: &reqwest::Url) -> Result<Option<HeaderValue>, NoResponse> {
-        let refused = |why: String| NoResponse { unsent: true, reason: why };
+        let refused = |why: String| NoResponse {
+            unsent: true,
+            reason: why,
+        };
         let text = match &self.settings.auth {
             Auth::None => return Ok(None),
             Auth::Header(value) => value.expose_secret().clone(),

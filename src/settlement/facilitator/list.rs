@@ -13,10 +13,10 @@ use purser_chains::solana::address::base58;
 use purser_storage::Store;
 
 use super::client::{Client, Supported};
+use super::counters::FacilitatorStats;
 use super::health::{Health, choose};
 use super::rows::{OfferedFeePayer, RowError, Rows};
 use super::settings::FacilitatorSettings;
-use super::counters::FacilitatorStats;
 use super::wire::Chain;
 
 /// Between two reads of `/supported`, and while a facilitator does not answer it well.
@@ -265,7 +265,13 @@ impl FacilitatorList {
                     tracing::warn!(%error, "old payments of facilitators could not be deleted");
                 }
             }
-            self.timer.sleep(if well { REFRESH_INTERVAL } else { FAILING_REFRESH_INTERVAL }).await;
+            self.timer
+                .sleep(if well {
+                    REFRESH_INTERVAL
+                } else {
+                    FAILING_REFRESH_INTERVAL
+                })
+                .await;
         }
     }
 }

@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, BoxFuture, ChainMovement, ChainTransactionStatus, ChainStatus, Clock, Decline, ErrorKind, Finality,
+    Authorization, BoxFuture, ChainMovement, ChainStatus, ChainTransactionStatus, Clock, Decline, ErrorKind, Finality,
     ListCursor, ListPage, OutgoingTransfer, OutgoingTransferRequest, PortError, Preparation, PreparedTransaction,
     Settlement, SubmitResult, Timestamp, TreasuryList,
 };
@@ -122,7 +122,11 @@ impl<C: ChainReader> FacilitatedSettlement<C> {
             };
             let member = self.list.by_name(&handed.facilitator).ok_or_else(gone)?;
             let new = false;
-            Ok(AssignedPayment { member, assignment: handed, is_new: new })
+            Ok(AssignedPayment {
+                member,
+                assignment: handed,
+                is_new: new,
+            })
         };
         if let Some(handed) = self.list.rows.assignment(&mark).await.map_err(row_error(operation))? {
             return has(handed);
@@ -145,10 +149,20 @@ impl<C: ChainReader> FacilitatedSettlement<C> {
             expires_at: self.chain.expires_at(authorization),
             transaction: None,
         };
-        if self.list.rows.assign(&mark, &handed).await.map_err(row_error(operation))? {
+        if self
+            .list
+            .rows
+            .assign(&mark, &handed)
+            .await
+            .map_err(row_error(operation))?
+        {
             member.client.counters.record_assignment();
             let new = true;
-            return Ok(AssignedPayment { member, assignment: handed, is_new: new });
+            return Ok(AssignedPayment {
+                member,
+                assignment: handed,
+                is_new: new,
+            });
         }
         // Another call was first.
         let handed = self.list.rows.assignment(&mark).await.map_err(row_error(operation))?;
@@ -174,7 +188,11 @@ impl<C: ChainReader> FacilitatedSettlement<C> {
         if handed.is_none() && self.list.all_paused() {
             return Err(temporary(PREPARE, "no facilitator answers"));
         }
-        let AssignedPayment { assignment: handed, is_new: new, .. } = self.get_or_assign(PREPARE, authorization, None).await?;
+        let AssignedPayment {
+            assignment: handed,
+            is_new: new,
+            ..
+        } = self.get_or_assign(PREPARE, authorization, None).await?;
         if new {
             self.mark_unsent(mark);
         }
@@ -199,9 +217,15 @@ impl<C: ChainReader> FacilitatedSettlement<C> {
     }
 
     /// The transaction that was named for a payment, if any.
-    async fn facilitator_by_name(&self, operation: &'static str, authorization: &Authorization) -> Result<Option<String>, PortError> {
+    async fn facilitator_by_name(
+        &self,
+        operation: &'static str,
+        authorization: &Authorization,
+    ) -> Result<Option<String>, PortError> {
         let handed = self.list.rows.assignment(&mark(authorization)).await;
-        Ok(handed.map_err(row_error(operation))?.and_then(|handed| handed.transaction))
+        Ok(handed
+            .map_err(row_error(operation))?
+            .and_then(|handed| handed.transaction))
     }
 
     async fn lookup_payment(
@@ -214,7 +238,10 @@ impl<C: ChainReader> FacilitatedSettlement<C> {
         if named.is_none() && (by_us || self.chain.can_send_with_own_keys(authorization)) {
             return self.chain.lookup(authorization, prepared).await;
         }
-        let found = self.chain.chain_status(authorization, named.as_deref(), LookupDepth::QueryNodes).await?;
+        let found = self
+            .chain
+            .chain_status(authorization, named.as_deref(), LookupDepth::QueryNodes)
+            .await?;
         if found == ChainStatus::Impossible {
             self.forget(authorization).await;
         }
@@ -280,7 +307,10 @@ impl<C: ChainReader> Settlement for FacilitatedSettlement<C> {
         transaction: &'a str,
     ) -> BoxFuture<'a, Result<ChainTransactionStatus, PortError>> {
         Box::pin(async move {
-            let standing = self.chain.transaction_status(authorization, prepared, transaction).await?;
+            let standing = self
+                .chain
+                .transaction_status(authorization, prepared, transaction)
+                .await?;
             if standing == ChainTransactionStatus::Final {
                 self.forget(authorization).await;
             }
@@ -365,7 +395,12 @@ impl<C: ChainReader> ChainTime for FacilitatedSettlement<C> {
 }
 
 impl<C: ChainReader> TransferList for FacilitatedSettlement<C> {
-    fn transfers_after(&self, network: Network, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<ListedTransfer>, PortError>> {
+    fn transfers_after(
+        &self,
+        network: Network,
+        after: u64,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<ListedTransfer>, PortError>> {
         self.chain.transfers_after(network, after, limit)
     }
 }

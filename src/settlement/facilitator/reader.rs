@@ -33,7 +33,10 @@ pub trait ChainReader: Chain {
     fn has_own_keys(&self) -> bool;
 
     /// Why the chain would not execute the payment now; `None` where it would, or has. Nothing is spent.
-    fn would_decline<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Result<Option<Decline>, PortError>>;
+    fn would_decline<'a>(
+        &'a self,
+        authorization: &'a Authorization,
+    ) -> BoxFuture<'a, Result<Option<Decline>, PortError>>;
 
     /// The body of `/verify` and `/settle`.
     fn request_body<'a>(

@@ -91,7 +91,9 @@ pub(super) fn verified(status: u16, body: &[u8], expected: ExpectedNetwork) -> V
             match classify(expected.network, reason, message) {
                 ReasonClass::Declined(decline) => VerifyResult::Declined(decline),
                 ReasonClass::Used => VerifyResult::Used,
-                ReasonClass::Unknown => VerifyResult::Unknown(format!("status {status}, invalidReason {}", excerpt(reason))),
+                ReasonClass::Unknown => {
+                    VerifyResult::Unknown(format!("status {status}, invalidReason {}", excerpt(reason)))
+                }
             }
         }
         _ => VerifyResult::Unknown(format!("status {status} without a verdict")),
@@ -124,7 +126,9 @@ pub(super) fn settled(status: u16, body: &[u8], expected: ExpectedNetwork) -> Se
             match classify(expected.network, reason, text(&body, &["errorMessage"])) {
                 ReasonClass::Declined(decline) => SettleResult::Declined(decline),
                 ReasonClass::Used => SettleResult::Used,
-                ReasonClass::Unknown => unknown(transaction, format!("status {status}, errorReason {}", excerpt(reason))),
+                ReasonClass::Unknown => {
+                    unknown(transaction, format!("status {status}, errorReason {}", excerpt(reason)))
+                }
             }
         }
         _ => unknown(transaction, format!("status {status} without an outcome")),

@@ -7,11 +7,11 @@ use purser_actors::port::{
 };
 use serde_json::Value;
 
-use super::response::{SettleResult, VerifyResult};
 use super::client::NoResponse;
 use super::list::Member;
-use super::port::{FacilitatedSettlement, AssignedPayment, error, tagged, temporary};
+use super::port::{AssignedPayment, FacilitatedSettlement, error, tagged, temporary};
 use super::reader::{ChainReader, LookupDepth};
+use super::response::{SettleResult, VerifyResult};
 use super::rows::{Assignment, mark};
 
 const OPERATION: &str = "submit";
@@ -34,12 +34,16 @@ impl<C: ChainReader> FacilitatedSettlement<C> {
         }
         self.chain.gate().if_open(OPERATION)?;
         let AssignedPayment {
-            mut member, assignment: mut handed, ..
+            mut member,
+            assignment: mut handed,
+            ..
         } = self.get_or_assign(OPERATION, authorization, name).await?;
         // No earlier request about it is in doubt.
         let mut first = self.take_unsent(&mark);
         let how = lookup_depth(first);
-        let look = self.chain.chain_status(authorization, handed.transaction.as_deref(), how);
+        let look = self
+            .chain
+            .chain_status(authorization, handed.transaction.as_deref(), how);
         if let Some(end) = final_result(look.await) {
             return end;
         }
@@ -68,7 +72,8 @@ impl<C: ChainReader> FacilitatedSettlement<C> {
                 return end;
             }
             first = false;
-            self.apply_response(member, authorization, (&mut handed, answer)).await?;
+            self.apply_response(member, authorization, (&mut handed, answer))
+                .await?;
             let landed = self.wait_for_outcome(authorization, &handed, LookupDepth::QueryNodes);
             if let Ok(end) = tokio::time::timeout(pause, landed).await {
                 return end;
@@ -163,7 +168,10 @@ impl<C: ChainReader> FacilitatedSettlement<C> {
                 self.list.record_success(member);
                 Some(transaction)
             }
-            SettleResult::Unknown { transaction, reason: why } => {
+            SettleResult::Unknown {
+                transaction,
+                reason: why,
+            } => {
                 self.list.record_failure(member, &why);
                 transaction
             }
@@ -244,7 +252,11 @@ const fn lookup_depth(first: bool) -> LookupDepth {
 fn final_result(look: Result<ChainStatus, PortError>) -> Option<Result<SubmitResult, PortError>> {
     match look.ok()? {
         ChainStatus::Confirmed { transaction, finality } => Some(Ok(SubmitResult::Settled { transaction, finality })),
-        ChainStatus::Impossible => Some(Err(error(ErrorKind::Permanent, OPERATION, "the payment can never land"))),
+        ChainStatus::Impossible => Some(Err(error(
+            ErrorKind::Permanent,
+            OPERATION,
+            "the payment can never land",
+        ))),
         ChainStatus::Pending => None,
     }
 }

@@ -24,7 +24,7 @@ use tempfile::TempDir;
 
 use self::chain::TestChain;
 use self::server::{Mode, Server};
-use super::{Auth, FacilitatedSettlement, FacilitatorSettings, FacilitatorList, Presented, SubmitIntervals};
+use super::{Auth, FacilitatedSettlement, FacilitatorList, FacilitatorSettings, Presented, SubmitIntervals};
 use crate::payment::BaseChain;
 use crate::system::SystemClock;
 
@@ -102,7 +102,12 @@ impl Harness {
             .await
             .unwrap();
         list.refresh().await;
-        Arc::new(FacilitatedSettlement::new(self.chain.clone(), list, Arc::new(SystemClock), QUICK))
+        Arc::new(FacilitatedSettlement::new(
+            self.chain.clone(),
+            list,
+            Arc::new(SystemClock),
+            QUICK,
+        ))
     }
 
     /// The fee payer that a facilitator offers on Solana from now on.

@@ -8,7 +8,9 @@ use purser_actors::port::{BoxFuture, ChainMovement, ErrorKind, PortError, Timest
 use purser_chains::solana::status::Commitment;
 
 use crate::payment::solana::address::Pubkey;
-use crate::settlement::chain::{Blockhash, BlockhashSource, ChainTime, FeePayers, Holdings, ListedTransfer, TransferList};
+use crate::settlement::chain::{
+    Blockhash, BlockhashSource, ChainTime, FeePayers, Holdings, ListedTransfer, TransferList,
+};
 use crate::settlement::evm::{BaseSettlement, StoredTransfer};
 use crate::settlement::facilitator::FacilitatorList;
 use crate::settlement::solana::SolanaSettlement;
@@ -43,7 +45,12 @@ impl ChainTime for BaseSettlement {
 }
 
 impl TransferList for BaseSettlement {
-    fn transfers_after(&self, network: Network, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<ListedTransfer>, PortError>> {
+    fn transfers_after(
+        &self,
+        network: Network,
+        after: u64,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<ListedTransfer>, PortError>> {
         Box::pin(async move {
             if network != Network::Base {
                 return Err(wrong_network("listed"));
@@ -89,7 +96,12 @@ impl ChainTime for SolanaSettlement {
 }
 
 impl TransferList for SolanaSettlement {
-    fn transfers_after(&self, network: Network, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<ListedTransfer>, PortError>> {
+    fn transfers_after(
+        &self,
+        network: Network,
+        after: u64,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<ListedTransfer>, PortError>> {
         Box::pin(async move {
             if network != Network::Solana {
                 return Err(wrong_network("listed"));

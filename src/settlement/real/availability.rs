@@ -28,7 +28,11 @@ impl RealPorts {
         const SOLANA: &str = "the newest slots cannot be read, or no two endpoints show the same";
         const NOBODY: &str = "no facilitator answers, and no key of our own pays for transactions";
         let (why, pays_itself, others) = match network {
-            Network::Base => (self.base.payments_blocked_reason(), !self.base.is_without_gas(), &self.base_facilitators),
+            Network::Base => (
+                self.base.payments_blocked_reason(),
+                !self.base.is_without_gas(),
+                &self.base_facilitators,
+            ),
             Network::Solana => {
                 let why = self.solana.gate().closed_reason();
                 // Without a blockhash nobody can sign.

@@ -8,7 +8,7 @@ use purser_chains::evm::{Address, U256};
 use purser_chains::rpc::EndpointStatus;
 
 use super::RealPorts;
-use crate::settlement::facilitator::{FacilitatorStats, FacilitatorList};
+use crate::settlement::facilitator::{FacilitatorList, FacilitatorStats};
 use crate::settlement::precheck_counters::PrecheckStats;
 
 /// A balance that cannot be read in so long is left out: monitoring does not wait for a chain.

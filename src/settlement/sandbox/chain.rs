@@ -238,7 +238,8 @@ impl SandboxChain {
             ExecutionResult::AlreadyExecuted(..) if fault == Some(ChainFault::LoseResponse) && !magic => {
                 Err(response_lost("the answer was lost"))
             }
-            ExecutionResult::Executed(transaction, finality) | ExecutionResult::AlreadyExecuted(transaction, finality) => {
+            ExecutionResult::Executed(transaction, finality)
+            | ExecutionResult::AlreadyExecuted(transaction, finality) => {
                 Ok(SubmitResult::Settled { transaction, finality })
             }
             ExecutionResult::Declined(decline) => Ok(SubmitResult::Declined(self.record_decline(payer, decline))),

@@ -13,7 +13,7 @@ use purser_actors::id::Wallet;
 use purser_actors::money::Usdc;
 use purser_actors::port::{Decline, Timestamp};
 
-use self::archive::{reorg_key_hash, key_hash};
+use self::archive::{key_hash, reorg_key_hash};
 use super::svm::token_account;
 use crate::sandbox::archive::RecordBuffer;
 
@@ -272,7 +272,11 @@ impl ChainLedger {
     }
 
     /// The same of one that has this place in its transaction.
-    pub(crate) fn transfer_in_shared(&self, transfer: &ChainTransfer, index: u32) -> Result<Vec<LedgerRecord>, Decline> {
+    pub(crate) fn transfer_in_shared(
+        &self,
+        transfer: &ChainTransfer,
+        index: u32,
+    ) -> Result<Vec<LedgerRecord>, Decline> {
         let payer = transfer.key.payer;
         if self.balance(&payer) < transfer.amount {
             return Err(insufficient());

@@ -12,8 +12,8 @@ use crate::payment::solana::address::Pubkey;
 use crate::payment::{BaseChain, Chains, SolanaChain};
 use crate::sandbox::keys::treasury;
 use crate::settlement::chain::{
-    Acceptance, Blockhash, BlockhashSource, ChainParts, ChainTime, ContractWallets, FeePayers, Holdings, ListedTransfer,
-    OwnWallets, TransferList,
+    Acceptance, Blockhash, BlockhashSource, ChainParts, ChainTime, ContractWallets, FeePayers, Holdings,
+    ListedTransfer, OwnWallets, TransferList,
 };
 
 impl SandboxSettlement {
@@ -75,7 +75,12 @@ impl ChainTime for SandboxSettlement {
 }
 
 impl TransferList for SandboxSettlement {
-    fn transfers_after(&self, network: Network, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<ListedTransfer>, PortError>> {
+    fn transfers_after(
+        &self,
+        network: Network,
+        after: u64,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<ListedTransfer>, PortError>> {
         Box::pin(async move {
             let seen = self.transfers(network, after, limit).await;
             let seen = seen.map_err(|error| temporary("transfers", &error.to_string()))?;

@@ -90,7 +90,10 @@ impl TreasuryList for SandboxSettlement {
             let found = found
                 .await
                 .map_err(|error| temporary("in transaction", &error.to_string()))?;
-            Ok(found.into_iter().filter_map(|landed| treasury_movement(ours, landed)).collect())
+            Ok(found
+                .into_iter()
+                .filter_map(|landed| treasury_movement(ours, landed))
+                .collect())
         })
     }
 

@@ -162,7 +162,10 @@ impl dyn ChainRpc {
     /// # Errors
     /// When the chain does not answer.
     pub async fn has_outgoing_transfer(&self, transaction: &str) -> Result<bool, PortError> {
-        match self.call(ChainRequest::HasOutgoingTransfer(transaction.to_owned())).await? {
+        match self
+            .call(ChainRequest::HasOutgoingTransfer(transaction.to_owned()))
+            .await?
+        {
             ChainResponse::Boolean(left) => Ok(left),
             _ => Err(unexpected_response()),
         }

@@ -225,7 +225,8 @@ impl Blockhashes {
     /// Whether a transaction with this hash may land now.
     pub(crate) fn is_recent(&self, hash: &[u8; 32]) -> bool {
         let now = self.recent.back().map_or(0, |(slot, _)| *slot);
-        self.slot_of(hash).is_some_and(|slot| slot + BLOCKHASH_VALIDITY_SLOTS >= now)
+        self.slot_of(hash)
+            .is_some_and(|slot| slot + BLOCKHASH_VALIDITY_SLOTS >= now)
     }
 }
 

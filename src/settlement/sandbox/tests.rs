@@ -255,7 +255,12 @@ async fn case_08_a_dropped_transfer_gives_the_money_back() {
     assert_eq!(house.received().await, 5_000_000);
     house.clock.advance(1);
     assert_eq!(
-        house.restart_after_kill().chains.lookup(&authorization, None).await.unwrap(),
+        house
+            .restart_after_kill()
+            .chains
+            .lookup(&authorization, None)
+            .await
+            .unwrap(),
         ChainStatus::Pending,
         "the plan is durable"
     );

@@ -237,7 +237,11 @@ impl SolanaSettlement {
         let (told, slot, claims) = {
             let mut progress = self.progress.lock();
             let claims = progress.finalized.clone();
-            (std::mem::replace(&mut progress.is_stall_logged, true), progress.slot, claims)
+            (
+                std::mem::replace(&mut progress.is_stall_logged, true),
+                progress.slot,
+                claims,
+            )
         };
         if told {
             return;

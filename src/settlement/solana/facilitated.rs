@@ -131,7 +131,10 @@ impl ChainReader for SolanaSettlement {
         !self.fee_payers().is_empty()
     }
 
-    fn would_decline<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Result<Option<Decline>, PortError>> {
+    fn would_decline<'a>(
+        &'a self,
+        authorization: &'a Authorization,
+    ) -> BoxFuture<'a, Result<Option<Decline>, PortError>> {
         Box::pin(async move {
             const PREPARE: &str = "prepare";
             let transfer = transfer(authorization, PREPARE)?;

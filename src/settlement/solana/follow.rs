@@ -19,7 +19,7 @@ use purser_chains::solana::node::NodeError;
 
 use super::SolanaSettlement;
 use super::decline::temporary;
-use super::rows::{MovementRow, CursorRow};
+use super::rows::{CursorRow, MovementRow};
 
 /// Changes that are written at once.
 const CHUNK: usize = 50;
@@ -71,7 +71,10 @@ impl FollowerState {
 
     fn record_failure(&mut self, endpoint: usize, pace_ms: u64, now_ms: u64) {
         let (until, times) = self.backoffs.entry(endpoint).or_default();
-        let rest_ms = pace_ms.checked_shl(*times).unwrap_or(MAX_BACKOFF_MS).min(MAX_BACKOFF_MS);
+        let rest_ms = pace_ms
+            .checked_shl(*times)
+            .unwrap_or(MAX_BACKOFF_MS)
+            .min(MAX_BACKOFF_MS);
         (*until, *times) = (now_ms.saturating_add(rest_ms), times.saturating_add(1).min(16));
         let others: Vec<usize> = self.order.iter().copied().filter(|other| *other != endpoint).collect();
         self.prefer(&others);
@@ -256,7 +259,11 @@ impl SolanaSettlement {
                 }
             }
             let present = stopped.is_none() && whole && agreement.is_whole() && is_fresh;
-            let covers = if present { Coverage::Present(began) } else { Coverage::Slot };
+            let covers = if present {
+                Coverage::Present(began)
+            } else {
+                Coverage::Slot
+            };
             self.take(at, listed, (&part, &moved), covers).await?;
             self.reached(at.cursor.covered_slot);
             match stopped {

@@ -6,13 +6,15 @@ mod payer_funds;
 use std::collections::{BTreeSet, HashMap};
 
 use purser_chains::solana::Signature;
-use purser_chains::solana::lifecycle::{EXPIRY_PROOF_ENDPOINTS, Evidence, Lifecycle, Pacing, Stage, StatusAnswer, Transition};
+use purser_chains::solana::lifecycle::{
+    EXPIRY_PROOF_ENDPOINTS, Evidence, Lifecycle, Pacing, Stage, StatusAnswer, Transition,
+};
 use purser_chains::solana::payers::FeeReservation;
 use purser_chains::solana::status::{Commitment, SignatureStatus};
 use tokio::sync::watch;
 
 use self::payer_funds::PaymentDebits;
-pub(super) use self::payer_funds::{RemainingBalance, FundsCheck, PaymentDebit, debit_from_bytes};
+pub(super) use self::payer_funds::{FundsCheck, PaymentDebit, RemainingBalance, debit_from_bytes};
 use super::rows::{End, Open};
 
 /// A transaction that was seen and is not final for so long is searched for again, in milliseconds: a fork may have removed it.
@@ -152,7 +154,9 @@ impl InFlightTransactions {
         let (endpoints, pacing) = (self.endpoints, self.pacing);
         let flight = self.transactions.get_mut(id)?;
         // It was only watched so far: what is due is due at once.
-        if !flight.released && matches!(flight.lifecycle.stage(), Stage::Prepared | Stage::Sent) && flight.lifecycle.proofs() == 0
+        if !flight.released
+            && matches!(flight.lifecycle.stage(), Stage::Prepared | Stage::Sent)
+            && flight.lifecycle.proofs() == 0
         {
             let prepared = *flight.lifecycle.prepared();
             flight.lifecycle = match flight.from_earlier_run {
@@ -173,7 +177,9 @@ impl InFlightTransactions {
 
     /// Whether it is here with its bytes.
     pub(super) fn has_bytes(&self, id: &Signature) -> bool {
-        self.transactions.get(id).is_some_and(|flight| !flight.open.bytes.is_empty())
+        self.transactions
+            .get(id)
+            .is_some_and(|flight| !flight.open.bytes.is_empty())
     }
 
     /// Whether a fork has removed it, and it was not seen since.
@@ -187,7 +193,9 @@ impl InFlightTransactions {
 
     /// Endpoints that show it where it is.
     pub(super) fn shown_by(&self, id: &Signature) -> usize {
-        self.transactions.get(id).map_or(0, |flight| flight.lifecycle.shown_by())
+        self.transactions
+            .get(id)
+            .map_or(0, |flight| flight.lifecycle.shown_by())
     }
 
     /// What to do at this time, with the highest block height that is known.
@@ -266,7 +274,13 @@ impl InFlightTransactions {
     }
 
     /// An endpoint's answer. `None` if nothing changes by it.
-    pub(super) fn apply(&mut self, id: &Signature, endpoint: usize, answer: NodeUpdate, now_ms: u64) -> Option<StageChange> {
+    pub(super) fn apply(
+        &mut self,
+        id: &Signature,
+        endpoint: usize,
+        answer: NodeUpdate,
+        now_ms: u64,
+    ) -> Option<StageChange> {
         let flight = self.transactions.get_mut(id)?;
         if let Some(status) = answer.status()
             && status.level == Commitment::Finalized

@@ -94,7 +94,11 @@ impl SolanaSettlement {
     }
 
     /// See [`purser_actors::port::Settlement::sent_by`].
-    pub(super) async fn outgoing_from(&self, from: &Wallet, since: Timestamp) -> Result<Vec<OutgoingTransfer>, PortError> {
+    pub(super) async fn outgoing_from(
+        &self,
+        from: &Wallet,
+        since: Timestamp,
+    ) -> Result<Vec<OutgoingTransfer>, PortError> {
         let Wallet::Solana(from) = from else {
             return Ok(Vec::new());
         };

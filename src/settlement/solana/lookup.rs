@@ -2,7 +2,8 @@
 
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    ChainTransactionStatus, ChainStatus, ErrorKind, Finality, PortError, PreparedTransaction, SolanaTransfer, SubmitResult,
+    ChainStatus, ChainTransactionStatus, ErrorKind, Finality, PortError, PreparedTransaction, SolanaTransfer,
+    SubmitResult,
 };
 use purser_chains::solana::Signature;
 use purser_chains::solana::address::{base58, parse_base58};

@@ -3,7 +3,7 @@
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, BoxFuture, ChainTransactionStatus, ChainStatus, Decline, ErrorKind, OutgoingTransfer,
+    Authorization, BoxFuture, ChainStatus, ChainTransactionStatus, Decline, ErrorKind, OutgoingTransfer,
     OutgoingTransferRequest, PortError, Preparation, PreparedTransaction, Settlement, SolanaTransfer, SubmitResult,
     Timestamp,
 };
@@ -50,7 +50,10 @@ impl Settlement for SolanaSettlement {
         authorization: &'a Authorization,
         prepared: Option<&'a PreparedTransaction>,
     ) -> BoxFuture<'a, Result<ChainStatus, PortError>> {
-        Box::pin(async move { self.lookup_transfer(on_solana(authorization, "lookup")?, prepared).await })
+        Box::pin(async move {
+            self.lookup_transfer(on_solana(authorization, "lookup")?, prepared)
+                .await
+        })
     }
 
     fn transaction_status<'a>(
@@ -59,7 +62,10 @@ impl Settlement for SolanaSettlement {
         _: Option<&'a PreparedTransaction>,
         transaction: &'a str,
     ) -> BoxFuture<'a, Result<ChainTransactionStatus, PortError>> {
-        Box::pin(async move { self.find_transaction_status(on_solana(authorization, "standing")?, transaction).await })
+        Box::pin(async move {
+            self.find_transaction_status(on_solana(authorization, "standing")?, transaction)
+                .await
+        })
     }
 
     fn can_receive<'a>(&'a self, to: &'a Wallet) -> BoxFuture<'a, Result<bool, PortError>> {

@@ -9,10 +9,12 @@ use purser_chains::solana::status::Commitment;
 use purser_chains::solana::transaction::Transaction;
 
 use super::SolanaSettlement;
-use super::decline::{insufficient_with_pending, insufficient, is_fee_payer_error, is_insufficient, not_accepted, simulated};
-use super::in_flight::{RemainingBalance, FundsCheck, PaymentDebit, debit_from_bytes};
+use super::decline::{
+    insufficient, insufficient_with_pending, is_fee_payer_error, is_insufficient, not_accepted, simulated,
+};
+use super::in_flight::{FundsCheck, PaymentDebit, RemainingBalance, debit_from_bytes};
+use crate::settlement::precheck_counters::{PrecheckCounters, PrecheckStats, Unavailable};
 use crate::settlement::read_limits::{ReadLimiter, RecentCache};
-use crate::settlement::precheck_counters::{PrecheckStats, PrecheckCounters, Unavailable};
 
 /// Simulations at the same time.
 const MAX_CONCURRENT_SIMULATIONS: usize = 256;
@@ -110,7 +112,12 @@ impl SolanaSettlement {
             return Ok(Some(too_many_failures(ms)));
         }
         let now_ms = self.timer.now_ms();
-        if self.prechecks.insufficient.get(&transfer.message_hash, now_ms).is_some() {
+        if self
+            .prechecks
+            .insufficient
+            .get(&transfer.message_hash, now_ms)
+            .is_some()
+        {
             return Ok(Some(insufficient()));
         }
         let taking = self.debit_for(transfer);
@@ -128,7 +135,9 @@ impl SolanaSettlement {
             None => return Err(Unavailable),
         };
         match self.prechecks.evaluate(transfer, &shown, self.timer.now_ms()) {
-            PrecheckResult::Passed(_) if self.tip.lock().ends_within(&transfer.blockhash, MIN_BLOCKS_LEFT) => Ok(Some(expires_soon())),
+            PrecheckResult::Passed(_) if self.tip.lock().ends_within(&transfer.blockhash, MIN_BLOCKS_LEFT) => {
+                Ok(Some(expires_soon()))
+            }
             PrecheckResult::Passed(left) => Ok((!self.has_funds(taking, left).await).then(insufficient_with_pending)),
             PrecheckResult::Undecided => Ok(None),
             // A node that looks for the first signature alone does not find the transaction.

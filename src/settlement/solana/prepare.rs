@@ -15,7 +15,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::SolanaSettlement;
 use super::decline::{error, insufficient_with_pending, is_fee_payer_error, not_accepted, simulated, temporary};
-use super::in_flight::{RemainingBalance, PaymentDebit};
+use super::in_flight::{PaymentDebit, RemainingBalance};
 use super::prechecking::{remaining_balance, too_many_failures};
 use super::rows::Open;
 use super::tip::Validity;
@@ -128,7 +128,10 @@ impl SolanaSettlement {
             .prepare(&signed.id, &open, with)
             .await
             .map_err(|e| temporary(PREPARE, e))?;
-        let unused = self.in_flight.lock().start(signed.id, open, false, reservation.into_reservation());
+        let unused = self
+            .in_flight
+            .lock()
+            .start(signed.id, open, false, reservation.into_reservation());
         if let Some(unused) = unused {
             self.payers.lock().settle(unused, FeeOutcome::Unused);
         }
@@ -161,13 +164,17 @@ impl SolanaSettlement {
         match shown.error {
             None => Ok(Simulated::Passed(left)),
             // Sent by a history that a restore has lost: it is found on the chain, and takes nothing more.
-            Some(error) if error.is_already_processed() => Ok(Simulated::Passed(RemainingBalance { atomic: None, ..left })),
+            Some(error) if error.is_already_processed() => {
+                Ok(Simulated::Passed(RemainingBalance { atomic: None, ..left }))
+            }
             Some(error) if is_fee_payer_error(&error) => {
                 tracing::error!(error = error.text, "a fee payer cannot pay: fund it");
                 Err(temporary(PREPARE, "the fee payer has too little SOL"))
             }
             // A node that looks for the first signature alone does not find it, and executes it once more.
-            Some(_) if self.is_on_chain(transfer).await => Ok(Simulated::Passed(RemainingBalance { atomic: None, ..left })),
+            Some(_) if self.is_on_chain(transfer).await => {
+                Ok(Simulated::Passed(RemainingBalance { atomic: None, ..left }))
+            }
             Some(error) => Ok(Simulated::Declined(simulated(&error))),
         }
     }

@@ -13,8 +13,8 @@ use purser_chains::solana::{Pubkey, Signature};
 use sha2::{Digest as _, Sha256};
 
 use super::SolanaSettlement;
-use super::treasury_history::{ReadTransaction, EndpointView};
 use super::rows::{End, MovementRow};
+use super::treasury_history::{EndpointView, ReadTransaction};
 
 /// Solana began in March 2020: an earlier time of a block is none.
 const FIRST_BLOCK_S: i64 = 1_577_836_800;
@@ -73,7 +73,11 @@ impl SolanaSettlement {
             return Err(failure.unwrap_or_else(differ));
         };
         // Unless one endpoint has named a time that the other did not.
-        let same = |read: &ReadTransaction| read.view.as_ref().is_some_and(|seen| seen.transaction == alike.transaction);
+        let same = |read: &ReadTransaction| {
+            read.view
+                .as_ref()
+                .is_some_and(|seen| seen.transaction == alike.transaction)
+        };
         if let Some(read) = read.filter(same) {
             return Ok(read.movements);
         }
@@ -91,7 +95,10 @@ impl SolanaSettlement {
             // Whoever sends what is not understood here must not stop the list for everybody.
             Err(NodeError::Malformed { what, .. }) => {
                 tracing::debug!(transaction = base58(&row.id), endpoint, what, "not understood");
-                return Ok(EndpointView { endpoint, transaction: None });
+                return Ok(EndpointView {
+                    endpoint,
+                    transaction: None,
+                });
             }
             Err(error) => return Err(error.to_string()),
         };

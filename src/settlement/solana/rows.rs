@@ -23,7 +23,7 @@ pub(super) use self::cross_checked::cross_checked;
 pub(super) use self::events::{EventRow, event};
 pub(super) use self::losses::LostFee;
 pub(super) use self::wallets::WalletTransfer;
-pub(super) use self::writes::{put_final, delete_pending, put_movement, put_pending};
+pub(super) use self::writes::{delete_pending, put_final, put_movement, put_pending};
 
 /// Transactions that were prepared and have no end yet, by signature.
 const OPEN: u8 = b'x';
@@ -291,7 +291,12 @@ impl Rows {
     }
 
     /// Writes rows of the follower together with how far it has read, unless somebody else has done so since `revision`.
-    pub(super) async fn advance(&self, place: &CursorRow, revision: u64, mut writes: Vec<Write>) -> Result<(), RowError> {
+    pub(super) async fn advance(
+        &self,
+        place: &CursorRow,
+        revision: u64,
+        mut writes: Vec<Write>,
+    ) -> Result<(), RowError> {
         let at = key(CURSOR, &[]);
         let condition = Condition::Revision(at.clone(), revision);
         writes.push(Write::Put {
@@ -357,7 +362,11 @@ impl Rows {
     }
 
     /// What left the treasury in a span of the chain's time, both ends included, oldest first.
-    pub(super) async fn outgoing_movements(&self, since: Timestamp, until: Timestamp) -> Result<Vec<MovementRow>, RowError> {
+    pub(super) async fn outgoing_movements(
+        &self,
+        since: Timestamp,
+        until: Timestamp,
+    ) -> Result<Vec<MovementRow>, RowError> {
         let prefix = key(OUTGOING, &[]);
         let mut after = since
             .0

@@ -6,7 +6,9 @@ mod limits;
 
 use purser_actors::id::Wallet;
 use purser_actors::money::Usdc;
-use purser_actors::port::{ChainTransactionStatus, ChainStatus, OutgoingTransfer, PortError, SolanaTransfer, Timestamp};
+use purser_actors::port::{
+    ChainStatus, ChainTransactionStatus, OutgoingTransfer, PortError, SolanaTransfer, Timestamp,
+};
 use purser_chains::solana::address::{associated_token_account, base58};
 use purser_chains::solana::follow::{Entry, PAGE_LIMIT, PageRequest};
 use purser_chains::solana::lifecycle::{EXPIRY_PROOF_ENDPOINTS, Evidence};
@@ -20,7 +22,7 @@ use super::reading::movements_of;
 use super::rows::MovementRow;
 
 pub(super) use self::limits::Searches;
-use self::limits::{SearchStart, PAGES, Page, MAX_READS, HistoryScan};
+use self::limits::{HistoryScan, MAX_READS, PAGES, Page, SearchStart};
 
 /// What one endpoint shows.
 enum Found {
@@ -139,7 +141,12 @@ impl SolanaSettlement {
     }
 
     /// Goes on with the walk of one endpoint.
-    async fn search_on(&self, endpoint: usize, search: &mut Search<'_>, walk: &mut HistoryScan) -> Result<Found, String> {
+    async fn search_on(
+        &self,
+        endpoint: usize,
+        search: &mut Search<'_>,
+        walk: &mut HistoryScan,
+    ) -> Result<Found, String> {
         let told = |error: purser_chains::solana::node::NodeError| error.to_string();
         if walk.is_absent() {
             return Ok(Found::Absent);

@@ -7,7 +7,7 @@ use purser_chains::solana::Signature;
 use purser_chains::solana::follow::{Entry, Row};
 use purser_chains::solana::node::movements::ChainTransaction;
 
-use super::rows::{MovementRow, CursorRow, RowError, Rows, TransactionRow};
+use super::rows::{CursorRow, MovementRow, RowError, Rows, TransactionRow};
 
 /// See the module.
 #[derive(Debug, Default)]

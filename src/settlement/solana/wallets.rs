@@ -20,7 +20,7 @@ use purser_chains::solana::{Pubkey, Signature};
 use super::SolanaSettlement;
 use super::decline::temporary;
 use super::reading::movements_of;
-use super::rows::{WalletTransfer, MovementRow};
+use super::rows::{MovementRow, WalletTransfer};
 use crate::settlement::chain::ListedTransfer;
 
 const LISTED: &str = "listed";
@@ -69,7 +69,11 @@ impl SolanaSettlement {
             return Ok(rows.into_iter().map(|(number, left)| listed(number, &left)).collect());
         }
         // Behind the last row, all at once. They get their own numbers when they are final.
-        let count = self.rows.count_wallet_transfers().await.map_err(|e| temporary(LISTED, e))?;
+        let count = self
+            .rows
+            .count_wallet_transfers()
+            .await
+            .map_err(|e| temporary(LISTED, e))?;
         Ok(match number == count {
             true => (count + 1..).zip(&*seen).map(|(n, left)| listed(n, left)).collect(),
             false => Vec::new(),
@@ -92,7 +96,10 @@ impl SolanaSettlement {
                 let added = self.rows.add_wallet_transfers(&wallet, left, read_to).await;
                 added.map_err(|error| error.to_string())?;
             }
-            seen.extend(new.into_iter().map(|moved| WalletTransfer { wallet, movement: moved }));
+            seen.extend(new.into_iter().map(|moved| WalletTransfer {
+                wallet,
+                movement: moved,
+            }));
         }
         Ok(seen)
     }
@@ -101,7 +108,11 @@ impl SolanaSettlement {
         let account = self
             .token_account_of(&wallet, LISTED)
             .map_err(|error| error.to_string())?;
-        let until = self.rows.wallet_cursor(&wallet).await.map_err(|error| error.to_string())?;
+        let until = self
+            .rows
+            .wallet_cursor(&wallet)
+            .await
+            .map_err(|error| error.to_string())?;
         let (mut left, mut seen, mut read_to) = (Vec::new(), Vec::new(), None);
         // Oldest first: the first that is not final ends what is.
         for entry in self.new_entries(&account, until).await?.into_iter().rev() {
@@ -160,7 +171,13 @@ impl SolanaSettlement {
     }
 }
 
-fn listed(number: u64, WalletTransfer { wallet, movement: moved }: &WalletTransfer) -> ListedTransfer {
+fn listed(
+    number: u64,
+    WalletTransfer {
+        wallet,
+        movement: moved,
+    }: &WalletTransfer,
+) -> ListedTransfer {
     ListedTransfer {
         position: POSITION_OFFSET.saturating_add(number),
         transaction: base58(&moved.transaction),

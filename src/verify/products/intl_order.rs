@@ -107,7 +107,10 @@ pub(super) fn check_pending_actions(contents: &StoreContents, report: &mut Verif
         if matches!(sold.product, PurchasedProduct::IntlOrder(_))
             && sold.expected_rows.pending_action != contents.pending_card_actions.contains(id)
         {
-            let detail = format!("{}, and in the list of wishes: {}", sold.status, !sold.expected_rows.pending_action);
+            let detail = format!(
+                "{}, and in the list of wishes: {}",
+                sold.status, !sold.expected_rows.pending_action
+            );
             report.report("card_wish.row", CardId(*id), detail);
         }
     }

@@ -20,7 +20,12 @@ pub(super) fn read(id: PayoutId, row: &Row) -> Result<SoldProduct, DecodeError> 
         Status::Failed { .. } => ("failed", MoneyOutcome::Reversed),
         Status::Cancelled { .. } => ("cancelled", MoneyOutcome::Reversed),
         Status::Expired => ("expired", MoneyOutcome::Reversed),
-        Status::Returned { return_fee: kept, .. } => ("returned", MoneyOutcome::Returned { retained: kept.atomic() }),
+        Status::Returned { return_fee: kept, .. } => (
+            "returned",
+            MoneyOutcome::Returned {
+                retained: kept.atomic(),
+            },
+        ),
     };
     let provider = match payout.plan.target {
         PayoutTarget::Card(_) => LedgerProvider::PushToCard,

@@ -61,7 +61,10 @@ pub(super) fn outgoing_transfer(id: TopUpId, row: &Row) -> Option<OutgoingTransf
             FirstLeg::Burn(burn) => (burn.burned.atomic(), TransferMatch::As(burn.transaction.clone())),
             FirstLeg::Transfer(out) => (out.authorization.value().atomic(), to_the_holder),
         },
-        (_, Some(leg)) => (top_up.outgoing_amount.atomic(), TransferMatch::As(leg.transaction.clone())),
+        (_, Some(leg)) => (
+            top_up.outgoing_amount.atomic(),
+            TransferMatch::As(leg.transaction.clone()),
+        ),
         (_, None) => return None,
     };
     Some(OutgoingTransfer {

@@ -191,7 +191,13 @@ pub(crate) fn read_span(
                 let filter = |event: &frame::EventRecord<'_>| event.cursor > after && event.seq <= upto;
                 let from = |cursor: Cursor| cursor <= after;
                 let left = limit - found.len();
-                found.extend(read_frames(segment, subject, (from, ReadDirection::Forward), left, &filter)?);
+                found.extend(read_frames(
+                    segment,
+                    subject,
+                    (from, ReadDirection::Forward),
+                    left,
+                    &filter,
+                )?);
             }
         }
         Span::Before(before) => {
@@ -200,7 +206,13 @@ pub(crate) fn read_span(
                 let filter = |event: &frame::EventRecord<'_>| event.cursor < before && event.seq <= upto;
                 let from = |cursor: Cursor| cursor < before;
                 let left = limit - found.len();
-                found.extend(read_frames(segment, subject, (from, ReadDirection::Backward), left, &filter)?);
+                found.extend(read_frames(
+                    segment,
+                    subject,
+                    (from, ReadDirection::Backward),
+                    left,
+                    &filter,
+                )?);
             }
         }
     }

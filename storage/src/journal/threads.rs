@@ -55,7 +55,11 @@ impl Threads {
     pub(crate) fn stop(&self, engine: &StoreCore) {
         join(self.committer.lock().take());
         self.stop.store(true, Ordering::Release);
-        for bell in [&engine.applier_notifier, &engine.janitor_notifier, &engine.exporter_notifier] {
+        for bell in [
+            &engine.applier_notifier,
+            &engine.janitor_notifier,
+            &engine.exporter_notifier,
+        ] {
             bell.notify();
         }
         let others: Vec<_> = self.others.lock().drain(..).collect();
@@ -77,7 +81,10 @@ fn commit(engine: &StoreCore, _stop: &AtomicBool) {
         loop {
             let started = Instant::now();
             match catch_unwind(AssertUnwindSafe(|| committer.step(engine))) {
-                Ok(true) => engine.commit_stats.group_us.record(started.elapsed().as_micros() as u64),
+                Ok(true) => engine
+                    .commit_stats
+                    .group_us
+                    .record(started.elapsed().as_micros() as u64),
                 Ok(false) => break,
                 // A callback or a sink is wrong. The next step answers everybody who still waits.
                 Err(_) => engine.fail("the committer panicked", &"see the log"),

@@ -6,7 +6,7 @@ use purser_actors::port::{BoxFuture, CardBalances, CardDeposit, PortError};
 use super::{SimBridge, mint_name};
 use crate::environment::Environment;
 use crate::fault_plan::{Leg, LegBehavior};
-use crate::top_ups::{payment_for, forwards};
+use crate::top_ups::{forwards, payment_for};
 
 /// The top-up that brought exactly this to exactly this address.
 pub(crate) fn delivered(world: &Environment, deposit: &CardDeposit) -> Option<TopUpId> {
@@ -28,7 +28,8 @@ impl SimBridge {
     /// Nobody asks after what was not delivered.
     async fn counts(&self, deposit: &CardDeposit) -> Result<bool, PortError> {
         let Some(id) = delivered(&self.0, deposit) else {
-            self.0.report_violation("credit.unreal", format!("{deposit:?} is not on Base"));
+            self.0
+                .report_violation("credit.unreal", format!("{deposit:?} is not on Base"));
             return Ok(false);
         };
         let _one = self.0.single_attempts.enter(&self.0, "top_up.at_once", id.0);

@@ -29,7 +29,10 @@ pub(super) fn paid_to(authorization: &Authorization) -> Wallet {
 pub(crate) fn received(world: &Environment) -> Vec<(u32, ChainTransfer)> {
     let mut ledger = world.chain.lock();
     ledger.settle(world.true_ms());
-    let all = ledger.transfers.iter().filter(|(n, _)| **n < FIRST_OUTGOING || own_purchases::is_own(**n));
+    let all = ledger
+        .transfers
+        .iter()
+        .filter(|(n, _)| **n < FIRST_OUTGOING || own_purchases::is_own(**n));
     all.map(|(n, transfer)| (*n, transfer.clone())).collect()
 }
 
@@ -44,7 +47,10 @@ pub(crate) fn transfers(world: &Environment) -> ChainList {
             .map(|(_, t)| t.clone())
             .collect::<Vec<_>>()
     };
-    let (own, elsewhere): (Vec<_>, Vec<_>) = ledger.transfers.range(WALLET_PAYMENT..).partition(|(n, _)| own_purchases::is_own(**n));
+    let (own, elsewhere): (Vec<_>, Vec<_>) = ledger
+        .transfers
+        .range(WALLET_PAYMENT..)
+        .partition(|(n, _)| own_purchases::is_own(**n));
     let mut received = of(0..FIRST_OUTGOING);
     received.extend(own.into_iter().map(|(_, t)| t.clone()));
     let mut left = of(FIRST_OUTGOING..WALLET_PAYMENT);
@@ -71,7 +77,10 @@ fn outgoing_transfer(ledger: &Ledger, (n, transfer): (&u32, &ChainTransfer)) -> 
 pub(super) fn outgoing_transfers(world: &Environment, since: Timestamp, until: Timestamp) -> Vec<OutgoingTransfer> {
     let mut ledger = world.chain.lock();
     ledger.settle(world.true_ms());
-    let left = ledger.transfers.range(FIRST_OUTGOING..WALLET_PAYMENT).map(|one| outgoing_transfer(&ledger, one));
+    let left = ledger
+        .transfers
+        .range(FIRST_OUTGOING..WALLET_PAYMENT)
+        .map(|one| outgoing_transfer(&ledger, one));
     left.filter(|departure| (since..=until).contains(&departure.at))
         .collect()
 }
@@ -80,7 +89,10 @@ pub(super) fn outgoing_transfers(world: &Environment, since: Timestamp, until: T
 pub(super) fn sent_by(world: &Environment, from: &Wallet, since: Timestamp) -> Vec<OutgoingTransfer> {
     let mut ledger = world.chain.lock();
     ledger.settle(world.true_ms());
-    let all = ledger.transfers.range(WALLET_PAYMENT..).filter(|(_, t)| t.from == *from);
+    let all = ledger
+        .transfers
+        .range(WALLET_PAYMENT..)
+        .filter(|(_, t)| t.from == *from);
     let mut sent: Vec<OutgoingTransfer> = all.map(|one| outgoing_transfer(&ledger, one)).collect();
     sent.retain(|departure| departure.at >= since);
     sent.sort_by_key(|departure| departure.at);
@@ -90,7 +102,11 @@ pub(super) fn sent_by(world: &Environment, from: &Wallet, since: Timestamp) -> V
 /// What was withdrawn.
 pub(crate) fn withdrawn(world: &Environment) -> Vec<ChainTransfer> {
     let ledger = world.chain.lock();
-    ledger.transfers.range(FIRST_OUTGOING..FORWARD).map(|(_, t)| t.clone()).collect()
+    ledger
+        .transfers
+        .range(FIRST_OUTGOING..FORWARD)
+        .map(|(_, t)| t.clone())
+        .collect()
 }
 
 /// What has left managed wallets, by spend.

@@ -55,7 +55,10 @@ pub(super) fn check(world: &Environment, stock: &StoreContents) -> Result<(), Vi
 }
 
 fn of<Id: Ord, T: codec::Stored>(world: &Environment, kind: EntityKind, named: fn(u128) -> Id) -> BTreeMap<Id, T> {
-    durable_entities(world, kind).into_iter().map(|(id, one)| (named(id), one)).collect()
+    durable_entities(world, kind)
+        .into_iter()
+        .map(|(id, one)| (named(id), one))
+        .collect()
 }
 
 const fn state_name(state: CardState) -> &'static str {

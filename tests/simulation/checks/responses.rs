@@ -22,7 +22,10 @@ fn presented_again(calls: &[Call], n: usize) -> bool {
         m != n
             && other.payment == call.payment
             && other.request == call.request
-            && other.response.as_ref().is_none_or(|(told, _)| *told > call.requested_at)
+            && other
+                .response
+                .as_ref()
+                .is_none_or(|(told, _)| *told > call.requested_at)
     })
 }
 
@@ -202,7 +205,10 @@ pub(super) fn check_owners(world: &Environment, stock: &StoreContents) -> Result
         let Some((_, Ok(paid))) = &call.response else { continue };
         let owner = wallet(payer(call.payment));
         if let Some(product) = product(&paid.outcome)
-            && stock.products.get(&product_key(&product)).is_none_or(|good| good.owner != owner)
+            && stock
+                .products
+                .get(&product_key(&product))
+                .is_none_or(|good| good.owner != owner)
         {
             return violation("product.owner", product.to_string());
         }

@@ -108,7 +108,12 @@ fn one(
     let made: Vec<_> = {
         let press = world.card_numbers.lock();
         let orders = press.orders.iter().filter(|(_, (_, order))| *order == Order::Made);
-        let own = |key: &JobId| press.requests.get(key).is_some_and(|asked| asked.payment == canonical(n));
+        let own = |key: &JobId| {
+            press
+                .requests
+                .get(key)
+                .is_some_and(|asked| asked.payment == canonical(n))
+        };
         let own = orders.filter(|(key, _)| own(key) && !others.contains(*key));
         own.map(|(_, (thing, _))| *thing).collect()
     };

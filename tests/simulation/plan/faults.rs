@@ -82,7 +82,11 @@ impl fmt::Display for Plan {
         for (n, step) in self.steps.iter().enumerate() {
             writeln!(f, "  {:>2}. {step:?}", n + 1)?;
         }
-        for (payment, fate) in self.fault_plans.iter().filter(|(_, fate)| **fate != FaultPlan::default()) {
+        for (payment, fate) in self
+            .fault_plans
+            .iter()
+            .filter(|(_, fate)| **fate != FaultPlan::default())
+        {
             writeln!(f, "  payment {payment} meets {fate:?}")?;
         }
         let s = &self.settings;

@@ -103,7 +103,11 @@ impl IssuerLedger {
 
     fn emit_event(&mut self, card: CardId, standing: CardSnapshot) {
         let number = self.events.len() as u64 + 1;
-        self.events.push(CardEvent { position: number, card, snapshot: standing });
+        self.events.push(CardEvent {
+            position: number,
+            card,
+            snapshot: standing,
+        });
     }
 
     /// A card stands otherwise: which is told now, twice, together with an older word, or behind a newer one.

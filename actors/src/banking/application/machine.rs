@@ -1,6 +1,6 @@
 //! The application's state machine.
 
-use super::{BankingApplication, Command, MAX_DOCUMENTS, Document, DocumentType, Event, Rejection, Status};
+use super::{BankingApplication, Command, Document, DocumentType, Event, MAX_DOCUMENTS, Rejection, Status};
 use crate::id::{CardId, JobId, Wallet};
 use crate::kernel::entity::Transition;
 use crate::kernel::job::Job;
@@ -24,7 +24,9 @@ impl BankingApplication {
 
     /// What a new document takes the place of.
     fn replaced_by(&self, document: &Document) -> Option<&Document> {
-        let same = |kept: &&Document| kept.document_type == document.document_type && document.document_type != DocumentType::Other;
+        let same = |kept: &&Document| {
+            kept.document_type == document.document_type && document.document_type != DocumentType::Other
+        };
         self.documents.iter().find(same)
     }
 

@@ -5,7 +5,7 @@ use crate::approval::ApprovableAction;
 use crate::engine::Engine;
 use crate::engine::approvals::Authority;
 use crate::id::{ApprovalId, DepositId, JobId, Wallet};
-use crate::incoming::{Command, Incoming, Rejection, OperatorDecision, Status};
+use crate::incoming::{Command, Incoming, OperatorDecision, Rejection, Status};
 use crate::kernel::AskError;
 use crate::operator::{AuditExtras, OperatorAction};
 
@@ -33,7 +33,10 @@ impl IncomingDecision {
     pub(in crate::engine) const fn from_approval(account: Option<Wallet>, (returns, keeps): (bool, bool)) -> Self {
         match returns {
             true => Self::Return { keep_payout: keeps },
-            false => Self::Credit { account, keep_payout: keeps },
+            false => Self::Credit {
+                account,
+                keep_payout: keeps,
+            },
         }
     }
 }
@@ -66,7 +69,8 @@ impl Engine {
         rule: IncomingDecision,
         (act, evidence): (&OperatorAction, String),
     ) -> Result<Incoming, IncomingDecisionError> {
-        self.decide_incoming_by(id, rule, (Authority::Requester(act), evidence)).await
+        self.decide_incoming_by(id, rule, (Authority::Requester(act), evidence))
+            .await
     }
 
     /// The same, by somebody's leave.
@@ -76,7 +80,10 @@ impl Engine {
         rule: IncomingDecision,
         (leave, evidence): (Authority<'_>, String),
     ) -> Result<Incoming, IncomingDecisionError> {
-        if matches!(rule, IncomingDecision::Credit { keep_payout: false, .. } | IncomingDecision::Return { keep_payout: false }) {
+        if matches!(
+            rule,
+            IncomingDecision::Credit { keep_payout: false, .. } | IncomingDecision::Return { keep_payout: false }
+        ) {
             self.ensure_undelivered(id).await?;
         }
         let one = self.lock_operator().await;
@@ -88,7 +95,10 @@ impl Engine {
                 account: Some(account), ..
             } => {
                 // A typing error must not bring an account into being.
-                let known = self.account(&account).await.map_err(|_| IncomingDecisionError::Unavailable)?;
+                let known = self
+                    .account(&account)
+                    .await
+                    .map_err(|_| IncomingDecisionError::Unavailable)?;
                 known.ok_or(IncomingDecisionError::AccountNotFound)?;
                 OperatorDecision::Credit(account)
             }
@@ -108,35 +118,50 @@ impl Engine {
         };
         let beside = match to.filter(|_| self.would_change(Some(&incoming), &id, leave, &command)) {
             Some((account, returns)) => {
-                let keeps = matches!(rule, IncomingDecision::Credit { keep_payout: true, .. } | IncomingDecision::Return { keep_payout: true });
+                let keeps = matches!(
+                    rule,
+                    IncomingDecision::Credit { keep_payout: true, .. } | IncomingDecision::Return { keep_payout: true }
+                );
                 let gift = || ApprovableAction::decide_incoming(id, account, (returns, keeps), evidence.clone());
-                self.authorize_action(&one, leave, incoming.transfer.amount, gift).await?
+                self.authorize_action(&one, leave, incoming.transfer.amount, gift)
+                    .await?
             }
             None => AuditExtras::default(),
         };
         self.0.incoming.mark_taken_in();
         let transfers = (&self.0.registries.incoming, id);
-        match self.ask_as_operator_with_extras(&one, transfers, (leave.act(), &beside), command).await {
+        match self
+            .ask_as_operator_with_extras(&one, transfers, (leave.act(), &beside), command)
+            .await
+        {
             Ok(()) => {
                 let read = self.incoming_transfer(&id).await;
-                read.map_err(|_| IncomingDecisionError::Unavailable)?.ok_or(IncomingDecisionError::NotFound)
+                read.map_err(|_| IncomingDecisionError::Unavailable)?
+                    .ok_or(IncomingDecisionError::NotFound)
             }
             Err(AskError::Rejected(Rejection(state))) => Err(IncomingDecisionError::InvalidState(state)),
             Err(AskError::NotFound) => Err(IncomingDecisionError::NotFound),
-            Err(AskError::Conflict | AskError::OutcomeUnknown | AskError::Quarantined) => Err(IncomingDecisionError::Unavailable),
+            Err(AskError::Conflict | AskError::OutcomeUnknown | AskError::Quarantined) => {
+                Err(IncomingDecisionError::Unavailable)
+            }
         }
     }
 
     /// Asks the payout rails whether what a transfer of the lost time had bought was carried out.
     async fn ensure_undelivered(&self, id: DepositId) -> Result<(), IncomingDecisionError> {
-        let incoming = self.incoming_transfer(&id).await.map_err(|_| IncomingDecisionError::Unavailable)?;
+        let incoming = self
+            .incoming_transfer(&id)
+            .await
+            .map_err(|_| IncomingDecisionError::Unavailable)?;
         let incoming = incoming.ok_or(IncomingDecisionError::NotFound)?;
         let transfer = incoming.transfer;
         if incoming.status != Status::Waiting || self.0.lost_history.is_none_or(|lost| !lost.contains(transfer.at)) {
             return Ok(());
         }
         let key = JobId(transfer.payment.product_id());
-        let shown = incoming.provider_report.is_some_and(|shows| shows.contains(&key.to_string()));
+        let shown = incoming
+            .provider_report
+            .is_some_and(|shows| shows.contains(&key.to_string()));
         let order = self.0.outgoing_guard.lost_orders.find(key, self.query_timeout()).await;
         let order = order.map_err(|error| {
             tracing::warn!(%id, error, "it cannot be said whether what a transfer had bought was carried out");
@@ -151,14 +176,22 @@ impl Engine {
     }
 
     /// The transfer, and the revision of the payment that it would settle. One that a payment claims is nobody's to decide.
-    pub(in crate::engine) async fn load_undecided(&self, id: DepositId) -> Result<(Incoming, u64), IncomingDecisionError> {
-        let incoming = self.incoming_transfer(&id).await.map_err(|_| IncomingDecisionError::Unavailable)?;
+    pub(in crate::engine) async fn load_undecided(
+        &self,
+        id: DepositId,
+    ) -> Result<(Incoming, u64), IncomingDecisionError> {
+        let incoming = self
+            .incoming_transfer(&id)
+            .await
+            .map_err(|_| IncomingDecisionError::Unavailable)?;
         let incoming = incoming.ok_or(IncomingDecisionError::NotFound)?;
         let payment = self.0.registries.payments.read(&incoming.transfer.payment).await;
         let Some((payment, revision)) = payment.map_err(|_| IncomingDecisionError::Unavailable)? else {
             return Ok((incoming, 0));
         };
-        if incoming.status == Status::Waiting && match_settlement(&payment, &incoming.transfer) != SettlementMatch::Unrelated {
+        if incoming.status == Status::Waiting
+            && match_settlement(&payment, &incoming.transfer) != SettlementMatch::Unrelated
+        {
             return Err(IncomingDecisionError::InvalidState("claimed"));
         }
         Ok((incoming, revision))

@@ -29,7 +29,10 @@ impl Engine {
             return Ok(());
         }
         let worker = self.0.job_handlers();
-        let is_there = worker.is_on_chain(authorization).await.map_err(|_| ClaimError::Unavailable)?;
+        let is_there = worker
+            .is_on_chain(authorization)
+            .await
+            .map_err(|_| ClaimError::Unavailable)?;
         if !is_there || self.is_transfer_decided(id).await? {
             return Ok(());
         }

@@ -8,7 +8,7 @@ use purser_storage::mutants::{self, Mutant};
 use purser_storage::{Store, codec};
 use ractor::{Actor, ActorCell, ActorProcessingErr, ActorRef, SpawnErr, SupervisionEvent};
 
-use super::{IncomingTracker, LostHistory, IncomingCursor, SettlementMatch, cursor_key, match_settlement};
+use super::{IncomingCursor, IncomingTracker, LostHistory, SettlementMatch, cursor_key, match_settlement};
 use crate::engine::provider_events::persist_cursor;
 use crate::engine::reconciler::ReconcilerSettings;
 use crate::engine::{Engine, ReconcilerDeps};
@@ -89,7 +89,12 @@ impl Actor for WatcherSupervisor {
         Ok(())
     }
 
-    async fn handle(&self, myself: ActorRef<RestartWatcher>, _: RestartWatcher, (): &mut ()) -> Result<(), ActorProcessingErr> {
+    async fn handle(
+        &self,
+        myself: ActorRef<RestartWatcher>,
+        _: RestartWatcher,
+        (): &mut (),
+    ) -> Result<(), ActorProcessingErr> {
         let watcher = IncomingWatcher(self.0.clone());
         if let Err(error) = Actor::spawn_linked(None, watcher, (), myself.get_cell()).await {
             tracing::error!(%error, "the watch over incoming transfers could not begin and is tried again");
@@ -106,8 +111,12 @@ impl Actor for WatcherSupervisor {
         (): &mut (),
     ) -> Result<(), ActorProcessingErr> {
         match event {
-            SupervisionEvent::ActorFailed(watcher, error) => self.on_watcher_stopped(&myself, &watcher, &error.to_string()),
-            SupervisionEvent::ActorTerminated(watcher, ..) => self.on_watcher_stopped(&myself, &watcher, "it was killed"),
+            SupervisionEvent::ActorFailed(watcher, error) => {
+                self.on_watcher_stopped(&myself, &watcher, &error.to_string())
+            }
+            SupervisionEvent::ActorTerminated(watcher, ..) => {
+                self.on_watcher_stopped(&myself, &watcher, "it was killed")
+            }
             SupervisionEvent::ActorStarted(_) | SupervisionEvent::ProcessGroupChanged(_) => {}
         }
         Ok(())
@@ -177,7 +186,12 @@ impl IncomingWatcher {
                 }
             }
             let Some(next) = page.next else { return Ok(()) };
-            persist_cursor(&*ground.store, key.clone(), codec::encode(&IncomingCursor(next.clone()))).await?;
+            persist_cursor(
+                &*ground.store,
+                key.clone(),
+                codec::encode(&IncomingCursor(next.clone())),
+            )
+            .await?;
             cursor = Some(next);
         }
     }
@@ -202,7 +216,9 @@ impl IncomingWatcher {
             .read_or_skip_corrupt(&transfer.payment)
             .await
             .map_err(error_text)?;
-        let settles = payment.map_or(SettlementMatch::Unrelated, |(payment, _)| match_settlement(&payment, transfer));
+        let settles = payment.map_or(SettlementMatch::Unrelated, |(payment, _)| {
+            match_settlement(&payment, transfer)
+        });
         if settles == SettlementMatch::Settled {
             return Ok(TransferLookup::Known);
         }
@@ -215,7 +231,8 @@ impl IncomingWatcher {
             return Ok(TransferLookup::Known);
         }
         // What landed before a restore was claimed by then, or in a history that nobody has.
-        let of_old = settles == SettlementMatch::Unrelated && ground.lost_history.is_some_and(|lost| transfer.at <= lost.restored);
+        let of_old = settles == SettlementMatch::Unrelated
+            && ground.lost_history.is_some_and(|lost| transfer.at <= lost.restored);
         let age_ms = ground.clock.now().0.saturating_sub(transfer.at.0);
         match of_old || age_ms >= ground.settings.grace_ms {
             true => Ok(TransferLookup::Unknown),
@@ -234,7 +251,12 @@ impl IncomingWatcher {
     }
 
     async fn record_found(&self, transfer: Transfer) -> Result<bool, String> {
-        let open = self.0.store.scan(&[table::INCOMING], None, MAX_OPEN).await.map_err(error_text)?;
+        let open = self
+            .0
+            .store
+            .scan(&[table::INCOMING], None, MAX_OPEN)
+            .await
+            .map_err(error_text)?;
         if open.len() >= MAX_OPEN {
             tracing::error!("too many transfers wait for a decision: no more are taken down until some are decided");
             return Ok(false);
@@ -264,7 +286,10 @@ impl IncomingWatcher {
 
     /// What waits may have been claimed by its payment since.
     async fn recheck(&self, again: &mut Option<Box<[u8]>>) -> Result<(), String> {
-        let rows = self.0.store.scan(&[table::INCOMING], again.as_deref(), RECHECK_PER_STEP);
+        let rows = self
+            .0
+            .store
+            .scan(&[table::INCOMING], again.as_deref(), RECHECK_PER_STEP);
         let rows = rows.await.map_err(error_text)?;
         *again = (rows.len() == RECHECK_PER_STEP)
             .then(|| rows.last().map(|(key, _)| key.clone()))
@@ -277,7 +302,8 @@ impl IncomingWatcher {
             };
             let payment = self.0.payments.read_or_skip_corrupt(&incoming.transfer.payment).await;
             let payment = payment.map_err(error_text)?;
-            let settled = payment.filter(|(payment, _)| match_settlement(payment, &incoming.transfer) == SettlementMatch::Settled);
+            let settled = payment
+                .filter(|(payment, _)| match_settlement(payment, &incoming.transfer) == SettlementMatch::Settled);
             let Some((payment, _)) = settled else { continue };
             match self.0.incoming.ask(id, Command::Claim(payment.account())).await {
                 // An operator was first, or it is told again at the next look.

@@ -8,8 +8,8 @@ use super::{JobOutcome, Resolvable, ResolveError, storage_error};
 use crate::account;
 use crate::approval::ApprovableAction;
 use crate::engine::Engine;
-use crate::engine::dead_letters::ProviderReport;
 use crate::engine::approvals::Authority;
+use crate::engine::dead_letters::ProviderReport;
 use crate::engine::jobs::{pending_payment_behind, reorged_payment};
 use crate::engine::operator_actions::AuditEntry;
 use crate::engine::operators::corrupt;
@@ -68,8 +68,11 @@ impl Engine {
             evidence: evidence.to_owned(),
             funds_not_sent: not_left,
         };
-        words.extras = self.authorize_action(&one, leave, self.job_amount(&effect).await?, gift).await?;
-        self.apply_resolution(&one, &effect, (JobOutcome::NotCompleted, ""), &words).await
+        words.extras = self
+            .authorize_action(&one, leave, self.job_amount(&effect).await?, gift)
+            .await?;
+        self.apply_resolution(&one, &effect, (JobOutcome::NotCompleted, ""), &words)
+            .await
     }
 
     /// Ends a withheld credit without giving it: what stood in suspense for it is the house's, which has lost the payment. It gives
@@ -79,9 +82,10 @@ impl Engine {
     /// [`NotResolved`]: [`NotResolved::Impossible`] for what is no withheld credit.
     pub async fn retain_credit(&self, id: JobId, evidence: &str, act: &OperatorAction) -> Result<(), ResolveError> {
         let effect = self.dead_lettered_job(id).await?;
-        let (Resolvable::Credit(account, amount, cause), true) =
-            (effect.job.resolvable(), self.is_retainable_credit(&effect).await.map_err(storage_error)?)
-        else {
+        let (Resolvable::Credit(account, amount, cause), true) = (
+            effect.job.resolvable(),
+            self.is_retainable_credit(&effect).await.map_err(storage_error)?,
+        ) else {
             return Err(ResolveError::NotResolvable);
         };
         let words = AuditEntry::for_job(act, "effect.keep", &effect, Some(evidence.to_owned()));
@@ -89,24 +93,27 @@ impl Engine {
         let all = &self.0.registries;
         if let CreditCause::LateReturn(late) = cause {
             let keep = || late_return::Command::RecordRetained { job: id };
-            return self.send_resolution(&one, (&all.late_returns, late), &words, keep).await;
+            return self
+                .send_resolution(&one, (&all.late_returns, late), &words, keep)
+                .await;
         }
-        let keep = || account::Command::RetainCredit {
-            job: id,
-            amount,
-            cause,
-        };
+        let keep = || account::Command::RetainCredit { job: id, amount, cause };
         self.send_resolution(&one, (&all.accounts, account), &words, keep).await
     }
 
     /// The payment that a credit still waits for though an operator gives it. One of what its chain has taken back waits for nothing:
     /// it is given at the house's own loss.
-    pub(super) async fn pending_payment_of_credit(&self, cause: CreditCause) -> Result<Option<PaymentId>, ResolveError> {
+    pub(super) async fn pending_payment_of_credit(
+        &self,
+        cause: CreditCause,
+    ) -> Result<Option<PaymentId>, ResolveError> {
         let all = &self.0.registries;
         let unread = |error| storage_error(corrupt(error));
         match reorged_payment(all, cause).await.map_err(unread)? {
             Some(_) => Ok(None),
-            None => pending_payment_behind(all, &self.0.outgoing_guard, cause).await.map_err(unread),
+            None => pending_payment_behind(all, &self.0.outgoing_guard, cause)
+                .await
+                .map_err(unread),
         }
     }
 
@@ -136,6 +143,10 @@ pub(super) const fn credit_command(
             cause,
             payment,
         },
-        None => account::Command::Credit { job: effect, amount, cause },
+        None => account::Command::Credit {
+            job: effect,
+            amount,
+            cause,
+        },
     }
 }

@@ -204,7 +204,9 @@ impl Resolvable {
             (JobOutcome::Completed, EntryStatus::NotSubmitted) => self.absence_is_definitive(),
             (JobOutcome::Completed, EntryStatus::Pending | EntryStatus::Held) => self.pending_means_not_completed(),
             (JobOutcome::Completed, EntryStatus::Completed)
-            | (JobOutcome::NotCompleted, EntryStatus::NotSubmitted | EntryStatus::Declined | EntryStatus::Returned) => false,
+            | (JobOutcome::NotCompleted, EntryStatus::NotSubmitted | EntryStatus::Declined | EntryStatus::Returned) => {
+                false
+            }
         }
     }
 }

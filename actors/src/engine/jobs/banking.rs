@@ -35,10 +35,7 @@ impl JobHandlers {
         match with_timeout_ms(self.bank_timeout(), self.ports.bank.review(&asked), "review").await {
             Ok(BankDecision::Pending { retry_after_ms }) => Err(AttemptFailure::defer(retry_after_ms)),
             Ok(BankDecision::Final(review)) => {
-                let command = application::Command::RecordReview {
-                    job: effect.id,
-                    review,
-                };
+                let command = application::Command::RecordReview { job: effect.id, review };
                 ask_entity(&self.registries.applications, wallet, command).await
             }
             // The same submission again is no second one; a bank that is away has decided nothing.
@@ -136,7 +133,9 @@ impl JobHandlers {
             return Ok(());
         }
         if asked.direction == transfer::TransferDirection::ToAccount
-            && let Err(held) = self.acquire_outgoing_permit(&asked.owner, GateClosure::UntilTracked, PaymentId::NONE).await
+            && let Err(held) = self
+                .acquire_outgoing_permit(&asked.owner, GateClosure::UntilTracked, PaymentId::NONE)
+                .await
             && !self.is_known_to_bank(effect.id).await?
         {
             return Err(held);

@@ -7,9 +7,17 @@ use crate::kernel::OutboxJob;
 use crate::kernel::job::CapReservation;
 
 impl JobHandlers {
-    pub(super) async fn release_cap_reservation(&self, effect: &OutboxJob, account: Wallet, share: CapReservation) -> HandlerResult {
+    pub(super) async fn release_cap_reservation(
+        &self,
+        effect: &OutboxJob,
+        account: Wallet,
+        share: CapReservation,
+    ) -> HandlerResult {
         let effect = effect.id;
-        let command = account::Command::ReleaseCapReservation { job: effect, reservation: share };
+        let command = account::Command::ReleaseCapReservation {
+            job: effect,
+            reservation: share,
+        };
         ask_entity(&self.registries.accounts, account, command).await
     }
 
@@ -20,7 +28,10 @@ impl JobHandlers {
         share: CapReservation,
     ) -> HandlerResult {
         let effect = effect.id;
-        let command = account::Command::CountCapReservation { job: effect, reservation: share };
+        let command = account::Command::CountCapReservation {
+            job: effect,
+            reservation: share,
+        };
         ask_entity(&self.registries.accounts, account, command).await
     }
 }

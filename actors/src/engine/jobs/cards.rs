@@ -34,14 +34,8 @@ impl JobHandlers {
         };
         let timeout = Duration::from_millis(self.settings.issuer_timeout_ms);
         let command = match with_timeout_ms(timeout, self.ports.issuer.issue(&order), "issue").await? {
-            IssueResult::Ready(card) => card::Command::RecordIssuance {
-                job: effect.id,
-                card,
-            },
-            IssueResult::Declined { reason } => card::Command::RecordDecline {
-                job: effect.id,
-                reason,
-            },
+            IssueResult::Ready(card) => card::Command::RecordIssuance { job: effect.id, card },
+            IssueResult::Declined { reason } => card::Command::RecordDecline { job: effect.id, reason },
             IssueResult::Pending { retry_after_ms } => return Err(AttemptFailure::defer(retry_after_ms)),
         };
         ask_entity(&self.registries.cards, id, command).await
@@ -58,7 +52,12 @@ impl JobHandlers {
         };
         // A card whose question is stuck could not be asked after any more.
         let timeout = Duration::from_millis(self.settings.issuer_timeout_ms);
-        let standing = with_timeout_ms(timeout, self.ports.issuer.card_snapshot(&details.issuer_ref), "standing").await;
+        let standing = with_timeout_ms(
+            timeout,
+            self.ports.issuer.card_snapshot(&details.issuer_ref),
+            "standing",
+        )
+        .await;
         let (standing, refunded) = self.with_refunded(&card, standing).await?;
         let told = card::Command::RecordRefresh {
             job: effect.id,

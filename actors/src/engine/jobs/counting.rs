@@ -3,7 +3,7 @@
 use super::{HandlerResult, JobHandlers, ask_entity, load_failed};
 use crate::account;
 use crate::id::{PaymentId, Wallet};
-use crate::kernel::job::{CapReservation, UnclaimedCapUsage, Job};
+use crate::kernel::job::{CapReservation, Job, UnclaimedCapUsage};
 use crate::kernel::{AttemptFailure, OutboxJob};
 
 impl JobHandlers {
@@ -27,7 +27,12 @@ impl JobHandlers {
         }
     }
 
-    async fn count_unclaimed(&self, effect: &OutboxJob, payment: PaymentId, counted: UnclaimedCapUsage) -> HandlerResult {
+    async fn count_unclaimed(
+        &self,
+        effect: &OutboxJob,
+        payment: PaymentId,
+        counted: UnclaimedCapUsage,
+    ) -> HandlerResult {
         let known = self.registries.payments.read(&payment).await.map_err(load_failed)?;
         let counted_before = self.incoming.unclaimed_usage_of(payment, &*self.store).await;
         let counted_before = counted_before.map_err(|error| AttemptFailure::temporary(error.to_string()))?;

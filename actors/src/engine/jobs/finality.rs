@@ -7,7 +7,7 @@ use crate::id::{PaymentId, Wallet};
 use crate::kernel::job::Job;
 use crate::kernel::{AttemptFailure, OutboxJob};
 use crate::payment::{self, Payment, Status};
-use crate::port::{ChainTransactionStatus, ChainStatus, Finality};
+use crate::port::{ChainStatus, ChainTransactionStatus, Finality};
 
 /// Why what was bought with a payment that is gone for good failed.
 pub(super) const PAYMENT_REVERSED: &str = "payment_reversed";

@@ -13,8 +13,16 @@ pub(super) struct OutgoingPermit(());
 impl JobHandlers {
     /// Asks whether something new may be signed or ordered for an account, out of what a payment has bought; or out of a balance or a
     /// managed wallet, by [`PaymentId::NONE`].
-    pub(super) async fn acquire_outgoing_permit(&self, owner: &Wallet, shut: GateClosure, rests_on: PaymentId) -> Result<OutgoingPermit, AttemptFailure> {
-        if self.outgoing_guard.is_closed(shut) || self.is_owner_frozen(owner).await? || self.is_pending_finality(rests_on).await? {
+    pub(super) async fn acquire_outgoing_permit(
+        &self,
+        owner: &Wallet,
+        shut: GateClosure,
+        rests_on: PaymentId,
+    ) -> Result<OutgoingPermit, AttemptFailure> {
+        if self.outgoing_guard.is_closed(shut)
+            || self.is_owner_frozen(owner).await?
+            || self.is_pending_finality(rests_on).await?
+        {
             return Err(self.defer_at_gate());
         }
         Ok(OutgoingPermit(()))

@@ -9,7 +9,7 @@ use crate::account;
 use crate::engine::incoming::{SettlementMatch, match_settlement};
 use crate::engine::untracked_transfers::top_ups::PossibleTopUpPayment;
 use crate::id::{DepositId, JobId, PaymentId, Wallet};
-use crate::incoming::{Command, AdoptableProduct, Status, Transfer, Verdict};
+use crate::incoming::{AdoptableProduct, Command, Status, Transfer, Verdict};
 use crate::kernel::job::Job;
 use crate::kernel::{AskError, AttemptFailure, OutboxJob};
 use crate::payment::{self, Payment};
@@ -140,7 +140,9 @@ impl JobHandlers {
         {
             match self.product_at_provider(transfer.payment, line).await? {
                 ProviderProduct::None => {}
-                ProviderProduct::Adoptable(made) if could_have_paid(&made, transfer) => return Ok(Verdict::Adopt(account, made)),
+                ProviderProduct::Adoptable(made) if could_have_paid(&made, transfer) => {
+                    return Ok(Verdict::Adopt(account, made));
+                }
                 ProviderProduct::Adoptable(made) => {
                     let shows = format!("{}: {made:?}, which is more than was paid", line.name());
                     return Ok(wait(shows.into(), vec![line]));
@@ -197,7 +199,10 @@ impl JobHandlers {
         line: ProductLine,
     ) -> Result<bool, AttemptFailure> {
         for listed in ProductLine::ALL.into_iter().filter(|line| is_listed(*line)) {
-            if !matches!(self.product_at_provider(transfer.payment, listed).await?, ProviderProduct::None) {
+            if !matches!(
+                self.product_at_provider(transfer.payment, listed).await?,
+                ProviderProduct::None
+            ) {
                 return Ok(line == listed || [line, listed].iter().all(|line| PAYOUTS.contains(line)));
             }
         }
@@ -219,7 +224,11 @@ impl JobHandlers {
     }
 
     /// What the provider of a product line has under the name that a payment's product has there.
-    async fn product_at_provider(&self, payment: PaymentId, line: ProductLine) -> Result<ProviderProduct, AttemptFailure> {
+    async fn product_at_provider(
+        &self,
+        payment: PaymentId,
+        line: ProductLine,
+    ) -> Result<ProviderProduct, AttemptFailure> {
         let key = JobId(payment.product_id());
         let source = match line {
             ProductLine::UsaCard => ReconciliationSource::Cards,
@@ -241,9 +250,8 @@ impl JobHandlers {
         };
         Ok(match entry.status {
             EntryStatus::NotSubmitted | EntryStatus::Declined => ProviderProduct::None,
-            EntryStatus::Completed | EntryStatus::Pending => {
-                adoptable_product(source, &entry).map_or_else(|| other_product(line, source, &entry), ProviderProduct::Adoptable)
-            }
+            EntryStatus::Completed | EntryStatus::Pending => adoptable_product(source, &entry)
+                .map_or_else(|| other_product(line, source, &entry), ProviderProduct::Adoptable),
             EntryStatus::Held | EntryStatus::Returned => other_product(line, source, &entry),
         })
     }
@@ -289,7 +297,11 @@ impl JobHandlers {
 
     /// Whether the provider has an order for a payment that this history has not sent one for: a restored store may be older than
     /// the order.
-    pub(super) async fn is_ordered_at_provider(&self, id: PaymentId, payment: &Payment) -> Result<bool, AttemptFailure> {
+    pub(super) async fn is_ordered_at_provider(
+        &self,
+        id: PaymentId,
+        payment: &Payment,
+    ) -> Result<bool, AttemptFailure> {
         let declined = matches!(payment.status, payment::Status::Declined(..));
         if !declined || self.lost_history.is_none_or(|lost| payment.claim.at > lost.restored) {
             return Ok(false);

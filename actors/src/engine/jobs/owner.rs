@@ -58,7 +58,10 @@ impl JobHandlers {
                 let reference = Some(begun.reference.clone());
                 let effect = effect.id;
                 (
-                    identity_verification::Command::RecordStarted { job: effect, started: begun },
+                    identity_verification::Command::RecordStarted {
+                        job: effect,
+                        started: begun,
+                    },
                     reference,
                 )
             }
@@ -66,7 +69,10 @@ impl JobHandlers {
                 let request = effect.request_id;
                 tracing::warn!(%wallet, %request, %error, "the identity check was refused");
                 let (effect, reason) = (effect.id, "check_refused".into());
-                (identity_verification::Command::RecordDecline { job: effect, reason }, None)
+                (
+                    identity_verification::Command::RecordDecline { job: effect, reason },
+                    None,
+                )
             }
             // Never given up: nobody can begin another check meanwhile.
             Err(error) => return Err(AttemptFailure::from(error).retry_every_ms(self.settings.watch_every_ms)),
@@ -83,7 +89,11 @@ impl JobHandlers {
         if link.pending_job() != Some(effect.id) {
             return Ok(());
         }
-        let opening = with_timeout_ms(self.issuer_timeout(), self.ports.issuer_accounts.open(&wallet), "open account");
+        let opening = with_timeout_ms(
+            self.issuer_timeout(),
+            self.ports.issuer_accounts.open(&wallet),
+            "open account",
+        );
         let effect = effect.id;
         let command = match opening.await? {
             IssuerAccountResult::Open { deposit_address } => issuer_link::Command::RecordOpened {

@@ -6,7 +6,7 @@ use purser_storage::mutants::{self, Mutant};
 use super::{HandlerResult, JobHandlers, ask_entity, load_failed};
 use crate::id::{DepositId, PaymentId, Wallet};
 use crate::kernel::{AttemptFailure, OutboxJob, table};
-use crate::payment::{self, Status, IncomingOutcome};
+use crate::payment::{self, IncomingOutcome, Status};
 use crate::port::ChainStatus;
 
 impl JobHandlers {
@@ -21,7 +21,11 @@ impl JobHandlers {
     }
 
     /// What was decided about the transfer that an account's payment would settle by, if it was taken in without it.
-    pub(super) async fn incoming_outcome(&self, id: PaymentId, account: Wallet) -> Result<Option<IncomingOutcome>, AttemptFailure> {
+    pub(super) async fn incoming_outcome(
+        &self,
+        id: PaymentId,
+        account: Wallet,
+    ) -> Result<Option<IncomingOutcome>, AttemptFailure> {
         if !self.incoming.has_taken_in() || mutants::is_enabled(Mutant::TakenInPaymentSettles) {
             return Ok(None);
         }
@@ -34,7 +38,9 @@ impl JobHandlers {
         let deposit = DepositId(u128::from_be_bytes(deposit));
         let read = self.registries.incoming.read(&deposit).await.map_err(load_failed)?;
         let (incoming, _) = read.ok_or_else(damaged)?;
-        IncomingOutcome::from_incoming(&incoming, account).ok_or_else(damaged).map(Some)
+        IncomingOutcome::from_incoming(&incoming, account)
+            .ok_or_else(damaged)
+            .map(Some)
     }
 
     /// Reads the chain until the payment has landed or never can.

@@ -67,7 +67,10 @@ impl JobHandlers {
             return self.submit_order(effect, id, payout).await;
         }
         let rests_on = payout.charge.payment;
-        let held = match self.acquire_outgoing_permit(&payout.owner, closure_for(rests_on), rests_on).await {
+        let held = match self
+            .acquire_outgoing_permit(&payout.owner, closure_for(rests_on), rests_on)
+            .await
+        {
             Ok(_) => return self.submit_order(effect, id, payout).await,
             Err(held) => held,
         };
@@ -76,7 +79,9 @@ impl JobHandlers {
             // It was never ordered, and never will be.
             None if self.is_reversed(rests_on).await? => Ok(PayoutStatusUpdate {
                 sequence: payout.last_sequence.saturating_add(1),
-                status: PayoutRailStatus::Failed { reason: PAYMENT_REVERSED.into() },
+                status: PayoutRailStatus::Failed {
+                    reason: PAYMENT_REVERSED.into(),
+                },
             }),
             None => Err(held),
         }
@@ -173,10 +178,7 @@ impl JobHandlers {
                 RecallResult::TooLate => return Err(AttemptFailure::defer(STALE_RETRY_MS)),
             };
         }
-        let command = Command::RecordRecall {
-            job: effect.id,
-            done,
-        };
+        let command = Command::RecordRecall { job: effect.id, done };
         ask_entity(&self.registries.payouts, id, command).await
     }
 

@@ -35,7 +35,12 @@ impl JobHandlers {
         };
         let effect = effect.id;
         let refused = |reason| reloadable_card::Command::RecordDecline { job: effect, reason };
-        let opening = with_timeout_ms(self.retry_after(), self.ports.reloadable_cards.open(&order), "open card").await;
+        let opening = with_timeout_ms(
+            self.retry_after(),
+            self.ports.reloadable_cards.open(&order),
+            "open card",
+        )
+        .await;
         let command = match opening {
             Err(error) if mutants::is_enabled(Mutant::IssuerTimeoutDeclines) && error.kind == ErrorKind::Unknown => {
                 refused(error.message.into())
@@ -77,7 +82,10 @@ impl JobHandlers {
         ask_entity(
             cards,
             id,
-            reloadable_card::Command::RecordActionResult { job: effect, snapshot: standing },
+            reloadable_card::Command::RecordActionResult {
+                job: effect,
+                snapshot: standing,
+            },
         )
         .await
     }
@@ -99,16 +107,17 @@ impl JobHandlers {
         };
         let effect = effect.id;
         let refused = |reason| card_withdrawal::Command::RecordDecline { job: effect, reason };
-        let command = match with_timeout_ms(self.retry_after(), self.ports.reloadable_cards.hold(&order), "reserve").await? {
-            HoldResult::Held => card_withdrawal::Command::RecordHold { job: effect },
-            HoldResult::InsufficientBalance => refused(INSUFFICIENT.into()),
-            HoldResult::Declined { reason } => refused(reason),
-            HoldResult::Pending { retry_after_ms } => return Err(AttemptFailure::defer(retry_after_ms)),
-            HoldResult::AlreadySettled { paid } => {
-                tracing::error!(withdrawal = %id, paid, "a withdrawal was decided in a history that was lost");
-                card_withdrawal::Command::RecordClosedAtIssuer { job: effect, paid }
-            }
-        };
+        let command =
+            match with_timeout_ms(self.retry_after(), self.ports.reloadable_cards.hold(&order), "reserve").await? {
+                HoldResult::Held => card_withdrawal::Command::RecordHold { job: effect },
+                HoldResult::InsufficientBalance => refused(INSUFFICIENT.into()),
+                HoldResult::Declined { reason } => refused(reason),
+                HoldResult::Pending { retry_after_ms } => return Err(AttemptFailure::defer(retry_after_ms)),
+                HoldResult::AlreadySettled { paid } => {
+                    tracing::error!(withdrawal = %id, paid, "a withdrawal was decided in a history that was lost");
+                    card_withdrawal::Command::RecordClosedAtIssuer { job: effect, paid }
+                }
+            };
         ask_entity(withdrawals, id, command).await
     }
 
@@ -129,11 +138,21 @@ impl JobHandlers {
             Err(error) => return Err(self.with_fixed_retry(&error)),
         }
         let effect = effect.id;
-        ask_entity(withdrawals, id, card_withdrawal::Command::RecordHoldSettled { job: effect }).await
+        ask_entity(
+            withdrawals,
+            id,
+            card_withdrawal::Command::RecordHoldSettled { job: effect },
+        )
+        .await
     }
 
     /// Ends a lease whose time is over.
-    pub(super) async fn expire_withdrawal_lease(&self, effect: &OutboxJob, id: WithdrawalId, lease: u64) -> HandlerResult {
+    pub(super) async fn expire_withdrawal_lease(
+        &self,
+        effect: &OutboxJob,
+        id: WithdrawalId,
+        lease: u64,
+    ) -> HandlerResult {
         let effect = effect.id;
         let command = card_withdrawal::Command::ExpireLease { job: effect, lease };
         ask_entity(&self.registries.card_withdrawals, id, command).await

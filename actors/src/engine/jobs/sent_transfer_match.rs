@@ -26,7 +26,9 @@ impl SentTransferMatch {
     /// Of a spend that this history has signed or recognised; `None` for one that has sent nothing.
     pub(super) fn from_payment(spend: &WalletPayment) -> Option<Self> {
         let by = match &spend.status {
-            Status::Signed(signed) | Status::Sent(signed, _) => MatchKey::Fingerprint(signed.authorization.fingerprint()),
+            Status::Signed(signed) | Status::Sent(signed, _) => {
+                MatchKey::Fingerprint(signed.authorization.fingerprint())
+            }
             Status::Settled { transaction, .. } => {
                 let name = TransferName::parse(transaction)?;
                 match name.index {

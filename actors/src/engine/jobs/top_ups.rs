@@ -67,7 +67,8 @@ impl JobHandlers {
             return Ok(());
         };
         let leaves = OutgoingPurpose::TopUp(id);
-        self.outgoing_guard.reserve(top_up.rail, top_up.delivered_amount(), leaves);
+        self.outgoing_guard
+            .reserve(top_up.rail, top_up.delivered_amount(), leaves);
         let first = match first {
             Some(first) => (**first).clone(),
             None => {
@@ -76,7 +77,9 @@ impl JobHandlers {
                     self.outgoing_allowed(None)?;
                     return self.fail_top_up(effect, id, PAYMENT_REVERSED).await;
                 }
-                let pass = self.acquire_outgoing_permit(&top_up.owner, GateClosure::Open, rests_on).await?;
+                let pass = self
+                    .acquire_outgoing_permit(&top_up.owner, GateClosure::Open, rests_on)
+                    .await?;
                 // A burn is another one each time it is signed, so it is not even signed.
                 if top_up.rail == Network::Solana {
                     self.outgoing_allowed(None)?;
@@ -106,7 +109,9 @@ impl JobHandlers {
             }
         };
         if self.is_owner_frozen(&top_up.owner).await? {
-            return self.find_first_leg(effect, id, (&first, false, top_up.expired_signatures)).await;
+            return self
+                .find_first_leg(effect, id, (&first, false, top_up.expired_signatures))
+                .await;
         }
         let refused = match self.with_timeout(self.submit_first_leg(&first), "submit").await {
             Ok(SubmitResult::Settled { transaction, finality }) => {
@@ -115,12 +120,14 @@ impl JobHandlers {
             Ok(SubmitResult::Declined(_)) => false,
             Err(error) if mutants::is_enabled(Mutant::UnknownBurnResigned) && error.kind == ErrorKind::Unknown => {
                 let (effect, round) = (effect.id, top_up.expired_signatures);
-                self.ask_top_up(id, Command::RecordExpired { job: effect, round }).await?;
+                self.ask_top_up(id, Command::RecordExpired { job: effect, round })
+                    .await?;
                 return Err(AttemptFailure::defer(self.settings.watch_every_ms));
             }
             Err(error) => error.kind == ErrorKind::Permanent,
         };
-        self.find_first_leg(effect, id, (&first, refused, top_up.expired_signatures)).await
+        self.find_first_leg(effect, id, (&first, refused, top_up.expired_signatures))
+            .await
     }
 
     /// Neither a refusal nor silence proves anything: the chain is read. What it says can never land is signed anew,
@@ -148,7 +155,8 @@ impl JobHandlers {
             Ok(ChainStatus::Impossible) if refused => self.fail_top_up(effect, id, DECLINED).await,
             Ok(ChainStatus::Impossible) => {
                 let effect = effect.id;
-                self.ask_top_up(id, Command::RecordExpired { job: effect, round }).await?;
+                self.ask_top_up(id, Command::RecordExpired { job: effect, round })
+                    .await?;
                 match self.top_up(id).await?.status {
                     Status::Paid(_) => Err(AttemptFailure::defer(every_ms)),
                     _ => Ok(()),
@@ -174,8 +182,14 @@ impl JobHandlers {
             return Err(AttemptFailure::defer(self.settings.watch_every_ms));
         }
         let effect = effect.id;
-        self.ask_top_up(id, Command::RecordConfirmed { job: effect, transaction })
-            .await
+        self.ask_top_up(
+            id,
+            Command::RecordConfirmed {
+                job: effect,
+                transaction,
+            },
+        )
+        .await
     }
 
     /// Whether the account that the top-up was bought for is still the linked one.
@@ -185,7 +199,12 @@ impl JobHandlers {
         Ok(row.is_some_and(|row| *row.value == top_up.address))
     }
 
-    async fn sign_first_leg(&self, _: &OutgoingPermit, id: TopUpId, top_up: &TopUp) -> Result<FirstLegSigning, PortError> {
+    async fn sign_first_leg(
+        &self,
+        _: &OutgoingPermit,
+        id: TopUpId,
+        top_up: &TopUp,
+    ) -> Result<FirstLegSigning, PortError> {
         match top_up.rail {
             Network::Solana => {
                 let crossing = top_up.bridge_transfer(id);
@@ -257,7 +276,13 @@ impl JobHandlers {
         if let Ok(MintResult::Minted { transaction }) = minting {
             let effect = effect.id;
             return self
-                .ask_top_up(id, Command::RecordMinted { job: effect, transaction })
+                .ask_top_up(
+                    id,
+                    Command::RecordMinted {
+                        job: effect,
+                        transaction,
+                    },
+                )
                 .await;
         }
         // A used nonce, a refusal and silence are all the same question: what does Base show?
@@ -267,8 +292,14 @@ impl JobHandlers {
         match (found.map_err(steady)?, minting) {
             (ChainStatus::Confirmed { transaction, .. }, _) => {
                 let effect = effect.id;
-                self.ask_top_up(id, Command::RecordMinted { job: effect, transaction })
-                    .await
+                self.ask_top_up(
+                    id,
+                    Command::RecordMinted {
+                        job: effect,
+                        transaction,
+                    },
+                )
+                .await
             }
             (ChainStatus::Impossible, _) => self.fail_top_up(effect, id, MINT_IMPOSSIBLE).await,
             // As it was signed it was refused: another may be taken.
@@ -278,8 +309,14 @@ impl JobHandlers {
             }
             (ChainStatus::Pending, Err(_)) if mutants::is_enabled(Mutant::MintFailedWithoutProof) => {
                 let (effect, transaction) = (effect.id, mint.transaction);
-                self.ask_top_up(id, Command::RecordMinted { job: effect, transaction })
-                    .await
+                self.ask_top_up(
+                    id,
+                    Command::RecordMinted {
+                        job: effect,
+                        transaction,
+                    },
+                )
+                .await
             }
             (ChainStatus::Pending, _) => Err(AttemptFailure::defer(self.settings.watch_every_ms)),
         }
@@ -307,7 +344,11 @@ impl JobHandlers {
 
     /// The attesters' word, for as long as it takes them. One on what is not this crossing is nothing to mint on: somebody
     /// must look.
-    async fn await_attestation(&self, burn: &SignedBurn, crossing: &BridgeTransfer) -> Result<AttestedMessage, AttemptFailure> {
+    async fn await_attestation(
+        &self,
+        burn: &SignedBurn,
+        crossing: &BridgeTransfer,
+    ) -> Result<AttestedMessage, AttemptFailure> {
         let every_ms = self.settings.watch_every_ms;
         let steady = |error: PortError| AttemptFailure::from(error).retry_every_ms(every_ms);
         let told = self

@@ -51,11 +51,16 @@ impl JobHandlers {
             job: effect.id,
             reason: reason.into(),
         };
-        let pass = self.acquire_outgoing_permit(&spend.owner, GateClosure::UntilRestoreWindowOver, PaymentId::NONE).await?;
+        let pass = self
+            .acquire_outgoing_permit(&spend.owner, GateClosure::UntilRestoreWindowOver, PaymentId::NONE)
+            .await?;
         if let Some(transaction) = self.find_earlier_send(id, spend).await? {
             let (effect, request) = (effect.id, effect.request_id);
             tracing::warn!(spend = %id, %request, transaction, "a spend was sent by a history that was lost");
-            let recognised = wallet_payment::Command::RecordRecognised { job: effect, transaction };
+            let recognised = wallet_payment::Command::RecordRecognised {
+                job: effect,
+                transaction,
+            };
             return ask_entity(&self.registries.wallet_payments, id, recognised).await;
         }
         if self.is_beyond_cap(id, spend).await? {
@@ -76,7 +81,8 @@ impl JobHandlers {
                 if mutants::is_enabled(Mutant::WalletPaymentSentBeforeDurable) {
                     let _early = self.send(effect, id, (owner, &signed), false).await;
                 }
-                self.persist_signed(owner, (&self.registries.wallet_payments, id), command).await?;
+                self.persist_signed(owner, (&self.registries.wallet_payments, id), command)
+                    .await?;
                 let own_first = spend.order.method.is_own();
                 self.send(effect, id, (owner, &signed), own_first).await
             }
@@ -90,7 +96,11 @@ impl JobHandlers {
 
     /// The transaction that a history which was lost sent this spend by, if it did. On Base the same spend is taken once,
     /// however often it is signed, and what was sent is this spend by its nonce; on Solana it is known by what it moved.
-    async fn find_earlier_send(&self, id: WalletPaymentId, spend: &WalletPayment) -> Result<Option<String>, AttemptFailure> {
+    async fn find_earlier_send(
+        &self,
+        id: WalletPaymentId,
+        spend: &WalletPayment,
+    ) -> Result<Option<String>, AttemptFailure> {
         let since = self.outgoing_guard.may_have_been_sent_since(spend.created_at).await;
         let since = since.map_err(|e| AttemptFailure::temporary(e.to_string()))?;
         let Some(since) = since.filter(|_| !mutants::is_enabled(Mutant::WalletPaymentResigned)) else {
@@ -118,7 +128,11 @@ impl JobHandlers {
     ) -> HandlerResult {
         let mut others = Vec::new();
         self.for_each_wallet_payment(&spend.owner, |other, explained| {
-            others.extend((other != id).then(|| SentTransferMatch::from_payment(explained)).flatten());
+            others.extend(
+                (other != id)
+                    .then(|| SentTransferMatch::from_payment(explained))
+                    .flatten(),
+            );
         })
         .await?;
         exclude_matched(others, sent);
@@ -149,7 +163,12 @@ impl JobHandlers {
         }
     }
 
-    async fn sign_payment(&self, _: &OutgoingPermit, id: WalletPaymentId, spend: &WalletPayment) -> Result<SigningResult, PortError> {
+    async fn sign_payment(
+        &self,
+        _: &OutgoingPermit,
+        id: WalletPaymentId,
+        spend: &WalletPayment,
+    ) -> Result<SigningResult, PortError> {
         let key = table::vault(AgentWallet::keys(&spend.owner));
         let unreadable = |message: String| PortError {
             kind: ErrorKind::Temporary,
@@ -179,7 +198,13 @@ impl JobHandlers {
                 Ok(match preparation {
                     Preparation::Ready(prepared) => {
                         let sending = SendTarget::Chain(prepared);
-                        SigningResult::Ready(SignedWalletPayment { authorization, target: sending }, Vec::new())
+                        SigningResult::Ready(
+                            SignedWalletPayment {
+                                authorization,
+                                target: sending,
+                            },
+                            Vec::new(),
+                        )
                     }
                     Preparation::Declined(decline) => SigningResult::Declined(decline),
                 })
@@ -193,7 +218,10 @@ impl JobHandlers {
                 let (authorization, payment) = self.with_timeout(custody.sign_call(keys, call), "sign").await?;
                 let sending = SendTarget::Server;
                 Ok(SigningResult::Ready(
-                    SignedWalletPayment { authorization, target: sending },
+                    SignedWalletPayment {
+                        authorization,
+                        target: sending,
+                    },
                     payment,
                 ))
             }
@@ -268,7 +296,11 @@ impl JobHandlers {
                 };
                 if own_first && self.is_rejected_by_own_service(&answer, signed).await? {
                     let effect = effect.id;
-                    let command = wallet_payment::Command::RecordDeclined { job: effect, response: answer, body };
+                    let command = wallet_payment::Command::RecordDeclined {
+                        job: effect,
+                        response: answer,
+                        body,
+                    };
                     return ask_entity(&self.registries.wallet_payments, id, command).await;
                 }
                 ask_entity(

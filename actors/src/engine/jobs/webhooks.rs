@@ -258,7 +258,10 @@ impl JobHandlers {
                 lasts_ms >= patience.disable_ms || (!told && lasts_ms >= patience.warn_ms)
             }
         };
-        is_news.then_some(webhook::Command::RecordFailure { gone, thresholds: patience })
+        is_news.then_some(webhook::Command::RecordFailure {
+            gone,
+            thresholds: patience,
+        })
     }
 
     /// The pause before the next try, with a tenth of it for jitter, or longer if the receiver asks for it.
@@ -273,7 +276,13 @@ impl JobHandlers {
     }
 
     /// Every event since a moment that an endpoint wants and has not received is delivered again.
-    async fn redeliver_webhooks(&self, effect: &OutboxJob, id: WebhookId, since: Timestamp, upto: u64) -> HandlerResult {
+    async fn redeliver_webhooks(
+        &self,
+        effect: &OutboxJob,
+        id: WebhookId,
+        since: Timestamp,
+        upto: u64,
+    ) -> HandlerResult {
         let endpoint = self.registries.webhooks.read(&id).await.map_err(load_failed)?;
         let active = endpoint.map(|(endpoint, _)| endpoint);
         if let Some(endpoint) = active.filter(|endpoint| endpoint.status == webhook::Status::Active) {
@@ -298,15 +307,10 @@ impl JobHandlers {
                     if let Some(letter) = message_for(event, &record, id, &endpoint) {
                         let delivery = WebhookDeliveryId::for_event(id, letter.event);
                         let owner = endpoint.owner;
-                        self.ask_delivery(delivery, Command::Create { owner, message: letter }).await?;
-                        self.ask_delivery(
-                            delivery,
-                            Command::Redeliver {
-                                force: false,
-                                by: None,
-                            },
-                        )
-                        .await?;
+                        self.ask_delivery(delivery, Command::Create { owner, message: letter })
+                            .await?;
+                        self.ask_delivery(delivery, Command::Redeliver { force: false, by: None })
+                            .await?;
                     }
                 }
                 if last >= upto {

@@ -28,7 +28,9 @@ impl JobHandlers {
         let outgoing = match &asked.status {
             withdrawal::Status::Sent(outgoing) => (**outgoing).clone(),
             withdrawal::Status::Pending => {
-                let pass = self.acquire_outgoing_permit(&asked.owner, GateClosure::Open, PaymentId::NONE).await?;
+                let pass = self
+                    .acquire_outgoing_permit(&asked.owner, GateClosure::Open, PaymentId::NONE)
+                    .await?;
                 let signed = self.sign(&pass, id, &asked).await;
                 // What the books do not explain: a transfer on Base is known by what it would be sent as. One that is declined
                 // will not be looked up: it is given back only when everything that left is explained.

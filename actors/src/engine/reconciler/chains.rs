@@ -2,7 +2,7 @@
 //! that its transaction moved.
 
 use super::internal_entries::{self, InternalEntry};
-use super::{CounterpartyEntry, ReadFuture, Reconciler, RecordedTransfers, entry_kind_of, listed_movement, error_text};
+use super::{CounterpartyEntry, ReadFuture, Reconciler, RecordedTransfers, entry_kind_of, error_text, listed_movement};
 use crate::discrepancy::DiscrepancyDetails;
 use crate::id::Network;
 use crate::port::{ChainMovement, Finality, OutgoingTransfer, TransferName};
@@ -57,7 +57,10 @@ impl Reconciler {
         let treasury = self.deps.lists.treasury.clone().filter(|_| waits);
         let Some(treasury) = treasury else { return Some(found) };
         let asked = treasury.movement_finality(network, moved);
-        match self.with_timeout(ReconciliationSource::for_network(network), asked).await {
+        match self
+            .with_timeout(ReconciliationSource::for_network(network), asked)
+            .await
+        {
             Ok(Finality::Confirmed) => None,
             Ok(Finality::Final) | Err(_) => Some(found),
         }
@@ -77,7 +80,11 @@ impl Reconciler {
     }
 
     /// What a transfer out of the treasury was for. A row of ours may name its transaction alone, so all that left in that is looked at.
-    async fn outgoing_transfer(&mut self, network: Network, moved: &ChainMovement) -> ReadFuture<Option<InternalEntry>> {
+    async fn outgoing_transfer(
+        &mut self,
+        network: Network,
+        moved: &ChainMovement,
+    ) -> ReadFuture<Option<InternalEntry>> {
         let all = self.in_transaction(network, &moved.transaction).await?;
         let mut left: Vec<OutgoingTransfer> = all.iter().filter_map(OutgoingTransfer::from_movement).collect();
         // One that is listed and not there has just been taken back.
@@ -119,7 +126,11 @@ impl Reconciler {
     }
 
     /// The transfer of a transaction by which something of ours left.
-    async fn movement_for(&mut self, all: Vec<ChainMovement>, ours: &InternalEntry) -> ReadFuture<Option<ChainMovement>> {
+    async fn movement_for(
+        &mut self,
+        all: Vec<ChainMovement>,
+        ours: &InternalEntry,
+    ) -> ReadFuture<Option<ChainMovement>> {
         let left: Vec<OutgoingTransfer> = all.iter().filter_map(OutgoingTransfer::from_movement).collect();
         let of = |known: &RecordedTransfers| internal_entries::outgoing_index(&left, &ours.subject, known);
         let index = match self.known.as_ref().and_then(of) {
@@ -131,12 +142,18 @@ impl Reconciler {
     }
 
     /// The transfer that used what was signed for something of ours.
-    async fn movement_by_authorization(&mut self, network: Network, ours: &InternalEntry) -> ReadFuture<Option<ChainMovement>> {
+    async fn movement_by_authorization(
+        &mut self,
+        network: Network,
+        ours: &InternalEntry,
+    ) -> ReadFuture<Option<ChainMovement>> {
         let (Some(treasury), Some(mark)) = (self.deps.lists.treasury.clone(), &ours.fingerprint) else {
             return Ok(None);
         };
         let asked = treasury.find_by_authorization(network, ours.payer.as_ref(), mark);
-        let found = self.with_timeout(ReconciliationSource::for_network(network), asked).await?;
+        let found = self
+            .with_timeout(ReconciliationSource::for_network(network), asked)
+            .await?;
         Ok(found.filter(|moved| entry_kind_of(moved) == ours.entry_kind))
     }
 
@@ -146,6 +163,7 @@ impl Reconciler {
             return Ok(Vec::new());
         };
         let moved = treasury.in_transaction(network, transaction);
-        self.with_timeout(ReconciliationSource::for_network(network), moved).await
+        self.with_timeout(ReconciliationSource::for_network(network), moved)
+            .await
     }
 }

@@ -11,7 +11,7 @@ use purser_storage::{Store, StoreError};
 
 pub(in crate::engine) use self::lost_orders::from_order;
 
-use self::customers::{from_bank_transfer, from_card_opening, from_hold, from_card_balance, from_bank_deposit};
+use self::customers::{from_bank_deposit, from_bank_transfer, from_card_balance, from_card_opening, from_hold};
 use self::lost_orders::{from_attributed_order, from_order_return};
 pub(super) use self::transfers::{deposit_entry, outgoing_index, outgoing_transfer, paying_movement, sent_transfer};
 use crate::banking::transfer::BankTransfer;
@@ -104,7 +104,9 @@ pub(super) fn from_row(key: &[u8], value: &[u8]) -> Result<Vec<InternalEntry>, D
             let made = Some(from_card(number, &card));
             return Ok(made.into_iter().chain(from_remainder(number, &card)).collect());
         }
-        Some(table::ENTITY) if kind == EntityKind::GiftCard as u8 => Some(from_gift_card(number, &codec::decode(value)?)),
+        Some(table::ENTITY) if kind == EntityKind::GiftCard as u8 => {
+            Some(from_gift_card(number, &codec::decode(value)?))
+        }
         Some(table::ENTITY) if kind == EntityKind::Payout as u8 => Some(from_payout(number, &codec::decode(value)?)),
         Some(table::ENTITY) if kind == EntityKind::BankTransfer as u8 => {
             let row: BankTransfer = codec::decode(value)?;
@@ -160,7 +162,15 @@ fn from_incoming_transfer(incoming: &Incoming) -> Option<InternalEntry> {
     })
 }
 
-fn transfer_entry(network: Network, recorded::TransferRow { name, transfer: left, fingerprint: mark, .. }: recorded::TransferRow) -> InternalEntry {
+fn transfer_entry(
+    network: Network,
+    recorded::TransferRow {
+        name,
+        transfer: left,
+        fingerprint: mark,
+        ..
+    }: recorded::TransferRow,
+) -> InternalEntry {
     InternalEntry {
         source: ReconciliationSource::for_network(network),
         entry_kind: EntryKind::OutgoingTransfer,
@@ -198,7 +208,11 @@ fn order_entry(
         fingerprint: None,
         payer: None,
         subject: subject.to_string(),
-        listed: ListedEntry { status: standing, amount: money, at },
+        listed: ListedEntry {
+            status: standing,
+            amount: money,
+            at,
+        },
     }
 }
 

@@ -91,7 +91,11 @@ impl Engine {
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn discrepancies(&self, after: Option<ListPosition>, limit: usize) -> Result<Vec<OpenDiscrepancy>, StoreError> {
+    pub async fn discrepancies(
+        &self,
+        after: Option<ListPosition>,
+        limit: usize,
+    ) -> Result<Vec<OpenDiscrepancy>, StoreError> {
         let mut after = after.map(|(at, id)| table::open_discrepancy(at, DiscrepancyId(id)));
         let mut found = Vec::with_capacity(limit);
         // A page that lacks damaged ones is no last page.

@@ -312,10 +312,11 @@ impl ReconciliationWorker {
 
     /// Open differences are gone as soon as both sides agree, wherever the walk is.
     async fn recheck(&self, afoot: &mut WorkerState) -> Result<(), String> {
-        let rows = self
-            .0
-            .store
-            .scan(&[table::OPEN_DISCREPANCY], afoot.recheck_after.as_deref(), RECHECK_PER_STEP);
+        let rows = self.0.store.scan(
+            &[table::OPEN_DISCREPANCY],
+            afoot.recheck_after.as_deref(),
+            RECHECK_PER_STEP,
+        );
         let rows = rows.await.map_err(|e| e.to_string())?;
         afoot.recheck_after = (rows.len() == RECHECK_PER_STEP)
             .then(|| rows.last().map(|(key, _)| key.clone()))

@@ -65,7 +65,9 @@ impl RefundableProduct for Card {
     fn refundable_amounts(&self) -> RefundableAmounts {
         let (gone, left) = (self.credited(), self.charge.remaining(self.credited()));
         let found = match self.status {
-            card::Status::Ready(_) | card::Status::Paused(_) => (left, Usable::Remaining(card_balance(&self.lifecycle.activity))),
+            card::Status::Ready(_) | card::Status::Paused(_) => {
+                (left, Usable::Remaining(card_balance(&self.lifecycle.activity)))
+            }
             card::Status::Closed(_) | card::Status::Expired(_) => (left, Usable::Nothing),
             card::Status::Pending | card::Status::Failed { .. } => (Usdc::ZERO, Usable::Nothing),
         };
@@ -141,7 +143,10 @@ impl RefundableProduct for TopUp {
 
 impl Engine {
     /// What a product leaves to give back, and the condition that it has not changed since it was read.
-    pub(super) async fn refundable_amounts(&self, product: PurchasedProduct) -> Result<(RefundableAmounts, Condition), StoreError> {
+    pub(super) async fn refundable_amounts(
+        &self,
+        product: PurchasedProduct,
+    ) -> Result<(RefundableAmounts, Condition), StoreError> {
         let all = &self.0.registries;
         match product {
             PurchasedProduct::Card(id) => read_refundable(&all.cards, id).await,
@@ -153,7 +158,10 @@ impl Engine {
     }
 }
 
-async fn read_refundable<E: RefundableProduct>(family: &EntityRegistry<E>, id: E::Id) -> Result<(RefundableAmounts, Condition), StoreError> {
+async fn read_refundable<E: RefundableProduct>(
+    family: &EntityRegistry<E>,
+    id: E::Id,
+) -> Result<(RefundableAmounts, Condition), StoreError> {
     let read = family.read(&id).await.map_err(corrupt)?;
     let revision = read.as_ref().map_or(0, |(_, revision)| *revision);
     let room = read.map_or_else(RefundableAmounts::default, |(entity, _)| entity.refundable_amounts());

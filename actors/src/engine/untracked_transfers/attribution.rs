@@ -102,7 +102,8 @@ impl Engine {
         (booking, amount): (Attribution, Option<Usdc>),
         (act, evidence): (&OperatorAction, String),
     ) -> Result<Attribution, AttributionError> {
-        self.attribute_by(name, (booking, amount), (Authority::Requester(act), evidence)).await
+        self.attribute_by(name, (booking, amount), (Authority::Requester(act), evidence))
+            .await
     }
 
     /// The same, by somebody's leave.
@@ -174,7 +175,10 @@ impl Engine {
                 let waits = waits.ok_or(AttributionError::Mismatch)?;
                 let burn = burn_from_transfer(&departure);
                 let attested = self.attested_burn(&burn).await?;
-                if attested.check_matches(&waits.bridge_transfer(id), departure.amount).is_err() {
+                if attested
+                    .check_matches(&waits.bridge_transfer(id), departure.amount)
+                    .is_err()
+                {
                     return Err(AttributionError::Mismatch);
                 }
                 let dead = self.expired_burn(&waits).await?;
@@ -284,7 +288,9 @@ impl Engine {
         let bridge = &self.0.ports.bridge;
         let told = match with_timeout_ms(patience, bridge.attestation(burn), "attestation").await {
             Ok(AttestationStatus::Complete(attested)) => return Ok(attested),
-            Ok(AttestationStatus::Pending { .. }) => return Err(AttributionError::MayStillSettle(AttributionWait::Attestation)),
+            Ok(AttestationStatus::Pending { .. }) => {
+                return Err(AttributionError::MayStillSettle(AttributionWait::Attestation));
+            }
             Ok(AttestationStatus::Expired { nonce }) => {
                 with_timeout_ms(patience, bridge.reattest(&nonce), "attest again").await
             }
@@ -410,8 +416,9 @@ pub(super) fn map_ask_error<R>(refusal: AskError<R>) -> AttributionError {
 pub(super) fn map_decision_error(why: IncomingDecisionError) -> AttributionError {
     match why {
         IncomingDecisionError::Unavailable | IncomingDecisionError::ApprovalPending(_) => AttributionError::Unavailable,
-        IncomingDecisionError::NotFound | IncomingDecisionError::AccountNotFound | IncomingDecisionError::AlreadyDelivered | IncomingDecisionError::InvalidState(_) => {
-            AttributionError::Mismatch
-        }
+        IncomingDecisionError::NotFound
+        | IncomingDecisionError::AccountNotFound
+        | IncomingDecisionError::AlreadyDelivered
+        | IncomingDecisionError::InvalidState(_) => AttributionError::Mismatch,
     }
 }

@@ -72,7 +72,10 @@ impl Engine {
     }
 
     /// Incoming transfers that wait for an operator and may have paid for a top-up.
-    async fn for_each_possible_top_up(&self, mut take: impl FnMut(DepositId, &PossibleTopUpPayment)) -> Result<(), StoreError> {
+    async fn for_each_possible_top_up(
+        &self,
+        mut take: impl FnMut(DepositId, &PossibleTopUpPayment),
+    ) -> Result<(), StoreError> {
         let mut after = None;
         loop {
             let page = self.incoming_transfers(after, PAGE).await?;
@@ -90,13 +93,18 @@ impl Engine {
     }
 
     /// For what an incoming transfer may have paid, if it is of the time that a restore has lost and waits for an operator.
-    pub(super) async fn possible_top_up(&self, incoming: &Incoming) -> Result<Option<PossibleTopUpPayment>, StoreError> {
+    pub(super) async fn possible_top_up(
+        &self,
+        incoming: &Incoming,
+    ) -> Result<Option<PossibleTopUpPayment>, StoreError> {
         let transfer = &incoming.transfer;
         let lost = self.0.lost_history.is_some_and(|lost| lost.contains(transfer.at));
         if incoming.status != incoming::Status::Waiting || !lost {
             return Ok(None);
         }
         let account = self.account_of(&transfer.from);
-        PossibleTopUpPayment::from_transfer(transfer, account, &*self.0.store).await.map(Some)
+        PossibleTopUpPayment::from_transfer(transfer, account, &*self.0.store)
+            .await
+            .map(Some)
     }
 }

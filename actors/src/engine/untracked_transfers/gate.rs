@@ -69,12 +69,19 @@ impl PendingOutgoing {
     /// For what a balance or a managed wallet pays: no credit that is not final is available in one.
     const fn from_balance(owner: Wallet, closure: GateClosure) -> Self {
         let underlying_payment = PaymentId::NONE;
-        Self { owner, closure, underlying_payment }
+        Self {
+            owner,
+            closure,
+            underlying_payment,
+        }
     }
 }
 
 /// What still may leave for it, if anything may.
-async fn pending_outgoing(families: &Registries, leaves: OutgoingPurpose) -> Result<Option<PendingOutgoing>, LoadError> {
+async fn pending_outgoing(
+    families: &Registries,
+    leaves: OutgoingPurpose,
+) -> Result<Option<PendingOutgoing>, LoadError> {
     Ok(match leaves {
         OutgoingPurpose::Withdrawal(id) => families.withdrawals.read(&id).await?.and_then(|(asked, _)| {
             let shut = match asked.status {
@@ -96,7 +103,11 @@ async fn pending_outgoing(families: &Registries, leaves: OutgoingPurpose) -> Res
                 | top_up::Status::Failed { .. } => return None,
             };
             let (owner, rests_on) = (top_up.owner, top_up.charge.payment);
-            Some(PendingOutgoing { owner, closure: shut, underlying_payment: rests_on })
+            Some(PendingOutgoing {
+                owner,
+                closure: shut,
+                underlying_payment: rests_on,
+            })
         }),
         OutgoingPurpose::WalletPayment(id) => families.wallet_payments.read(&id).await?.and_then(|(spend, _)| {
             let shut = match spend.status {
@@ -114,7 +125,11 @@ async fn pending_outgoing(families: &Registries, leaves: OutgoingPurpose) -> Res
             let (owner, rests_on) = (payout.owner, payout.charge.payment);
             let shut = closure_for(rests_on);
             // What the rail has told of is ordered.
-            (payout.is_pending() && payout.last_sequence == 0).then_some(PendingOutgoing { owner, closure: shut, underlying_payment: rests_on })
+            (payout.is_pending() && payout.last_sequence == 0).then_some(PendingOutgoing {
+                owner,
+                closure: shut,
+                underlying_payment: rests_on,
+            })
         }),
         OutgoingPurpose::BankTransfer(id) => families.bank_transfers.read(&id).await?.and_then(|(moved, _)| {
             let leaves = moved.direction == transfer::TransferDirection::ToAccount
@@ -149,7 +164,10 @@ impl OutgoingTransferGuard {
 
     /// Finds whether there are payments that are not final, before anything is asked of the gate.
     pub(in crate::engine) async fn load_pending_finality(&self) -> Result<(), StoreError> {
-        let rows = self.store.scan(&table::pending_finality(PaymentId::NONE)[..2], None, 1).await?;
+        let rows = self
+            .store
+            .scan(&table::pending_finality(PaymentId::NONE)[..2], None, 1)
+            .await?;
         self.any_pending_finality.fetch_or(!rows.is_empty(), Ordering::AcqRel);
         Ok(())
     }
@@ -188,9 +206,16 @@ impl Engine {
             let unfinal = self.0.outgoing_guard.is_pending_finality(*payment).await?;
             return Ok(unfinal.then_some(GateHold::PaymentNotFinal));
         }
-        let Some(leaves) = work.outgoing_purpose() else { return Ok(None) };
+        let Some(leaves) = work.outgoing_purpose() else {
+            return Ok(None);
+        };
         let waits = pending_outgoing(&self.0.registries, leaves).await.map_err(corrupt)?;
-        let Some(PendingOutgoing { owner, closure: shut, underlying_payment: rests_on }) = waits else {
+        let Some(PendingOutgoing {
+            owner,
+            closure: shut,
+            underlying_payment: rests_on,
+        }) = waits
+        else {
             return Ok(None);
         };
         if self.0.outgoing_guard.is_frozen(&owner).await? {

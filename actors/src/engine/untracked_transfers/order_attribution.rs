@@ -14,7 +14,7 @@ use crate::engine::reconciler::internal_entries;
 use crate::id::{DepositId, JobId, Wallet};
 use crate::incoming;
 use crate::kernel::{AskError, table};
-use crate::lost_order::{AttributedOrder, Direction, ReturnEvidence, LostOrder, OrderPayer};
+use crate::lost_order::{AttributedOrder, Direction, LostOrder, OrderPayer, ReturnEvidence};
 use crate::money::Usdc;
 use crate::operator::AuditExtras;
 use crate::product::Currency;
@@ -30,18 +30,28 @@ impl Engine {
         (leave, evidence): (Authority<'_>, String),
     ) -> Result<(), AttributionError> {
         let patience = Duration::from_millis(self.0.settings.payouts.timeout_ms);
-        let order = self.0.outgoing_guard.lost_orders.find(key, patience).await.map_err(|error| {
-            tracing::warn!(%key, error, "it cannot be said what came of an order");
-            AttributionError::Unavailable
-        })?;
+        let order = self
+            .0
+            .outgoing_guard
+            .lost_orders
+            .find(key, patience)
+            .await
+            .map_err(|error| {
+                tracing::warn!(%key, error, "it cannot be said what came of an order");
+                AttributionError::Unavailable
+            })?;
         let order = order.ok_or(AttributionError::NotFound)?;
         let booked = self
             .attributed_order(key)
             .await
             .map_err(|_| AttributionError::Unavailable)?;
-        let again = booked.as_ref().is_some_and(|booked| booked.is_attributable_again(&order));
+        let again = booked
+            .as_ref()
+            .is_some_and(|booked| booked.is_attributable_again(&order));
         if let Some(booked) = booked.filter(|_| !again) {
-            return self.attribute_order_return(one, booked, (order, booking), (leave, evidence)).await;
+            return self
+                .attribute_order_return(one, booked, (order, booking), (leave, evidence))
+                .await;
         }
         if !again {
             let known = internal_entries::from_order(&*self.0.store, order.source, key.0).await;
@@ -73,7 +83,10 @@ impl Engine {
                 self.attribute_order_to_account(one, wallet, (booked, false), (leave, evidence), beside)
                     .await
             }
-            (OrderPayer::Incoming(id), _) => self.attribute_order_to_incoming(one, id, booked, (leave, evidence)).await,
+            (OrderPayer::Incoming(id), _) => {
+                self.attribute_order_to_incoming(one, id, booked, (leave, evidence))
+                    .await
+            }
             (OrderPayer::Loss, Direction::In) => {
                 self.attribute_order_without_account(one, &booked, (leave, evidence), AuditExtras::default())
                     .await
@@ -84,7 +97,8 @@ impl Engine {
                     evidence: evidence.clone(),
                 };
                 let beside = self.authorize_action(one, leave, booked.owed, gift).await?;
-                self.attribute_order_without_account(one, &booked, (leave, evidence), beside).await
+                self.attribute_order_without_account(one, &booked, (leave, evidence), beside)
+                    .await
             }
         }
     }
@@ -132,7 +146,9 @@ impl Engine {
         };
         let to = match (booked.payer, booking) {
             (OrderPayer::Account(paid), Attribution::Account(to)) if paid == to => OrderPayer::Account(to),
-            (OrderPayer::Incoming(id), Attribution::Account(to)) if self.is_sender(id, to).await? => OrderPayer::Account(to),
+            (OrderPayer::Incoming(id), Attribution::Account(to)) if self.is_sender(id, to).await? => {
+                OrderPayer::Account(to)
+            }
             (OrderPayer::Loss, Attribution::Loss) => OrderPayer::Loss,
             _ => return Err(AttributionError::Mismatch),
         };
@@ -193,7 +209,10 @@ impl Engine {
             evidence: evidence.clone(),
         };
         let accounts = (&self.0.registries.accounts, wallet);
-        match self.ask_as_operator_with_extras(one, accounts, (leave.act(), &beside), command).await {
+        match self
+            .ask_as_operator_with_extras(one, accounts, (leave.act(), &beside), command)
+            .await
+        {
             Err(AskError::Rejected(account::Rejection::Insufficient { available })) => {
                 Err(AttributionError::Insufficient { available })
             }
@@ -271,7 +290,11 @@ impl Engine {
 
 /// As it is to be booked. What a payout was charged only the operator knows, since no list shows our fee: at least what was paid out,
 /// and at most twice that.
-fn to_attributed(order: LostOrder, booking: Attribution, amount: Option<Usdc>) -> Result<AttributedOrder, AttributionError> {
+fn to_attributed(
+    order: LostOrder,
+    booking: Attribution,
+    amount: Option<Usdc>,
+) -> Result<AttributedOrder, AttributionError> {
     let worth = order.worth().map_err(|_| AttributionError::Mismatch)?;
     let out = order.direction() == Direction::Out;
     let exactly = |worth: Usdc| match amount.is_none_or(|amount| amount == worth) {

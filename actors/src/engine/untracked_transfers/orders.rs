@@ -106,7 +106,8 @@ impl LostOrders {
             }
         }
         let mut seen = self.state.lock();
-        seen.open.retain(|name, order| order.moves_money() && !known.contains(name));
+        seen.open
+            .retain(|name, order| order.moves_money() && !known.contains(name));
         Ok(seen.open.is_empty() && seen.read_at.is_some_and(|at| at > until))
     }
 

@@ -78,7 +78,10 @@ pub(in crate::engine) fn from_withdrawal(id: WithdrawalId, withdrawal: &Withdraw
     let left = recorded_transfer(id, EntryStatus::Completed, withdrawal.amount, withdrawal.updated_at);
     let row = TransferRow::new(transaction, left, (Some(withdrawal.to), withdrawal.amount));
     let mark = withdrawal.fingerprint();
-    Some(TransferRow { fingerprint: mark, ..row })
+    Some(TransferRow {
+        fingerprint: mark,
+        ..row
+    })
 }
 
 /// What left for a top-up: its burn, or the transfer on Base. The mint is not ours.
@@ -86,8 +89,14 @@ pub(in crate::engine) fn from_top_up(id: TopUpId, top_up: &TopUp) -> Option<Tran
     let leg = top_up.outgoing_leg()?;
     let left = recorded_transfer(id, EntryStatus::Completed, top_up.outgoing_amount, leg.at);
     let to = (leg.leg != LegKind::Burn).then_some(Wallet::Evm(top_up.address));
-    let (row, mark) = (TransferRow::new(&leg.transaction, left, (to, top_up.outgoing_amount)), leg.leg.fingerprint());
-    Some(TransferRow { fingerprint: mark, ..row })
+    let (row, mark) = (
+        TransferRow::new(&leg.transaction, left, (to, top_up.outgoing_amount)),
+        leg.leg.fingerprint(),
+    );
+    Some(TransferRow {
+        fingerprint: mark,
+        ..row
+    })
 }
 
 /// What crosses the bridge for a top-up, by its burn: it is there from the burn on, and gone when it is minted.
@@ -165,13 +174,22 @@ impl RecordedTransfers {
         let Some(row) = row else { return };
         let transaction = TransferName::transaction_of(&row.name).to_owned();
         // A reorganisation may have brought it back in another transaction.
-        self.by_fingerprint.extend(row.fingerprint.map(|mark| (mark, row.clone())));
+        self.by_fingerprint
+            .extend(row.fingerprint.map(|mark| (mark, row.clone())));
         self.by_transaction.entry(transaction).or_default().push(row);
     }
 
     fn add_signed(&mut self, mark: [u8; 32], row: TransferRow) {
         let mark = Some(mark);
-        self.by_fingerprint.extend(mark.map(|known| (known, TransferRow { fingerprint: mark, ..row })));
+        self.by_fingerprint.extend(mark.map(|known| {
+            (
+                known,
+                TransferRow {
+                    fingerprint: mark,
+                    ..row
+                },
+            )
+        }));
     }
 
     /// What each of these is for: all that left in one transaction. A row explains one transfer: the one of its name, else one that

@@ -84,14 +84,21 @@ pub enum ReservationError {
 impl OutgoingTransferGuard {
     /// What has to leave the treasury of a chain, from now on until it has.
     pub(in crate::engine) fn reserve(&self, network: Network, amount: Usdc, what: OutgoingPurpose) -> u64 {
-        let promised = ReservedTransfer { network, amount, purpose: what };
+        let promised = ReservedTransfer {
+            network,
+            amount,
+            purpose: what,
+        };
         self.reservations.lock().add(promised)
     }
 
     /// The chain's treasury is without it already, though a reorganisation may still put it back: then it is promised again by
     /// the next try to send it.
     pub(in crate::engine) fn release_sent(&self, what: OutgoingPurpose) {
-        self.reservations.lock().open.retain(|_, promised| promised.purpose != what);
+        self.reservations
+            .lock()
+            .open
+            .retain(|_, promised| promised.purpose != what);
     }
 
     fn reservations_before(&self, network: Network, place: u64) -> Vec<(u64, ReservedTransfer)> {
@@ -136,7 +143,9 @@ async fn reservation_state(families: &Registries, what: OutgoingPurpose) -> Resu
             of(read.map(|(top_up, _)| matches!(top_up.status, top_up::Status::Paid(_))))
         }
         // These do not leave our treasury.
-        OutgoingPurpose::WalletPayment(_) | OutgoingPurpose::Payout(_) | OutgoingPurpose::BankTransfer(_) => ReservationState::NotDue,
+        OutgoingPurpose::WalletPayment(_) | OutgoingPurpose::Payout(_) | OutgoingPurpose::BankTransfer(_) => {
+            ReservationState::NotDue
+        }
     })
 }
 
@@ -145,14 +154,23 @@ impl Engine {
     ///
     /// # Errors
     /// [`NotPromised`].
-    pub async fn reserve_treasury(&self, id: WithdrawalId, to: &Wallet, amount: Usdc) -> Result<TreasuryReservation, ReservationError> {
+    pub async fn reserve_treasury(
+        &self,
+        id: WithdrawalId,
+        to: &Wallet,
+        amount: Usdc,
+    ) -> Result<TreasuryReservation, ReservationError> {
         self.check_can_receive(to).await?;
         let network = to.network();
         let departures = self.0.outgoing_guard.clone();
         let place = departures.reserve(network, amount, OutgoingPurpose::Withdrawal(id));
         let place = Some(place);
-        let promise = TreasuryReservation { guard: departures, number: place };
-        self.check_fits(network, amount, promise.number.unwrap_or_default()).await?;
+        let promise = TreasuryReservation {
+            guard: departures,
+            number: place,
+        };
+        self.check_fits(network, amount, promise.number.unwrap_or_default())
+            .await?;
         Ok(promise)
     }
 
@@ -208,7 +226,9 @@ impl Engine {
     async fn due_before(&self, network: Network, place: u64) -> (Usdc, bool) {
         let (mut all, mut perhaps) = (Usdc::ZERO, false);
         for (place, promised) in self.0.outgoing_guard.reservations_before(network, place) {
-            let due = reservation_state(&self.0.registries, promised.purpose).await.unwrap_or(ReservationState::MaybeDue);
+            let due = reservation_state(&self.0.registries, promised.purpose)
+                .await
+                .unwrap_or(ReservationState::MaybeDue);
             if due == ReservationState::NotDue {
                 self.0.outgoing_guard.reservations.lock().open.remove(&place);
                 continue;

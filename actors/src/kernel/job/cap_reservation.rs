@@ -20,7 +20,11 @@ pub struct CapReservation {
 impl CapReservation {
     /// Of a payment for which something was counted before it was presented: this is of no day, and gives nothing back.
     pub const fn for_unclaimed(cap_group: ProductLine, cents: Cents) -> Self {
-        Self { day: 0, cap_group, cents }
+        Self {
+            day: 0,
+            cap_group,
+            cents,
+        }
     }
 
     /// See [`Share::counted_before`].

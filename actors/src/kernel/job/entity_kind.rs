@@ -12,7 +12,9 @@ impl Job {
             | Self::ConfirmPaymentCredit(_)
             | Self::ReadmitPayment { .. }
             | Self::AwaitFinal(_) => EntityKind::Payment,
-            Self::IssueCard(_) | Self::ExpireCard(_) | Self::RefreshCard(_) | Self::ChangePrepaidCardState(_) => EntityKind::Card,
+            Self::IssueCard(_) | Self::ExpireCard(_) | Self::RefreshCard(_) | Self::ChangePrepaidCardState(_) => {
+                EntityKind::Card
+            }
             Self::OrderGiftCard(_) => EntityKind::GiftCard,
             Self::CreditAccount { .. }
             | Self::ReleaseCapReservation { .. }

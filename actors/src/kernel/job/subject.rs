@@ -54,7 +54,9 @@ impl Job {
             Self::RedeliverWebhooks { endpoint, .. } => endpoint.to_string(),
             Self::ConfirmRefund(id) | Self::ExpireRefund { refund: id, .. } => id.to_string(),
             Self::ConfirmReorg(id) => id.to_string(),
-            Self::ClassifyIncoming(id) | Self::SendBack { deposit: id, .. } | Self::ConfirmIncoming(id) => id.to_string(),
+            Self::ClassifyIncoming(id) | Self::SendBack { deposit: id, .. } | Self::ConfirmIncoming(id) => {
+                id.to_string()
+            }
         }
     }
 }

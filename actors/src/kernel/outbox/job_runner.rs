@@ -6,7 +6,7 @@ use purser_storage::{Store, codec};
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tracing::Instrument as _;
 
-use super::{JobHandler, SupervisorMsg, RetryReason};
+use super::{JobHandler, RetryReason, SupervisorMsg};
 use crate::kernel::job::{AttemptFailure, OutboxJob, RetryMode};
 use crate::kernel::{request_context, table};
 

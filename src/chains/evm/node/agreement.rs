@@ -81,7 +81,9 @@ impl Node {
             return Ok(*shared);
         }
         let hosts = self.pool.hosts().into_iter();
-        let of_each = hosts.zip(&answers).map(|(host, answer)| (host, describe_header(answer)));
+        let of_each = hosts
+            .zip(&answers)
+            .map(|(host, answer)| (host, describe_header(answer)));
         Err(Disagreement(of_each.collect()))
     }
 

@@ -134,7 +134,10 @@ impl Node {
     async fn codes_alone(&self, addresses: &[Address]) -> Result<Vec<PayerState>, NodeError> {
         tracing::debug!("an endpoint runs no code without a contract: each payer is asked for");
         let codes = self.have_code(addresses).await?;
-        let state = |has_code| PayerState { has_code, balance: None };
+        let state = |has_code| PayerState {
+            has_code,
+            balance: None,
+        };
         Ok(codes.into_iter().map(state).collect())
     }
 }
@@ -200,7 +203,11 @@ mod tests {
                 .await
                 .unwrap();
             assert_eq!(states.len(), addresses);
-            assert_eq!((states[1].has_code, states[1].balance), second, "{addresses} {returned}");
+            assert_eq!(
+                (states[1].has_code, states[1].balance),
+                second,
+                "{addresses} {returned}"
+            );
             assert_eq!(transport.requests.lock().len(), requests, "{addresses} {returned}");
         }
         let (node, transport) = answering(String::new());

@@ -106,7 +106,10 @@ impl<P: Clone + Ord> NonceManager<P> {
             let shown = counts.latest;
             let is_late = now_ms >= doubt.since_ms.saturating_add(self.settings.gap_ms);
             let is_new = is_late && !std::mem::replace(&mut doubt.is_lasting, is_late);
-            let alarm = Action::Alarm(Alarm::Contradicted { expected: believed, reported: shown });
+            let alarm = Action::Alarm(Alarm::Contradicted {
+                expected: believed,
+                reported: shown,
+            });
             return is_new.then_some(alarm).into_iter().collect();
         }
         let Counts { latest, finalized } = doubt.counts;
@@ -114,7 +117,10 @@ impl<P: Clone + Ord> NonceManager<P> {
         self.counts = Counts { latest, finalized };
         self.count_conflict = None;
         self.lower_next();
-        vec![Action::Alarm(Alarm::CountReverted { expected: believed, latest })]
+        vec![Action::Alarm(Alarm::CountReverted {
+            expected: believed,
+            latest,
+        })]
     }
 
     /// Behind what was handed out: nothing above was ever signed.

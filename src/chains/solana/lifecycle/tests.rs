@@ -55,7 +55,8 @@ fn absence(height: u64) -> Absence {
 #[test]
 fn it_is_sent_every_two_seconds_until_it_is_confirmed() {
     let mut life = lifecycle(2);
-    let sends = |life: &mut Lifecycle, from: u64, to: u64| (from..to).filter(|now| life.due(*now).send).collect::<Vec<_>>();
+    let sends =
+        |life: &mut Lifecycle, from: u64, to: u64| (from..to).filter(|now| life.due(*now).send).collect::<Vec<_>>();
     assert_eq!(sends(&mut life, 1, 7000), [2000, 4000, 6000]);
     life.status(0, answer(950, Some(succeeded(949, Commitment::Processed))));
     assert_eq!(

@@ -128,11 +128,14 @@ impl SandboxBank {
             }
         });
         Ok(match told.await? {
-            Some(BankRecord::Transferred { decline_reason: None, .. }) => BankDecision::Final(BankTransferResult::Complete {
+            Some(BankRecord::Transferred {
+                decline_reason: None, ..
+            }) => BankDecision::Final(BankTransferResult::Complete {
                 reference: format!("sbx_mov_{:016x}", key.0 >> 64),
             }),
             Some(BankRecord::Transferred {
-                decline_reason: Some(reason), ..
+                decline_reason: Some(reason),
+                ..
             }) => BankDecision::Final(BankTransferResult::Failed { reason }),
             _ => self.pending(),
         })

@@ -46,7 +46,13 @@ impl Harness {
     }
 
     fn add_fault(&self, trouble: BankFaultKind) {
-        let (fault, remaining) = (BankFault { call: None, kind: trouble }, Some(1));
+        let (fault, remaining) = (
+            BankFault {
+                call: None,
+                kind: trouble,
+            },
+            Some(1),
+        );
         self.bank.add_fault(FaultRule { fault, remaining });
     }
 

@@ -135,7 +135,11 @@ impl SandboxBridge {
     pub(super) async fn attestation(&self, burn: &SignedBurn) -> Result<AttestationStatus, PortError> {
         let landed = match burn.bytes.is_empty() {
             // Named by an operator: no more of it is known than its transaction, which is what attesters are asked by.
-            true => self.chains.has_outgoing_transfer(&burn.transaction).await.unwrap_or(false),
+            true => self
+                .chains
+                .has_outgoing_transfer(&burn.transaction)
+                .await
+                .unwrap_or(false),
             false => matches!(self.lookup_on_chain(burn).await, Ok(ChainStatus::Confirmed { .. })),
         };
         let not_yet = |retry_after_ms| Ok(AttestationStatus::Pending { retry_after_ms });
@@ -158,8 +162,10 @@ impl SandboxBridge {
             fault => before(fault).await?,
         }
         if fault == Some(BridgeFault::Expire) {
-            self.record(&burn.transaction, |_, _| (Some(BridgeRecordKind::AttestationExpired), ()))
-                .await?;
+            self.record(&burn.transaction, |_, _| {
+                (Some(BridgeRecordKind::AttestationExpired), ())
+            })
+            .await?;
         }
         let after = self.attest_after_ms;
         let wait = self
@@ -167,7 +173,9 @@ impl SandboxBridge {
                 let last = known.iter().rev().find(|n| {
                     matches!(
                         n.kind,
-                        BridgeRecordKind::BurnObserved | BridgeRecordKind::AttestationExpired | BridgeRecordKind::Reattested
+                        BridgeRecordKind::BurnObserved
+                            | BridgeRecordKind::AttestationExpired
+                            | BridgeRecordKind::Reattested
                     )
                 });
                 let lapsed = last.is_some_and(|n| n.kind == BridgeRecordKind::AttestationExpired);

@@ -201,7 +201,11 @@ fn values_of(text: &str) -> Option<Denominations> {
     if let Some((least, rest)) = text.split_once("..") {
         let (most, step) = rest.split_once('/')?;
         let (least, most, step) = (amount(least)?, amount(most)?, amount(step)?);
-        return (least < most).then_some(Denominations::Range { min: least, max: most, step });
+        return (least < most).then_some(Denominations::Range {
+            min: least,
+            max: most,
+            step,
+        });
     }
     let amounts: Vec<Cents> = text.split(' ').map(amount).collect::<Option<_>>()?;
     amounts

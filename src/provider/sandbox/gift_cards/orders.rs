@@ -34,7 +34,8 @@ impl SandboxGiftCards {
             book.now = book.now.max(self.clock.now());
             let now = book.now;
             let taken = self.decide(&mut book, order, &looked, fault, now);
-            let twice = magic == Some(MagicOutcome::DuplicateResponse) && book.repeats(order.key, &existing_order(&taken), now);
+            let twice =
+                magic == Some(MagicOutcome::DuplicateResponse) && book.repeats(order.key, &existing_order(&taken), now);
             let durable = match &taken {
                 OrderResult::Created(new) => self.persist(&mut book, &GiftCardRecord::Ordered(new.clone())),
                 _ => self.archive.barrier(),

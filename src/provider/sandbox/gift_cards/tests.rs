@@ -188,7 +188,11 @@ async fn the_last_one_is_sold_once() {
     assert_eq!(look, GiftCardQuote::OutOfStock);
     assert!(!world.gifts.product(FERNHILL).await.unwrap().unwrap().in_stock);
     assert!(world.gifts.set_stock(FERNHILL, 1).await.unwrap());
-    assert_eq!(world.order_status(&other).await, "out_of_stock", "a refusal is for good");
+    assert_eq!(
+        world.order_status(&other).await,
+        "out_of_stock",
+        "a refusal is for good"
+    );
     assert_eq!(world.order_status(&order(3, FERNHILL, 5_000)).await, "accepted");
     assert!(!world.gifts.set_stock("gift_nowhere", 1).await.unwrap());
 }

@@ -69,7 +69,11 @@ pub const MAGIC_NAMES: [MagicFamilyName; 7] = [
         "the verdict is told by no callback; the service asks",
         VerdictDelivery::NoCallback,
     ),
-    magic("Twice", "the verdict's callback comes twice", VerdictDelivery::Duplicate),
+    magic(
+        "Twice",
+        "the verdict's callback comes twice",
+        VerdictDelivery::Duplicate,
+    ),
     magic(
         "Forged",
         "a callback with another's signature comes first",

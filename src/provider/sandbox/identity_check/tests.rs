@@ -69,8 +69,14 @@ async fn the_first_answer_decides() {
     assert_eq!(provider.page(token), Some(CheckPage::Open));
     assert_eq!(provider.page(&begun.reference), None);
     assert!(provider.submit_form(token, &form("")).await.is_err());
-    assert_eq!(provider.submit_form(token, &form("Reject")).await, Ok(CheckPage::Answered));
-    assert_eq!(provider.submit_form(token, &form("Lovelace")).await, Ok(CheckPage::Answered));
+    assert_eq!(
+        provider.submit_form(token, &form("Reject")).await,
+        Ok(CheckPage::Answered)
+    );
+    assert_eq!(
+        provider.submit_form(token, &form("Lovelace")).await,
+        Ok(CheckPage::Answered)
+    );
     drop(provider);
     let provider = open(dir.path());
     let reason = "document_mismatch".into();

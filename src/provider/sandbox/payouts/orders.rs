@@ -101,7 +101,9 @@ impl SandboxPayouts {
         };
         let first = taken.scheduled_events.first().map(PayoutEventRecord::status_update);
         drop(self.persist(book, &PayoutRecord::Ordered(taken)));
-        OrderResult::Created(first.unwrap_or(event_record(order, 1, book.now, PayoutEventKind::InProcess).status_update()))
+        OrderResult::Created(
+            first.unwrap_or(event_record(order, 1, book.now, PayoutEventKind::InProcess).status_update()),
+        )
     }
 
     /// Everything that will be said of an order, by what its amount does.
@@ -168,10 +170,15 @@ impl SandboxPayouts {
         let (recall, durable) = {
             let mut book = self.records.lock();
             let durable = self.emit_due_events(&mut book);
-            let paid = book.events_of(key).iter().any(|word| word.kind == PayoutEventKind::Complete);
+            let paid = book
+                .events_of(key)
+                .iter()
+                .any(|word| word.kind == PayoutEventKind::Complete);
             match book.order(key) {
                 _ if book.is_recalled(key) => (RecallResult::Recalled, durable),
-                Some(order) if order.not_recallable || (paid && !order.paid_after_decline) => (RecallResult::TooLate, durable),
+                Some(order) if order.not_recallable || (paid && !order.paid_after_decline) => {
+                    (RecallResult::TooLate, durable)
+                }
                 _ => {
                     let sequence = book.latest(key).map_or(1, |word| word.sequence + 1);
                     drop(self.persist(&mut book, &PayoutRecord::Recalled(key)));
@@ -182,7 +189,10 @@ impl SandboxPayouts {
                         sequence,
                         kind: PayoutEventKind::Returned,
                     };
-                    (RecallResult::Recalled, self.persist(&mut book, &PayoutRecord::Event(word)))
+                    (
+                        RecallResult::Recalled,
+                        self.persist(&mut book, &PayoutRecord::Event(word)),
+                    )
                 }
             }
         };

@@ -40,7 +40,11 @@ fn harness() -> Harness {
         Arc::new(TestClock(AtomicU64::new(1_768_473_000_000))),
     );
     let rails = open(&dir, &clock);
-    Harness { dir, clock, payouts: rails }
+    Harness {
+        dir,
+        clock,
+        payouts: rails,
+    }
 }
 
 fn name(state: &PayoutRailStatus) -> &'static str {
@@ -59,10 +63,18 @@ impl Harness {
     }
 
     fn restarted(self) -> Self {
-        let Self { dir, clock, payouts: rails } = self;
+        let Self {
+            dir,
+            clock,
+            payouts: rails,
+        } = self;
         drop(rails);
         let rails = open(&dir, &clock);
-        Self { dir, clock, payouts: rails }
+        Self {
+            dir,
+            clock,
+            payouts: rails,
+        }
     }
 
     /// What an order's answer is called, or its error's kind.

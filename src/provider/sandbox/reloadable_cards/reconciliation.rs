@@ -47,7 +47,12 @@ fn order(book: &ReloadableCardRecords, key: JobId) -> Option<ListFuture> {
         ReloadableCardRecord::HoldCreated { amount, at, .. } => {
             Some(listed(key, "reservation", (EntryStatus::Held, amount), at))
         }
-        ReloadableCardRecord::HoldSettled { amount, captured: paid, at, .. } => {
+        ReloadableCardRecord::HoldSettled {
+            amount,
+            captured: paid,
+            at,
+            ..
+        } => {
             let standing = if paid {
                 EntryStatus::Completed
             } else {

@@ -256,7 +256,11 @@ impl ReloadableCardRecords {
                 }
                 (
                     ReloadableCardRecord::StateChanged {
-                        card, state, returned: back, at, ..
+                        card,
+                        state,
+                        returned: back,
+                        at,
+                        ..
                     },
                     Some(file),
                 ) if card == wanted => {
@@ -333,11 +337,16 @@ impl ReloadableCardRecords {
             ReloadableCardRecord::HoldCreated { account, amount, .. } if account == *wanted => {
                 drawn.saturating_add(amount.get())
             }
-            ReloadableCardRecord::StateChanged { account, returned: back, .. } | ReloadableCardRecord::ChargeUpdated { account, returned: back, .. }
-                if account == *wanted =>
-            {
-                drawn.saturating_sub(back.get())
+            ReloadableCardRecord::StateChanged {
+                account,
+                returned: back,
+                ..
             }
+            | ReloadableCardRecord::ChargeUpdated {
+                account,
+                returned: back,
+                ..
+            } if account == *wanted => drawn.saturating_sub(back.get()),
             ReloadableCardRecord::HoldSettled {
                 account,
                 amount,
@@ -362,7 +371,11 @@ impl ReloadableCardRecords {
         });
         let word = |(number, card): (u64, CardId)| {
             let standing = self.card(card)?.snapshot();
-            Some(CardEvent { position: number, card, snapshot: standing })
+            Some(CardEvent {
+                position: number,
+                card,
+                snapshot: standing,
+            })
         };
         changed.into_iter().filter_map(word).collect()
     }

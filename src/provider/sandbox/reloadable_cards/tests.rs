@@ -42,7 +42,12 @@ fn reserve(n: u128, cents: u64) -> HoldRequest {
     }
 }
 
-async fn apply_action(program: &SandboxReloadableCards<Deposited>, n: u128, key: u128, wish: CardAction) -> CardSnapshot {
+async fn apply_action(
+    program: &SandboxReloadableCards<Deposited>,
+    n: u128,
+    key: u128,
+    wish: CardAction,
+) -> CardSnapshot {
     let order = CardActionRequest {
         key: JobId(key),
         card: CardId(n),
@@ -119,9 +124,15 @@ async fn a_card_is_charged_while_it_is_open_and_gives_back_the_rest() {
         charged.reason.unwrap_or_else(|| charged.status.name().to_owned())
     };
     assert_eq!(charge(1, 100).await, "settled");
-    assert_eq!(apply_action(&program, 1, 11, CardAction::Pause).await.state, CardState::Paused);
+    assert_eq!(
+        apply_action(&program, 1, 11, CardAction::Pause).await.state,
+        CardState::Paused
+    );
     assert_eq!(charge(1, 100).await, "card_paused");
-    assert_eq!(apply_action(&program, 1, 12, CardAction::Resume).await.state, CardState::Open);
+    assert_eq!(
+        apply_action(&program, 1, 12, CardAction::Resume).await.state,
+        CardState::Open
+    );
     assert_eq!(
         apply_action(&program, 1, 11, CardAction::Pause).await.state,
         CardState::Open,

@@ -25,7 +25,9 @@ fn answer(base: BaseNodeState, host: &str, method: &str, params: &Value) -> Opti
     match (base, method) {
         (BaseNodeState::Unresponsive, _) => None,
         (BaseNodeState::Changed, _) if host == "one" => None,
-        (BaseNodeState::Changed, "eth_call") => Some(json!(format!("0x{}", hex::encode(BaseChain::SEPOLIA.token.domain())))),
+        (BaseNodeState::Changed, "eth_call") => {
+            Some(json!(format!("0x{}", hex::encode(BaseChain::SEPOLIA.token.domain()))))
+        }
         (BaseNodeState::OtherChain, "eth_chainId") => Some(json!("0x14a34")),
         _ => Some(valid_response(method, params)),
     }
@@ -56,8 +58,14 @@ async fn a_restart_needs_no_answer_of_a_chain_that_was_checked_before() {
     };
     assert_eq!(tolerated(BaseNodeState::Unresponsive, true).await, Ok(without_base));
     assert_eq!(tolerated(BaseNodeState::Unresponsive, false).await, Err(1));
-    assert_eq!(tolerated(BaseNodeState::Valid, true).await, Ok(UnreachableChains::default()));
-    assert_eq!(tolerated(BaseNodeState::Valid, false).await, Ok(UnreachableChains::default()));
+    assert_eq!(
+        tolerated(BaseNodeState::Valid, true).await,
+        Ok(UnreachableChains::default())
+    );
+    assert_eq!(
+        tolerated(BaseNodeState::Valid, false).await,
+        Ok(UnreachableChains::default())
+    );
     for wrong in [BaseNodeState::OtherChain, BaseNodeState::Changed] {
         assert!(tolerated(wrong, true).await.is_err(), "{wrong:?}");
     }
@@ -76,7 +84,10 @@ async fn a_chain_is_used_once_it_is_the_one_of_the_settings() {
             tokio::time::sleep(pause + Duration::from_secs(1)).await;
             gate.closed_reason()
         };
-        assert_eq!(after(BaseNodeState::Unresponsive, UNREACHABLE_RETRY).await.as_deref(), Some(UNREACHABLE));
+        assert_eq!(
+            after(BaseNodeState::Unresponsive, UNREACHABLE_RETRY).await.as_deref(),
+            Some(UNREACHABLE)
+        );
         let why = after(BaseNodeState::OtherChain, UNREACHABLE_RETRY).await.unwrap();
         assert!(why.contains("chains.base.endpoints[0].url"), "{why}");
         let why = after(BaseNodeState::Changed, MISMATCH_RETRY).await.unwrap();
@@ -85,7 +96,10 @@ async fn a_chain_is_used_once_it_is_the_one_of_the_settings() {
         let why = after(BaseNodeState::Changed, MISMATCH_RETRY).await.unwrap();
         assert!(why.contains("chains.base.usdc_name"), "{why}");
         assert_eq!(gate.alarms(), 2, "told once");
-        assert_eq!(after(BaseNodeState::Unresponsive, MISMATCH_RETRY).await.as_deref(), Some(UNREACHABLE));
+        assert_eq!(
+            after(BaseNodeState::Unresponsive, MISMATCH_RETRY).await.as_deref(),
+            Some(UNREACHABLE)
+        );
         assert_eq!(after(BaseNodeState::Valid, UNREACHABLE_RETRY).await, None);
     };
     tokio::join!(again, steps);

@@ -247,11 +247,17 @@ impl GasKeyActor {
             Alarm::ForeignTransaction { nonce } => {
                 format!("somebody else has used nonce {nonce} of gas key {key}")
             }
-            Alarm::Contradicted { expected: believed, reported: shown } => format!(
+            Alarm::Contradicted {
+                expected: believed,
+                reported: shown,
+            } => format!(
                 "endpoints showed {believed} final transactions of gas key {key}, and now show {shown} in the newest block: it sends \
                  nothing new until they show as many, or have shown fewer for half a minute"
             ),
-            Alarm::CountReverted { expected: believed, latest } => format!(
+            Alarm::CountReverted {
+                expected: believed,
+                latest,
+            } => format!(
                 "that {believed} transactions of gas key {key} are final was wrong: it sends from nonce {latest} on again"
             ),
             Alarm::Rejected { nonce } => {

@@ -11,7 +11,7 @@ use purser_chains::evm::{Address, U256};
 use purser_storage::codec;
 use ractor::ActorRef;
 
-use super::{Core, NonceRecord, GasKeyActor, GasKeyState, Message, State};
+use super::{Core, GasKeyActor, GasKeyState, Message, NonceRecord, State};
 use crate::settlement::evm::job::Job;
 use crate::settlement::evm::rows::{self, Key, NonceRow, RowError};
 

@@ -111,7 +111,8 @@ impl Core {
             };
             // One endpoint's receipt may say falsely that payments have failed. What they moved is in the rows of the block, once two
             // endpoints have shown the same of it.
-            let read = tokio::time::timeout(BLOCK_READ_TIMEOUT, self.wait_until_cross_checked(receipt.block_number)).await;
+            let read =
+                tokio::time::timeout(BLOCK_READ_TIMEOUT, self.wait_until_cross_checked(receipt.block_number)).await;
             let view = self.view();
             let canonical = view.is_canonical(receipt.block_number, receipt.block_hash);
             let canonical = canonical.unwrap_or(receipt.block_number < view.oldest_needed());

@@ -8,7 +8,7 @@ use purser_chains::evm::tx::{Fee, SignedTransaction, Transaction};
 use purser_chains::evm::{Address, Bytes, U256};
 use ractor::ActorRef;
 
-use super::{NonceRecord, GasKeyActor, GasKeyState, Message};
+use super::{GasKeyActor, GasKeyState, Message, NonceRecord};
 use crate::settlement::evm::core::Counters;
 use crate::settlement::evm::job::Job;
 use crate::settlement::evm::rows::Key;

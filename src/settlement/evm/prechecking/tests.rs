@@ -26,7 +26,11 @@ fn the_result_of_a_check_before_the_claim() {
     let table = [
         (None, Some(Acceptance::Accepted), None),
         (Some(Failure::Used), None, None),
-        (failed(INSUFFICIENT_FUNDS), Some(Acceptance::Accepted), Some(INSUFFICIENT_FUNDS)),
+        (
+            failed(INSUFFICIENT_FUNDS),
+            Some(Acceptance::Accepted),
+            Some(INSUFFICIENT_FUNDS),
+        ),
         (failed(signature), Some(Acceptance::NotAccepted), Some(signature)),
         (failed(other), declined(other), Some(other)),
     ];

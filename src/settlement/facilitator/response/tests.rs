@@ -36,7 +36,10 @@ fn failure(reason: &str, transaction: &str) -> Value {
 // Aim: only `success: true`, on our network, with a transaction of its form, is a report of a settlement.
 #[test]
 fn a_settlement_is_reported_by_success_network_and_transaction_together() {
-    assert_eq!(settle(200, &success(&hash(), BASE), BASE), SettleResult::Reported(hash()));
+    assert_eq!(
+        settle(200, &success(&hash(), BASE), BASE),
+        SettleResult::Reported(hash())
+    );
     assert_eq!(
         settle(200, &success(&signature(), SOLANA), SOLANA),
         SettleResult::Reported(signature())
@@ -60,7 +63,10 @@ fn a_settlement_is_reported_by_success_network_and_transaction_together() {
         other_network,
     ];
     for body in no_form {
-        assert!(matches!(settle(200, &body, BASE), SettleResult::Unknown { .. }), "{body}");
+        assert!(
+            matches!(settle(200, &body, BASE), SettleResult::Unknown { .. }),
+            "{body}"
+        );
     }
     assert!(matches!(
         settle(200, &success(&hash(), BASE), SOLANA),
@@ -110,7 +116,10 @@ fn pending_keeps_its_transaction_and_a_known_reason_declines() {
 #[test]
 fn a_verdict_needs_is_valid_and_a_known_reason() {
     let verify = |status: u16, body: Value| verified(status, body.to_string().as_bytes(), BASE);
-    assert_eq!(verify(200, json!({"isValid": true, "payer": "0x1"})), VerifyResult::Valid);
+    assert_eq!(
+        verify(200, json!({"isValid": true, "payer": "0x1"})),
+        VerifyResult::Valid
+    );
     let invalid = |reason: &str| json!({"isValid": false, "invalidReason": reason, "payer": ""});
     for status in [200, 400] {
         let VerifyResult::Declined(decline) = verify(status, invalid("invalid_exact_evm_insufficient_balance")) else {
@@ -129,6 +138,9 @@ fn a_verdict_needs_is_valid_and_a_known_reason() {
     ];
     for (status, body) in unknown {
         let shown = body.to_string();
-        assert!(matches!(verify(status, body), VerifyResult::Unknown(_)), "{status} {shown}");
+        assert!(
+            matches!(verify(status, body), VerifyResult::Unknown(_)),
+            "{status} {shown}"
+        );
     }
 }

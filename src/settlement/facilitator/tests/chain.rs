@@ -7,9 +7,9 @@ use parking_lot::Mutex;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, BoxFuture, ChainMovement, ChainTransactionStatus, ChainStatus, Decline, ErrorKind, Finality, ListCursor,
-    ListPage, OutgoingTransfer, OutgoingTransferRequest, PortError, Preparation, PreparedTransaction, Settlement,
-    SubmitResult, Timestamp, TreasuryList,
+    Authorization, BoxFuture, ChainMovement, ChainStatus, ChainTransactionStatus, Decline, ErrorKind, Finality,
+    ListCursor, ListPage, OutgoingTransfer, OutgoingTransferRequest, PortError, Preparation, PreparedTransaction,
+    Settlement, SubmitResult, Timestamp, TreasuryList,
 };
 use purser_chains::solana::Pubkey;
 use purser_chains::solana::address::base58;
@@ -259,7 +259,11 @@ impl Settlement for TestChain {
         unavailable("sent by")
     }
 
-    fn outgoing_transfers(&self, _: Timestamp, _: Timestamp) -> BoxFuture<'_, Result<Vec<OutgoingTransfer>, PortError>> {
+    fn outgoing_transfers(
+        &self,
+        _: Timestamp,
+        _: Timestamp,
+    ) -> BoxFuture<'_, Result<Vec<OutgoingTransfer>, PortError>> {
         unavailable("departures")
     }
 }

@@ -174,7 +174,10 @@ async fn case_87_a_restart_does_not_change_the_facilitator() {
     assert_eq!(submit(&port, &payment(1)).await, first_transaction());
     assert_eq!((world.chain.transfers(), world.settles()[1]), (1, 0));
     // Another payment follows the new order.
-    assert_eq!(submit(&port, &payment(2)).await, settled_unconfirmed(&format!("0x{:064x}", 2)));
+    assert_eq!(
+        submit(&port, &payment(2)).await,
+        settled_unconfirmed(&format!("0x{:064x}", 2))
+    );
     assert_eq!(world.settles()[1], 1);
 }
 
@@ -208,7 +211,10 @@ async fn a_payment_is_verified_before_it_is_settled() {
     world.servers[0].set(Mode::Invalid("insufficient_funds"));
     ready(&port, &payment(4)).await;
     assert!(world.chain.execute(mark(&payment(4))).is_some());
-    assert_eq!(submit(&port, &payment(4)).await, settled_unconfirmed(&format!("0x{:064x}", 2)));
+    assert_eq!(
+        submit(&port, &payment(4)).await,
+        settled_unconfirmed(&format!("0x{:064x}", 2))
+    );
 }
 
 // Checks: a facilitator executes what `/verify` showed it, though it declines there or does not answer: preparing showed it nothing, the
@@ -304,7 +310,10 @@ async fn own_keys_come_first_and_take_nothing_from_a_facilitator() {
     assert_eq!(submit(&port, &payment(2)).await, first_transaction());
     assert_eq!(world.settles()[0], asked);
     world.servers[0].set(Mode::Succeeds);
-    assert_eq!(submit(&port, &payment(1)).await, settled_unconfirmed(&format!("0x{:064x}", 2)));
+    assert_eq!(
+        submit(&port, &payment(1)).await,
+        settled_unconfirmed(&format!("0x{:064x}", 2))
+    );
     assert!(world.settles()[0] > asked);
 }
 

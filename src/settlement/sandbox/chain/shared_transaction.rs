@@ -88,7 +88,10 @@ impl SandboxChain {
         };
         let (transfer, index) = self.assign_position(alone, true);
         key.nonce = ChainMovement::plain_fingerprint(&transfer.transaction, index);
-        match state.ledger.transfer_in_shared(&ChainTransfer { key, ..transfer }, index) {
+        match state
+            .ledger
+            .transfer_in_shared(&ChainTransfer { key, ..transfer }, index)
+        {
             Ok(records) => (records, None),
             Err(declined) => (Vec::new(), Some(declined)),
         }

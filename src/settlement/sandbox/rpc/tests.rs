@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::sandbox::keys::{fee_payer, fee_payer_signer, treasury};
 use crate::settlement::chain::BlockhashSource as _;
 use crate::settlement::sandbox::svm::{TOKEN_PROGRAM, USDC_MINT, pubkey, token_account};
-use crate::settlement::sandbox::tests::solana::{authorization, valid_draft, payer, wire};
+use crate::settlement::sandbox::tests::solana::{authorization, payer, valid_draft, wire};
 use crate::settlement::sandbox::tests::{Harness, ready, settled};
 use crate::settlement::sandbox::wire::Transaction;
 

@@ -11,7 +11,11 @@ async fn found(house: &Harness, payment: &Authorization) -> Option<Finality> {
 }
 
 async fn transaction_status(house: &Harness, payment: &Authorization, transaction: &str) -> ChainTransactionStatus {
-    house.chains.transaction_status(payment, None, transaction).await.unwrap()
+    house
+        .chains
+        .transaction_status(payment, None, transaction)
+        .await
+        .unwrap()
 }
 
 fn settled(outcome: Result<SubmitResult, PortError>) -> (String, Finality) {
@@ -33,13 +37,19 @@ fn one_of_each(house: &Harness) -> [Authorization; 2] {
 async fn a_transfer_is_final_at_once() {
     let house = Harness::new();
     for payment in one_of_each(&house) {
-        assert_eq!(transaction_status(&house, &payment, "0x1").await, ChainTransactionStatus::NotFound);
+        assert_eq!(
+            transaction_status(&house, &payment, "0x1").await,
+            ChainTransactionStatus::NotFound
+        );
         let (transaction, finality) = settled(house.pay(&payment).await);
         assert_eq!(
             (finality, found(&house, &payment).await),
             (Finality::Final, Some(Finality::Final))
         );
-        assert_eq!(transaction_status(&house, &payment, &transaction).await, ChainTransactionStatus::Final);
+        assert_eq!(
+            transaction_status(&house, &payment, &transaction).await,
+            ChainTransactionStatus::Final
+        );
         assert_eq!(
             transaction_status(&house, &payment, "0x1").await,
             ChainTransactionStatus::NotFound,
@@ -61,15 +71,27 @@ async fn a_transfer_is_seen_before_it_is_final() {
         let after = house.restart_after_kill();
         after.chains.finalize_after(wait);
         for house in [&house, &after] {
-            assert_eq!(settled(house.pay(&payment).await), (transaction.clone(), Finality::Confirmed));
+            assert_eq!(
+                settled(house.pay(&payment).await),
+                (transaction.clone(), Finality::Confirmed)
+            );
             assert_eq!(found(house, &payment).await, Some(Finality::Confirmed));
-            assert_eq!(transaction_status(house, &payment, &transaction).await, ChainTransactionStatus::Confirmed);
+            assert_eq!(
+                transaction_status(house, &payment, &transaction).await,
+                ChainTransactionStatus::Confirmed
+            );
         }
         house.clock.advance(1);
         for house in [&house, &after] {
-            assert_eq!(settled(house.pay(&payment).await), (transaction.clone(), Finality::Final));
+            assert_eq!(
+                settled(house.pay(&payment).await),
+                (transaction.clone(), Finality::Final)
+            );
             assert_eq!(found(house, &payment).await, Some(Finality::Final));
-            assert_eq!(transaction_status(house, &payment, &transaction).await, ChainTransactionStatus::Final);
+            assert_eq!(
+                transaction_status(house, &payment, &transaction).await,
+                ChainTransactionStatus::Final
+            );
         }
     }
 }
@@ -84,12 +106,24 @@ async fn case_08_what_will_be_dropped_is_seen_and_then_gone() {
     assert_eq!(finality, Finality::Confirmed);
     house.clock.advance(999);
     assert_eq!(found(&house, &payment).await, Some(Finality::Confirmed));
-    assert_eq!(transaction_status(&house, &payment, &first).await, ChainTransactionStatus::Confirmed);
+    assert_eq!(
+        transaction_status(&house, &payment, &first).await,
+        ChainTransactionStatus::Confirmed
+    );
     house.clock.advance(1);
     assert_eq!(found(&house, &payment).await, None);
-    assert_eq!(transaction_status(&house, &payment, &first).await, ChainTransactionStatus::NotFound);
+    assert_eq!(
+        transaction_status(&house, &payment, &first).await,
+        ChainTransactionStatus::NotFound
+    );
     let (second, finality) = settled(house.pay(&payment).await);
     assert_eq!(finality, Finality::Final, "it is hit once");
-    assert_eq!(transaction_status(&house, &payment, &first).await, ChainTransactionStatus::NotFound);
-    assert_eq!(transaction_status(&house, &payment, &second).await, ChainTransactionStatus::Final);
+    assert_eq!(
+        transaction_status(&house, &payment, &first).await,
+        ChainTransactionStatus::NotFound
+    );
+    assert_eq!(
+        transaction_status(&house, &payment, &second).await,
+        ChainTransactionStatus::Final
+    );
 }

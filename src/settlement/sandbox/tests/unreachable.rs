@@ -36,7 +36,11 @@ async fn case_11_an_unreachable_chain_says_nothing_of_a_transfer() {
     let silent = house.chains.transaction_status(&payment, None, &transaction).await;
     assert_eq!(silent.unwrap_err().kind, ErrorKind::Temporary);
     assert_eq!(
-        house.chains.transaction_status(&payment, None, &transaction).await.unwrap(),
+        house
+            .chains
+            .transaction_status(&payment, None, &transaction)
+            .await
+            .unwrap(),
         ChainTransactionStatus::Final
     );
 }

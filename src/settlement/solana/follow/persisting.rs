@@ -11,10 +11,10 @@ use purser_chains::solana::lifecycle::Evidence;
 use purser_chains::solana::status::{Commitment, SignatureStatus, TransactionError};
 use purser_storage::Write;
 
-use super::{FollowPosition, Coverage, Lister, CONCURRENT_READS};
+use super::{CONCURRENT_READS, Coverage, FollowPosition, Lister};
 use crate::settlement::solana::SolanaSettlement;
+use crate::settlement::solana::rows::{self, CursorRow, MovementRow, RowError};
 use crate::settlement::solana::treasury_history::ReadTransaction;
-use crate::settlement::solana::rows::{self, MovementRow, CursorRow, RowError};
 
 type Listers = HashMap<Signature, Lister>;
 
@@ -120,7 +120,12 @@ impl SolanaSettlement {
     }
 
     /// What a change moves. `None` for what is not read now: it is read when it is final, or was already.
-    async fn read_change(&self, change: Change, listers: &Listers, finals: &HashMap<Signature, Vec<MovementRow>>) -> Option<ReadTransaction> {
+    async fn read_change(
+        &self,
+        change: Change,
+        listers: &Listers,
+        finals: &HashMap<Signature, Vec<MovementRow>>,
+    ) -> Option<ReadTransaction> {
         let (Change::New(row) | Change::Updated { to: row, .. }) = change else {
             return None;
         };

@@ -78,14 +78,21 @@ fn debited(message: &Message<'_>) -> Option<(Pubkey, u64)> {
 
 impl InFlightTransactions {
     /// Whether the token account that pays has room for this payment beside all others under way.
-    pub(in crate::settlement::solana) fn check_funds(&mut self, taking: &PaymentDebit, left: RemainingBalance, now_ms: u64) -> FundsCheck {
+    pub(in crate::settlement::solana) fn check_funds(
+        &mut self,
+        taking: &PaymentDebit,
+        left: RemainingBalance,
+        now_ms: u64,
+    ) -> FundsCheck {
         let Some(mut others) = self.debits.checked(taking, now_ms) else {
             self.debits.check(taking, now_ms, CHECKED_TTL_MS);
             return FundsCheck::Sufficient;
         };
         let (mut unless, mut changes) = (0u64, Vec::new());
         for id in self.debits.in_flight(&taking.source) {
-            let Some(flight) = self.transactions.get(id) else { continue };
+            let Some(flight) = self.transactions.get(id) else {
+                continue;
+            };
             let other = flight.debit.filter(|other| other.payment != taking.payment);
             let Some(other) = other else { continue };
             match flight.deduct_at(left.slot) {
@@ -117,7 +124,9 @@ impl InFlightTransaction {
             // It has taken nothing, or can hardly take anything any more.
             Stage::Failed { .. } | Stage::Expired => Deduct::No,
             Stage::Prepared | Stage::Sent if self.lifecycle.awaits_proof() => Deduct::No,
-            Stage::Prepared | Stage::Sent if self.released || self.from_earlier_run => Deduct::UnlessExecuted(self.changed.subscribe()),
+            Stage::Prepared | Stage::Sent if self.released || self.from_earlier_run => {
+                Deduct::UnlessExecuted(self.changed.subscribe())
+            }
             Stage::Prepared | Stage::Sent => Deduct::Yes,
         }
     }
@@ -258,6 +267,9 @@ mod tests {
             source: [9; 32],
             ..debit_of(&second)
         };
-        assert!(matches!(flights.check_funds(&stranger, remaining(950, 0), 0), FundsCheck::Sufficient));
+        assert!(matches!(
+            flights.check_funds(&stranger, remaining(950, 0), 0),
+            FundsCheck::Sufficient
+        ));
     }
 }

@@ -40,7 +40,10 @@ impl Stored for Count {
 
 impl Rows {
     /// The newest final transaction of a wallet that was read.
-    pub(in crate::settlement::solana) async fn wallet_cursor(&self, wallet: &Pubkey) -> Result<Option<Signature>, RowError> {
+    pub(in crate::settlement::solana) async fn wallet_cursor(
+        &self,
+        wallet: &Pubkey,
+    ) -> Result<Option<Signature>, RowError> {
         let read: Option<WalletCursor> = self.one(&key(WALLET, &[wallet])).await?;
         Ok(read.map(|read| read.0))
     }
@@ -58,7 +61,10 @@ impl Rows {
         let mut writes = vec![put(key(WALLET, &[wallet]), &WalletCursor(read_to))];
         for moved in moved {
             count += 1;
-            let left = WalletTransfer { wallet: *wallet, movement: moved };
+            let left = WalletTransfer {
+                wallet: *wallet,
+                movement: moved,
+            };
             writes.push(put(key(WALLET_TRANSFER, &[&count.to_be_bytes()]), &left));
         }
         writes.push(Write::Put {

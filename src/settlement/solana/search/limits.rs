@@ -277,7 +277,10 @@ impl Searches {
                 0
             }
         };
-        let read = message.map_or(KnownTransaction::Unproven(by | bit(endpoint)), KnownTransaction::Message);
+        let read = message.map_or(
+            KnownTransaction::Unproven(by | bit(endpoint)),
+            KnownTransaction::Message,
+        );
         self.transactions.insert(*id, read);
         while self.read_order.len() > MAX_TRANSACTIONS {
             let oldest = self.read_order.pop_front();

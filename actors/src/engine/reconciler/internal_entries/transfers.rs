@@ -53,7 +53,9 @@ pub(in crate::engine::reconciler) async fn deposit_entry(
     let transfer = Transfer::from_movement(network, moved, id);
     // Another transfer beside the payment's own is nobody's. On Base each has a mark of its own.
     let own = |payment: &Payment| {
-        network == Network::Base || moved.index == 0 || match_settlement(payment, &transfer) != SettlementMatch::Unrelated
+        network == Network::Base
+            || moved.index == 0
+            || match_settlement(payment, &transfer) != SettlementMatch::Unrelated
     };
     let payment = payment.filter(own);
     let bought = payment.as_ref().and_then(|payment| from_payment(id, payment));
@@ -95,7 +97,10 @@ pub(in crate::engine::reconciler) fn sent_transfer(
 }
 
 /// The transfer by which something of ours was paid, among all that its transaction moved.
-pub(in crate::engine::reconciler) fn paying_movement(all: Vec<ChainMovement>, ours: &InternalEntry) -> Option<ChainMovement> {
+pub(in crate::engine::reconciler) fn paying_movement(
+    all: Vec<ChainMovement>,
+    ours: &InternalEntry,
+) -> Option<ChainMovement> {
     let name = TransferName::parse(&ours.key)?;
     let mut incoming: Vec<ChainMovement> = all.into_iter().filter(|moved| moved.incoming).collect();
     let fits = |moved: &ChainMovement| match (name.index, ours.fingerprint) {

@@ -26,7 +26,10 @@ fn alarms(actions: &[Action<u32>]) -> Vec<Alarm> {
 // Checks: which counts bring a final count into doubt, when it is taken back, and which nonce is next then.
 #[test]
 fn a_final_count_that_was_wrong_is_taken_back() {
-    let contradicted = |shown| Alarm::Contradicted { expected: 55, reported: shown };
+    let contradicted = |shown| Alarm::Contradicted {
+        expected: 55,
+        reported: shown,
+    };
     let taken_back = |latest| Alarm::CountReverted { expected: 55, latest };
     let full = CONFLICT_MS + 2_000;
     type Reads = Vec<(Counts, u64)>;
@@ -114,7 +117,10 @@ fn a_key_goes_on_after_a_second_of_wrong_counts() {
         );
         assert_eq!(manager.reserve(vec![2], 30_000), Err(NonceError::CountConflict));
         read(&mut manager, counts(latest, 5), 30_000, 42_000);
-        assert!(!manager.has_count_conflict() && manager.row(20) == Some(&row), "{latest}");
+        assert!(
+            !manager.has_count_conflict() && manager.row(20) == Some(&row),
+            "{latest}"
+        );
         assert_eq!(manager.reserve(vec![2], 44_000), Ok(6), "never 5");
         manager.signed(6, attempt(3, fee(100)), 44_000).unwrap();
         manager.stored(6, 44_000);

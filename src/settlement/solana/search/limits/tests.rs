@@ -141,7 +141,10 @@ fn repeated_searches_come_later_and_later() {
     searches.start(&PAYMENT, (1_000, SINCE), 2, 90_000_000);
     searches.expedite(&PAYMENT);
     let next = searches.start(&PAYMENT, (1_000, SINCE), 2, 90_000_000);
-    assert!(matches!(next, SearchStart::Search(foreign) if foreign.is_decisive), "at once");
+    assert!(
+        matches!(next, SearchStart::Search(foreign) if foreign.is_decisive),
+        "at once"
+    );
     let later = searches.start(&PAYMENT, (1_000, SINCE), 2, 99_000_000);
     assert!(matches!(later, SearchStart::Search(foreign) if !foreign.is_decisive));
 }
