@@ -1,8 +1,10 @@
-//! What must not come back with an older backup: revoked sessions, API keys and operators' tokens, and frozen accounts. A file
-//! beside the store, where no restore of the store reaches it; every line is on the disk before anybody is told of what it says.
+//! Log of what an older backup must not bring back: revoked sessions, API keys and operator tokens, and frozen
+//! accounts. The file lies beside the store, so a restore of the store does not replace it. Every line is on
+//! disk before its change is reported to anyone.
 //!
-//! Each line is the sum of all before it and itself, then JSON. A last line without its end was told to nobody and is cut off; any
-//! other that does not fit is damage, and nothing starts on it.
+//! Each line is a checksum over all lines before it and itself, then JSON. A last line without its end was
+//! reported to no client and is cut off. Any other line that does not match is corruption and prevents the
+//! start.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
@@ -19,69 +21,62 @@ use purser_storage::codec;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-/// Bytes of a sum, of which each line has the hexadecimal digits.
+/// Bytes of a checksum, written in hexadecimal on each line.
 const SUM: usize = 8;
 
 /// Why the file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
-    /// It could not be read or written.
     #[error("{}: {error}", .file.display())]
     Io {
-        /// The file.
         file: PathBuf,
-        /// Why.
         error: io::Error,
     },
-    /// It is not what was written.
+    /// The file does not match its checksums.
     #[error(
         "{} is damaged at line {line}: put a whole copy in its place, or move it away; a restore without it suspends every key, session \
          and operator's token",
         .file.display()
     )]
     Corrupt {
-        /// The file.
         file: PathBuf,
-        /// Which line, from 1.
+        /// Line number, from 1.
         line: usize,
     },
 }
 
-/// The first line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Header {
-    /// The store that it is beside, by a name of its own.
+    /// Unique name of the store that the log belongs to.
     store: String,
-    /// Nothing of before this is in it, in Unix milliseconds.
+    /// The log has no entries from before this time, in Unix milliseconds.
     since_ms: u64,
 }
 
-/// Something that was ended, frozen or let go.
+/// A revocation, or an account that was frozen or unfrozen.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Entry {
-    /// A session, with every token of it.
+    /// A session, with all its tokens.
     Session(String),
-    /// An API key, with every token that was made with it.
+    /// An API key, with all tokens issued for it.
     ApiKey(String),
-    /// An operator's token, by its SHA-256.
+    /// SHA-256 of an operator token.
     OperatorToken(String),
-    /// An account is frozen.
     Frozen {
-        /// Its exact address.
+        /// Exact address.
         account: String,
-        /// What its owner is told.
+        /// Message shown to the account owner.
         message: String,
     },
-    /// An account is no longer frozen.
     Unfrozen {
-        /// Its exact address.
+        /// Exact address.
         account: String,
     },
 }
 
-/// A place in the file: behind so many lines, the last of which has this sum. The sums are chained, so two files that go through
-/// the same place are the same up to it.
+/// A position in the file: the number of lines before it and the checksum of the last one. Checksums are
+/// chained, so two files that share a position are identical up to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LogPosition {
     lines: u64,
@@ -89,7 +84,7 @@ pub struct LogPosition {
 }
 
 impl LogPosition {
-    /// As the store keeps it.
+    /// The form in which the store persists it.
     pub fn to_bytes(self) -> [u8; 16] {
         let mut bytes = [0; 16];
         bytes[..8].copy_from_slice(&self.lines.to_be_bytes());
@@ -97,7 +92,7 @@ impl LogPosition {
         bytes
     }
 
-    /// Reverses [`Place::to_bytes`]; `None` for what is none.
+    /// Reverses [`LogPosition::to_bytes`]; `None` if the length is wrong.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (lines, sum) = bytes.split_first_chunk::<8>()?;
         Some(Self {
@@ -107,28 +102,27 @@ impl LogPosition {
     }
 }
 
-/// What a file holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogContents {
     header: Option<Header>,
-    /// In their order.
+    /// In file order.
     pub entries: Vec<Entry>,
-    /// Of each line, the header's first.
+    /// Checksum of each line, the header's first.
     sums: Vec<[u8; SUM]>,
-    /// Where the last whole line ends.
+    /// Length in bytes up to the end of the last complete line.
     bytes: u64,
 }
 
 impl LogContents {
-    /// What was written behind a place; `None` if the file does not go through it: it is older, or was begun or continued
-    /// elsewhere.
+    /// Entries after a position. `None` if the file does not contain the position: it is older, or was started
+    /// or continued for another store.
     pub fn entries_after(&self, place: LogPosition) -> Option<&[Entry]> {
         let last = usize::try_from(place.lines).ok()?.checked_sub(1)?;
         let through = self.sums.get(last) == Some(&place.sum);
         self.entries.get(last..).filter(|_| through)
     }
 
-    /// Where it ends.
+    /// Position of the end.
     pub fn end(&self) -> LogPosition {
         LogPosition {
             lines: self.sums.len() as u64,
@@ -136,13 +130,13 @@ impl LogContents {
         }
     }
 
-    /// The store that it is beside.
+    /// Name of the store that the log belongs to.
     pub fn store(&self) -> Option<&str> {
         self.header.as_ref().map(|header| header.store.as_str())
     }
 }
 
-/// The open file. Whoever writes to it waits until the line is on the disk.
+/// The open file. Writers wait until their line is on disk.
 pub struct RevocationLog {
     path: PathBuf,
     end: Mutex<LogTail>,
@@ -160,10 +154,10 @@ fn sum_of(before: &[u8; SUM], json: &str) -> [u8; SUM] {
     sum
 }
 
-/// The file as it is; one that is not there holds nothing.
+/// Reads the file. A missing file has no entries.
 ///
 /// # Errors
-/// When it cannot be read, or is damaged.
+/// When the file cannot be read or is corrupt.
 pub fn read(path: &Path) -> Result<LogContents, LogError> {
     let mut text = Vec::new();
     let failed = |error| LogError::Io {
@@ -180,7 +174,7 @@ pub fn read(path: &Path) -> Result<LogContents, LogError> {
     }
     let mut found = LogContents::default();
     for (number, line) in text.split_inclusive(|byte| *byte == b'\n').enumerate() {
-        // What has no end was told to nobody.
+        // An incomplete line was reported to no client.
         let Some(line) = line.strip_suffix(b"\n") else { break };
         let damaged = || LogError::Corrupt {
             file: path.to_owned(),
@@ -203,10 +197,10 @@ pub fn read(path: &Path) -> Result<LogContents, LogError> {
     Ok(found)
 }
 
-/// Moves a file away whose store goes on with another; says where it is now.
+/// Moves aside a file whose store continues with another one, and returns the new path.
 ///
 /// # Errors
-/// When it cannot be moved.
+/// When the file cannot be moved.
 pub fn move_aside(path: &Path, now_ms: u64) -> Result<PathBuf, LogError> {
     let aside = path.with_extension(format!("{now_ms}.log"));
     std::fs::rename(path, &aside).map_err(|error| LogError::Io {
@@ -216,13 +210,13 @@ pub fn move_aside(path: &Path, now_ms: u64) -> Result<PathBuf, LogError> {
     Ok(aside)
 }
 
-/// A name for a new store.
+/// Generates the name of a new store.
 pub fn generate_store_name(entropy: &dyn Entropy) -> String {
     format!("{:032x}", entropy.random())
 }
 
 impl RevocationLog {
-    /// Goes on with what was read; begins one for this store where there is none.
+    /// Continues the file that was read, or creates one for this store.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -240,7 +234,7 @@ impl RevocationLog {
             .open(path);
         let mut file = open.map_err(failed)?;
         file.set_len(read.bytes).map_err(failed)?;
-        // What a process that died had written is on the disk before anybody relies on it.
+        // Lines of a process that died must be on disk before anything relies on them.
         file.sync_all().map_err(failed)?;
         file.seek(SeekFrom::End(0)).map_err(failed)?;
         let place = read.end();
@@ -261,7 +255,7 @@ impl RevocationLog {
         Ok(log)
     }
 
-    /// Where it ends: everything before is on the disk.
+    /// Position of the end: everything before it is on disk.
     pub fn end(&self) -> LogPosition {
         self.end.lock().position
     }
@@ -286,8 +280,8 @@ impl RevocationLog {
         Ok(())
     }
 
-    /// Writes these down. What cannot be written down must not be told: then the process ends, as when the journal fails, and the
-    /// next start finds what was whole.
+    /// Appends these entries. An entry that cannot be persisted must not be reported, so on failure the process
+    /// ends, as when the journal fails. The next start then finds the complete lines.
     pub fn record(&self, entries: &[Entry]) {
         if entries.is_empty() {
             return;
@@ -299,7 +293,7 @@ impl RevocationLog {
     }
 }
 
-/// What an event says that must outlive a restore, if it does.
+/// The entry for an event that must survive a restore, if it is one.
 pub fn entry_of(record: &EventRecord) -> Option<Entry> {
     let number = || <[u8; 16]>::try_from(record.id.as_slice()).map(u128::from_be_bytes).ok();
     if record.kind == EntityKind::Session as u8 && record.status == "revoked" {
@@ -328,8 +322,8 @@ mod tests {
         Entry::Session(SessionId(n).to_string())
     }
 
-    // Aim: a file goes through each place where it ended before, and holds what came behind it; not through a place of a file that
-    // is longer, or that went on differently from the same beginning.
+    // Checks: a log contains each of its earlier end positions and returns the entries after it. It contains no
+    // position of a longer file, or of one that diverged after the same beginning.
     #[test]
     fn case_81_a_log_goes_through_its_own_places_alone() {
         let folder = tempfile::tempdir().unwrap();
@@ -360,8 +354,9 @@ mod tests {
         assert_eq!(LogPosition::from_bytes(&[0; 15]), None);
     }
 
-    // Aim: what was written is read again in its order, over a new start; a line without its end is cut off and written over; one
-    // changed byte, or a line that is missing from the middle, is damage by its number.
+    // Checks: entries are read back in order after a restart, and an incomplete line is cut off and
+    // overwritten. A changed byte or a missing line in the middle is reported as corruption with its line
+    // number.
     #[test]
     fn case_81_a_log_is_whole_or_says_where_it_is_not() {
         let folder = tempfile::tempdir().unwrap();

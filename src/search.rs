@@ -1,8 +1,9 @@
-//! How names that people type are compared with names that are known: spelling, accents, legal forms, joined and split
-//! words, beginnings, slips of the hand. Merchants and gift cards are found by the same rules.
+//! Compares names that people type with known names. Tolerates spelling variants, accents, legal forms, joined
+//! and split words, prefixes and typing errors. Merchants and gift cards use the same rules.
 //!
-//! A match has points from 0 (none) to 1,000 (the same name); what counts as a match at all is decided here, so that a
-//! list never holds a guess. Addresses are compared by [`address`] alone: a slip in an address is another address.
+//! A match scores from 0 (none) to 1,000 (the same name). This module decides what counts as a match, so that a
+//! list never holds a guess. Addresses are only compared by [`address`], because a typing error in an address
+//! is another address.
 
 mod distance;
 mod fold;
@@ -11,49 +12,50 @@ pub mod host;
 use self::distance::{Spelling, edit_cost};
 use self::fold::{is_plain, sound, words};
 
-/// Points of the same name.
+/// Score of the same name.
 pub const SAME: u32 = 1_000;
-/// The same in the ear, or but for doubled letters.
+/// Score of a name that sounds the same, or differs in doubled letters only.
 const SOUNDS_SAME: u32 = 940;
 /// Shorter names sound alike too easily.
 const MIN_SOUND_LEN: usize = 4;
-/// What words beside the name cost, such as "store" or "near me".
+/// Cost of words beside the name, such as "store" or "near me".
 const EXTRA_WORDS_COST: u32 = 40;
-/// Points of a beginning, to which its share of the name adds up to [`PREFIX_MORE`].
+/// Score of a prefix. The matched share of the name adds up to [`PREFIX_MORE`].
 const PREFIX: u32 = 700;
 const PREFIX_MORE: u32 = 200;
-/// A beginning is at least so many letters, and so many hundredths of the name.
+/// Minimum letters of a prefix, and minimum hundredths of the name.
 const MIN_PREFIX_LEN: usize = 4;
 const PREFIX_SHARE: usize = 40;
-/// Points of a name with slips, before they are taken off.
+/// Score of a misspelled name, before its errors are deducted.
 const MISSPELLED: u32 = 690;
-/// Points of words that all match words of a name, exactly or by their beginning, and of words that do with slips, to which their share of the name is added.
+/// Score when all query words match words of a name exactly or by prefix, and when they match with typing
+/// errors. The matched share of the name is added.
 const WITHIN: u32 = 720;
 const WITHIN_MISSPELLED: u32 = 540;
-/// The beginning of a word is at least so many letters.
+/// Minimum letters of a word prefix.
 const MIN_WORD_PREFIX_LEN: usize = 3;
-/// A match of fewer points than this is no reading of the query when another reading is certain.
+/// When another match is certain, a match below this score is dropped.
 const CERTAIN: u32 = 930;
 
-/// Longer queries are cut: nobody's name is longer, and comparing takes time.
+/// Longer queries are cut: no name is longer, and comparing takes time.
 const MAX_NAME_LEN: usize = 100;
 
-/// A name, ready to be compared.
+/// A name, prepared for comparison.
 #[derive(Clone, Debug)]
 pub struct SearchName {
     words: usize,
-    /// Each by itself.
+    /// Each word separately.
     parts: Vec<Spelling>,
     /// All words as one, with "and".
     joined: String,
     /// Without "and".
     bare: Spelling,
-    /// As it sounds.
+    /// Phonetic form.
     sound: Spelling,
 }
 
 impl SearchName {
-    /// `None` when nothing of the text is left to compare.
+    /// `None` when the text has nothing to compare.
     pub fn new(text: &str) -> Option<Self> {
         Self::of(&words(text))
     }
@@ -70,21 +72,20 @@ impl SearchName {
     }
 
     fn is(&self, other: &Self) -> bool {
-        // Initials joined by "and" are a name of their own: H&M is not whatever else is called HM.
+        // Initials joined by "and" are a distinct name: H&M differs from any other HM.
         self.joined == other.joined || (self.bare == other.bare && self.bare.len() >= MIN_PREFIX_LEN)
     }
 }
 
-/// What somebody looks for.
 #[derive(Clone, Debug)]
 pub struct SearchQuery {
     full: SearchName,
-    /// Without words that say nothing of who is meant.
+    /// The query without words that do not identify anyone.
     core: Option<SearchName>,
 }
 
 impl SearchQuery {
-    /// `None` when nothing of the text is left to look for.
+    /// `None` when the text has nothing to search for.
     pub fn new(text: &str) -> Option<Self> {
         let text: String = text.chars().take(MAX_NAME_LEN).collect();
         let all = words(&text);
@@ -98,9 +99,9 @@ impl SearchQuery {
         Some(Self { full, core })
     }
 
-    /// How well a name fits; 0 when it does not.
+    /// Score of a name; 0 when it does not match.
     pub fn score(&self, name: &SearchName) -> u32 {
-        // What is left of "american airlines" begins a lot of names, and means one.
+        // The rest of "american airlines" begins many names but means only one.
         let core = self
             .core
             .as_ref()
@@ -110,9 +111,9 @@ impl SearchQuery {
             .max(core)
     }
 
-    /// How well the words of the query match those of a name, in any order: for a list to choose from, where "coffee" means
-    /// everything with coffee in it. 0 unless each significant word is one of the name's, the beginning of one, or one with
-    /// slips.
+    /// Scores how well the query's words match those of a name, in any order. Used for lists, where "coffee"
+    /// means everything with coffee in it. 0 unless each significant word equals a word of the name, is a
+    /// prefix of one, or is one with typing errors.
     pub fn points_within(&self, name: &SearchName) -> u32 {
         let (mut met, mut slipped) = (0, false);
         for part in &self.full.parts {
@@ -134,7 +135,7 @@ impl SearchQuery {
     }
 }
 
-/// How a word of a query is one of a name's; the better ones are greater.
+/// How a query word matches a word of a name. A greater variant is a better match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Match {
     Misspelled,
@@ -152,7 +153,8 @@ fn word_match(part: &Spelling, word: &Spelling) -> Option<Match> {
     edit_cost(part, word, 0).map(|_| Match::Misspelled)
 }
 
-/// Keeps what is a match, best first; equals stay in their order. Where one reading is certain, guesses go.
+/// Returns the matches, best first; equal scores stay in order. Where one match is certain, guesses are
+/// dropped.
 pub fn ranked<T>(scored: impl Iterator<Item = (u32, T)>) -> Vec<T> {
     let mut found: Vec<(u32, T)> = scored.filter(|(points, _)| *points > 0).collect();
     found.sort_by_key(|(points, _)| std::cmp::Reverse(*points));
@@ -162,7 +164,7 @@ pub fn ranked<T>(scored: impl Iterator<Item = (u32, T)>) -> Vec<T> {
     kept.map(|(_, item)| item).collect()
 }
 
-/// Points of a name that was written out, rightly or not.
+/// Score of a name that was typed in full, correctly or not.
 fn spelling_score(wanted: &SearchName, name: &SearchName) -> u32 {
     if wanted.is(name) {
         return SAME;
@@ -170,7 +172,7 @@ fn spelling_score(wanted: &SearchName, name: &SearchName) -> u32 {
     if wanted.sound == name.sound && wanted.sound.len() >= MIN_SOUND_LEN {
         return SOUNDS_SAME;
     }
-    // Words split otherwise are one slip more, or "wall art" would be a shop.
+    // A different word split counts as one more error. Otherwise "wall art" would be a shop.
     let split = u32::from(wanted.words != name.words);
     let written = edit_cost(&wanted.bare, &name.bare, split);
     let spoken = edit_cost(&wanted.sound, &name.sound, split);
@@ -178,7 +180,7 @@ fn spelling_score(wanted: &SearchName, name: &SearchName) -> u32 {
     fewest.map_or(0, |slips| MISSPELLED.saturating_sub(10 * slips))
 }
 
-/// Points of a name of which only the beginning was written.
+/// Score of a name of which only a prefix was typed.
 fn prefix_score(wanted: &SearchName, name: &SearchName) -> u32 {
     let share = wanted.bare.len() * 100 / name.bare.len().max(1);
     if wanted.bare.len() < MIN_PREFIX_LEN || share < PREFIX_SHARE || !name.bare.text.starts_with(&wanted.bare.text) {

@@ -213,13 +213,13 @@ impl Entity for Discrepancy {
     fn view(&self, id: &DiscrepancyId) -> JsonObject {
         let found = &self.details;
         JsonObject::new()
-            .text("difference_id", id)
+            .text("discrepancy_id", id)
             .text("kind", found.kind.name())
             .text("source", found.source.name())
             .text("key", &found.key)
             .optional_text("subject", found.subject.as_deref())
-            .optional_text("ours", found.internal.as_deref())
-            .optional_text("theirs", found.external.as_deref())
+            .optional_text("internal", found.internal.as_deref())
+            .optional_text("external", found.external.as_deref())
             .text("status", self.status())
             .time("opened_at", self.opened_at)
             .time("last_updated_at", self.updated_at)

@@ -1,4 +1,5 @@
-//! What the engine needs of the outside, as traits. `src` implements them; nothing here does I/O.
+//! Ports: the traits through which the engine reaches providers and chains. Implemented in the `purser` crate; no I/O
+//! here.
 
 pub mod banking;
 mod bridge;
@@ -52,7 +53,7 @@ pub use settlement::{
 pub use signature::EvmSignature;
 pub use webhooks::{WebhookPostError, WebhookPostRequest, WebhookResponse, WebhookSender};
 
-/// A boxed future, so that ports are objects.
+/// A boxed future, which keeps the port traits dyn-compatible.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Milliseconds since the Unix epoch, UTC.
@@ -60,24 +61,25 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 pub struct Timestamp(pub u64);
 
 impl Timestamp {
-    /// Whole seconds since the epoch.
+    /// Whole seconds since the Unix epoch, rounded down.
     pub const fn seconds(self) -> u64 {
         self.0 / 1000
     }
 
-    /// Later by so many milliseconds; stops at the end of time.
+    /// Adds milliseconds; saturates at `u64::MAX`.
     #[must_use]
     pub const fn plus_ms(self, ms: u64) -> Self {
         Self(self.0.saturating_add(ms))
     }
 }
 
-/// Milliseconds of a day (UTC).
+/// Milliseconds of a UTC day.
 pub const DAY_MS: u64 = 86_400_000;
 
-/// The same time of the day so many calendar months later (UTC), on the last day of a month that is too short.
+/// Adds calendar months (UTC) and keeps the time of day. Uses the last day of a month that is too short.
 pub const fn add_months(at: Timestamp, months: u64) -> Timestamp {
-    // Days from the civil calendar's 0000-03-01, where a year ends with February; eras of 400 years are all alike.
+    // Counts days from 0000-03-01 of the civil calendar, so that a year ends with February. All eras of 400 years are
+    // alike.
     let days = at.0 / DAY_MS + 719_468;
     let (era, day_of_era) = (days / 146_097, days % 146_097);
     let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
@@ -87,7 +89,7 @@ pub const fn add_months(at: Timestamp, months: u64) -> Timestamp {
     let later = (era * 400 + year_of_era) * 12 + month + months;
     let (year, month) = (later / 12, later % 12);
     let first = year * 365 + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5;
-    // February is the last month here; the year that follows decides whether it has 29 days.
+    // February is the last month here. The year that follows decides whether it has 29 days.
     let leap = (year + 1) % 4 == 0 && ((year + 1) % 100 != 0 || (year + 1) % 400 == 0);
     let length = match month {
         11 if leap => 29,
@@ -99,31 +101,31 @@ pub const fn add_months(at: Timestamp, months: u64) -> Timestamp {
     Timestamp((first + day - 719_468) * DAY_MS + at.0 % DAY_MS)
 }
 
-/// The first moment after a month of the calendar (UTC), 1 to 12: when a card with that expiry ends.
+/// The first moment after a calendar month (UTC, 1 to 12): when a card with that expiry ends.
 pub const fn month_end(year: u16, month: u8) -> Timestamp {
     add_months(Timestamp(0), (year as u64).saturating_sub(1970) * 12 + month as u64)
 }
 
 /// The wall clock.
 pub trait Clock: Send + Sync {
-    /// Now.
+    /// Current time by this clock.
     fn now(&self) -> Timestamp;
 }
 
 /// Randomness for ids and jitter.
 pub trait Entropy: Send + Sync {
-    /// 128 random bits, unpredictable to outsiders.
+    /// 128 unpredictable random bits.
     fn random(&self) -> u128;
 }
 
-/// What an error of a port means for money.
+/// What a port error means for the money involved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum ErrorKind {
-    /// It did not happen and never will.
+    /// The operation did not happen and never will.
     Permanent,
-    /// It did not happen; a later try may succeed.
+    /// The operation did not happen. A later attempt may succeed.
     Temporary,
-    /// It may have happened. Never treated as failed without proof.
+    /// The operation may have happened. Never treated as failed without proof.
     Unknown,
 }
 
@@ -131,11 +133,12 @@ pub enum ErrorKind {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{operation}: {}", redact(.message))]
 pub struct PortError {
-    /// See [`ErrorKind`].
+    /// What the error means for the money involved.
     pub kind: ErrorKind,
-    /// Which call.
+    /// Name of the call that failed.
     pub operation: &'static str,
-    /// For the operator; never shown to a client. It may be somebody else's words: what is printed of it is [`masked`].
+    /// For the operator; never shown to a client. May contain external text, so it is printed through
+    /// [`redact()`].
     pub message: String,
 }
 
@@ -151,39 +154,39 @@ pub enum Authorization {
 /// The signed fields of EIP-3009, times in Unix seconds.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct EvmAuthorization {
-    /// The payer.
+    /// Address of the payer.
     pub from: [u8; 20],
-    /// The recipient.
+    /// Address of the payee.
     pub to: [u8; 20],
-    /// How much.
+    /// Amount authorized.
     pub value: Usdc,
     /// Not valid at or before this second.
     pub valid_after: u64,
     /// Not valid at or after this second.
     pub valid_before: u64,
-    /// Used once per payer on chain.
+    /// The contract accepts each nonce once per payer.
     pub nonce: [u8; 32],
-    /// By a key: r, s, v with low s and v 27 or 28. By a contract wallet: whatever it takes.
+    /// A key's signature is r, s, v with low s and v 27 or 28. A contract wallet defines its own format.
     pub signature: EvmSignature,
 }
 
 /// A payment on Solana.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct SolanaTransfer {
-    /// The wire transaction as the payer sent it, at most 1,232 bytes; slot 0 (the fee payer's) is ours to sign.
+    /// The wire transaction as the payer sent it, at most 1,232 bytes. Slot 0 (the fee payer) is for our signature.
     pub transaction: Vec<u8>,
     /// SHA-256 of the message bytes.
     pub message_hash: [u8; 32],
-    /// Authority of the transfer.
+    /// Authority of the token transfer.
     pub payer: [u8; 32],
-    /// How much.
+    /// Amount authorized.
     pub value: Usdc,
-    /// The transaction can land only while this hash is recent.
+    /// The transaction can only execute while this blockhash is recent.
     pub blockhash: [u8; 32],
 }
 
 impl Authorization {
-    /// Whose money.
+    /// Wallet that pays.
     pub const fn payer(&self) -> Wallet {
         match self {
             Self::Evm(a) => Wallet::Evm(a.from),
@@ -191,7 +194,7 @@ impl Authorization {
         }
     }
 
-    /// How much.
+    /// Amount authorized.
     pub const fn value(&self) -> Usdc {
         match self {
             Self::Evm(a) => a.value,
@@ -199,7 +202,7 @@ impl Authorization {
         }
     }
 
-    /// Where.
+    /// Chain on which the payment settles.
     pub const fn network(&self) -> Network {
         match self {
             Self::Evm(_) => Network::Base,
@@ -207,14 +210,15 @@ impl Authorization {
         }
     }
 
-    /// What makes this payment this payment, however it is encoded or signed again: (network, asset, payer, nonce)
-    /// on Base, where the asset is always USDC; the message hash on Solana.
+    /// Identifies the payment, however it is encoded or signed again. Base: (network, asset, payer, nonce), where the
+    /// asset is always USDC. Solana: the message hash.
     pub fn claim_key(&self) -> [u8; 32] {
         claim_key(&self.payer(), &self.fingerprint())
     }
 }
 
-/// See [`Authorization::claim_key`]: of who paid, and of what a chain shows of it ([`Authorization::mark`]).
+/// [`Authorization::claim_key`] from the payer and from what the chain shows of the payment
+/// ([`Authorization::fingerprint`]).
 pub fn claim_key(payer: &Wallet, mark: &[u8; 32]) -> [u8; 32] {
     let mut hash = Sha256::new();
     match payer {
@@ -231,35 +235,35 @@ pub fn claim_key(payer: &Wallet, mark: &[u8; 32]) -> [u8; 32] {
 /// An order to a card issuer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IssueCardRequest {
-    /// Idempotency key: the same key never makes a second card.
+    /// Idempotency key: the issuer never makes a second card for it.
     pub key: JobId,
     /// Our id of the card.
     pub card: CardId,
-    /// To be loaded.
+    /// Amount to load.
     pub amount: Cents,
 }
 
-/// What the issuer says of an order.
+/// The issuer's response to an order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum IssueResult {
-    /// The card exists.
+    /// The card is issued.
     Ready(IssuedCard),
-    /// Accepted; ask again with the same key after this time.
+    /// Accepted. Send the same key again after this time.
     Pending {
-        /// In milliseconds.
+        /// Delay in milliseconds.
         retry_after_ms: u64,
     },
-    /// Definitely refused: no card exists and none will.
+    /// A definite no: no card exists and none will.
     Declined {
-        /// The issuer's word for it.
+        /// The issuer's reason.
         reason: ExternalText,
     },
 }
 
-/// A card as the engine may know it: the number is sealed, the CVV is not there.
+/// A card as the engine knows it: the number is sealed and the CVV is absent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IssuedCard {
-    /// The issuer's name of the card.
+    /// The issuer's id of the card.
     pub issuer_ref: String,
     /// Last four digits.
     pub last4: String,
@@ -267,29 +271,29 @@ pub struct IssuedCard {
     pub exp_month: u8,
     /// Four digits.
     pub exp_year: u16,
-    /// Number and expiry, encrypted by the vault.
+    /// Number and expiry, sealed by the vault.
     pub sealed: Vec<u8>,
 }
 
-/// Destroys the keys of what was sealed for a while.
+/// Destroys the keys of sealed records (crypto-shredding).
 pub trait KeyShredder: Send + Sync {
-    /// Destroys the key of this record, so that no copy of it can be opened any more. Once more is no error.
+    /// Destroys the key of this record, so that no copy of it can be opened any more. A repeated call is no error.
     fn shred<'a>(&'a self, record: &'a [u8]) -> BoxFuture<'a, Result<(), PortError>>;
 }
 
 /// Issues cards.
 pub trait CardIssuer: Send + Sync {
-    /// Orders a card or asks after an order; the key makes them the same call.
+    /// Orders a card, or queries an order that has the same key.
     fn issue<'a>(&'a self, order: &'a IssueCardRequest) -> BoxFuture<'a, Result<IssueResult, PortError>>;
 
-    /// How a card stands, by the issuer's name of it. `Permanent` for a card that is not this issuer's.
+    /// Fetches a card's current state by the issuer's id. `Permanent` for a card of another issuer.
     fn card_snapshot<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<CardSnapshot, PortError>>;
 
-    /// Does what its holder wants of a card, if it still can be done, and says how the card stands. `Permanent` for a card
-    /// that is not this issuer's.
+    /// Applies the account owner's action to a card where it is still possible, and returns the card's state.
+    /// `Permanent` for a card of another issuer.
     fn apply_action<'a>(&'a self, order: &'a CardActionRequest) -> BoxFuture<'a, Result<CardSnapshot, PortError>>;
 
-    /// What became of cards since, oldest first, at most `limit`: charges come when nobody asks, and so does what was left
-    /// on a card that has ended.
+    /// Card events after a position, oldest first, at most `limit`. Transactions occur without a request from us, and
+    /// so do releases of what was left on an ended card.
     fn events_after(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<CardEvent>, PortError>>;
 }

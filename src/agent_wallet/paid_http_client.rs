@@ -1,5 +1,5 @@
-//! Makes the calls that managed wallets pay for: our own routes in this process, everybody else's through the address
-//! filter.
+//! Makes the calls that agent wallets pay for: to our own routes in this process, and to all other hosts
+//! through the address filter.
 
 use std::collections::VecDeque;
 use std::net::{Ipv6Addr, SocketAddr};
@@ -22,25 +22,25 @@ use crate::vault::{Vault, VaultError};
 
 /// The request header of an x402 v2 payment.
 const PAYMENT_SIGNATURE: HeaderName = HeaderName::from_static("payment-signature");
-/// The answer header that says what became of it.
+/// The response header with the result of the payment.
 const PAYMENT_RESPONSE: HeaderName = HeaderName::from_static("payment-response");
 
-/// Makes calls.
 pub struct AgentWalletClient {
     outbound: OutboundClient,
-    /// Our own service, once it serves. Its routes know this, so it must not keep them alive.
+    /// Our own service, once it accepts requests. Its routes own this client, so a strong reference would keep
+    /// them alive.
     local_service: OnceLock<Weak<Front>>,
     vault: Arc<Vault>,
     max_body_bytes: usize,
-    /// Answers of which less was stored, for the calls that still wait for them; the oldest first.
+    /// Responses that were only stored in part, for the calls that still wait for them; oldest first.
     recent_responses: Mutex<VecDeque<(WalletPaymentId, Zeroizing<Vec<u8>>)>>,
 }
 
-/// So many answers wait in memory for their callers.
+/// Most full responses that wait in memory for their callers.
 const MAX_RECENT_RESPONSES: usize = 64;
 
 impl AgentWalletClient {
-    /// Calls of others through `outbound`; answers, of at most so many bytes, are sealed by the vault.
+    /// External calls go through `outbound`. The vault seals responses, up to `max_body_bytes` each.
     pub const fn new(outbound: OutboundClient, vault: Arc<Vault>, max_body_bytes: usize) -> Self {
         Self {
             outbound,
@@ -51,8 +51,8 @@ impl AgentWalletClient {
         }
     }
 
-    /// The whole answer to a spend's call, once, if more of it came than was stored. For the call that made the spend, and for
-    /// no other.
+    /// Takes the full response to a wallet payment's call, if it was larger than what was stored. Only for the
+    /// call that made the payment.
     pub fn take_full_response(&self, spend: WalletPaymentId) -> Option<Zeroizing<Vec<u8>>> {
         let mut fresh = self.recent_responses.lock();
         let at = fresh.iter().position(|(of, _)| *of == spend)?;
@@ -67,16 +67,16 @@ impl AgentWalletClient {
         fresh.push_back((spend, Zeroizing::new(body.to_vec())));
     }
 
-    /// From now on our own routes can be called.
+    /// Makes our own routes callable.
     pub fn set_local_service(&self, front: &Arc<Front>) {
-        // Said once, at the start; whoever said it first has said the same.
+        // Set once at startup; a second call would set the same value.
         let _ = self.local_service.set(Arc::downgrade(front));
     }
 
-    /// Judges a URL as it is written, and says whose it is: `host:port`.
+    /// Checks a URL by its text and returns its `host:port`.
     ///
     /// # Errors
-    /// The filter's refusal.
+    /// The filter's error.
     pub fn host(&self, url: &str) -> Result<String, OutboundError> {
         let target = self.outbound.check_url(url)?;
         let host = target.url.host_str().unwrap_or_default();
@@ -84,10 +84,10 @@ impl AgentWalletClient {
         Ok(format!("{host}:{port}"))
     }
 
-    /// Makes a call, with a payment or without.
+    /// Makes a call, with or without a payment.
     ///
     /// # Errors
-    /// [`CallError`]; our own service is [`CallError::Unreachable`] until it serves.
+    /// [`CallError`]; our own service is [`CallError::Unreachable`] until it accepts requests.
     pub async fn request_price(
         &self,
         request: &PaidHttpRequest,
@@ -132,7 +132,7 @@ impl AgentWalletClient {
         }
         let body = asking.body.map_or_else(Body::empty, Body::from);
         let request = request.body(body).map_err(|_| OutboundError::Disconnected)?;
-        // An address that nobody outside has, one a wallet: each is counted by itself.
+        // A private address that no outside client has, one per wallet: each wallet gets its own rate limit.
         let bits = u128::from(0xfd << 56 | caller >> 8) << 64;
         let peer = SocketAddr::new(Ipv6Addr::from_bits(bits).into(), 0);
         let response = front.respond(request, peer).await;
@@ -174,7 +174,8 @@ impl AgentWalletClient {
     }
 }
 
-/// Whether our own service gave up answering: what it was asked for goes on and may still be done, so this refuses nothing.
+/// Whether our own service timed out. The request continues and may still succeed, so this is not a definite
+/// failure.
 fn is_cut_off(status: StatusCode, body: &[u8]) -> bool {
     #[derive(serde::Deserialize)]
     struct BlockedCall {
@@ -184,7 +185,7 @@ fn is_cut_off(status: StatusCode, body: &[u8]) -> bool {
     status == StatusCode::SERVICE_UNAVAILABLE && timeout(body)
 }
 
-/// What a server's answer to a paid call says of the call. Of the money it proves nothing.
+/// What a server's response to a paid call says about the call. It proves nothing about the money.
 fn failure(answered: &OutboundResponse) -> Option<CallFailure> {
     let told = answered.headers.get(PAYMENT_RESPONSE).map(HeaderValue::as_bytes);
     let unpaid = told.is_some_and(receipt::reports_unpaid);

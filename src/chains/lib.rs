@@ -1,4 +1,4 @@
-//! What Purser speaks with Base and Solana: JSON-RPC, transactions and their signatures. Knows no product and no engine.
+//! Clients for Base and Solana: JSON-RPC, transactions and signatures. This crate has no product or engine code.
 
 pub mod cctp;
 pub mod evm;

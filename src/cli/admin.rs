@@ -265,7 +265,7 @@ pub async fn run(args: Args) -> Result<(), CliError> {
         AdminCommand::Resolve(resolve) => jobs::resolve(&desk, resolve).await?,
         AdminCommand::Credit(credit) => jobs::credit_job(&desk, credit).await?,
         AdminCommand::Keep(keep) => jobs::withhold_credit(&desk, keep).await?,
-        AdminCommand::Retry { job_id: effect_id } => desk.post("/admin/retry", json!({"effect_id": effect_id})).await?,
+        AdminCommand::Retry { job_id: effect_id } => desk.post("/admin/jobs/retry", json!({"effect_id": effect_id})).await?,
         AdminCommand::Incoming(act) => incoming::run(&desk, act).await?,
         AdminCommand::Refunds(act) => refunds::run(&desk, act).await?,
         AdminCommand::Approvals(act) => approvals::run(&desk, act).await?,
@@ -293,7 +293,7 @@ pub async fn run(args: Args) -> Result<(), CliError> {
                 "top_up_id": top_up, "deposit_id": deposit, "provider": provider, "operator_funds": operator_funds,
                 "network_fees": network_fees, "loss": loss, "evidence": evidence,
             });
-            desk.post("/admin/departures/book", body).await?
+            desk.post("/admin/untracked-transfers/attribute", body).await?
         }
         AdminCommand::Confirm {
             api_key,

@@ -1,8 +1,10 @@
-//! The texts of API keys, and what leads to one: signups that nothing is kept of until a person says yes.
+//! Text forms of API keys, and of the signups that lead to one. A signup has no stored row until a person
+//! approves it.
 //!
-//! A key's secret is a MAC over its id, so that no row holds it and it can be shown again for as long as nobody has used
-//! it. A signup is an id and an end; the token that asks after it and the page that claims it carry both under MACs of
-//! different labels, so that neither opens what the other is for. The key that comes of a signup has its id.
+//! A key's secret is a MAC over its id. No row holds it, and it can be shown again until it is first used. A
+//! signup is an id and an expiry. The claim token polls for the key and the page claims it. Both carry id and
+//! expiry under MACs with different labels, so neither can be used for the other. The key that a signup creates
+//! has the signup's id.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -16,19 +18,18 @@ const PREFIX: &str = "ak_";
 /// `ak_`, 32 hex digits of the id, a dot, 43 characters of base64url.
 const LENGTH: usize = 3 + 32 + 1 + 43;
 
-/// Writes and reads API keys.
 #[derive(Clone, Debug)]
 pub struct ApiKeyCodec {
     mac: MacKey,
 }
 
 impl ApiKeyCodec {
-    /// With a key used for nothing else.
+    /// `key` must be used for nothing else.
     pub fn new(key: &Key32) -> Self {
         Self { mac: MacKey::new(key) }
     }
 
-    /// The key itself, for the one who asked for it.
+    /// The complete key, for the agent that requested it.
     pub fn text(&self, id: ApiKeyId) -> SecretText {
         let secret = Key32::new(self.mac.tag(&[&id.0.to_be_bytes()]));
         let mut text = String::with_capacity(LENGTH);
@@ -39,8 +40,8 @@ impl ApiKeyCodec {
         SecretText::new(text)
     }
 
-    /// Which key this is, if it is one of ours. Whether it lives, the engine knows. Takes as long for a wrong secret as for
-    /// the right one.
+    /// The key's id, if the text is a key of this service. Whether the key is active, only the engine knows.
+    /// Takes the same time for a wrong secret as for the right one.
     pub fn read(&self, text: &str) -> Option<ApiKeyId> {
         let (id, secret) = text.strip_prefix(PREFIX)?.split_once('.')?;
         if text.len() != LENGTH {
@@ -52,7 +53,7 @@ impl ApiKeyCodec {
         (whole && self.mac.verify(&[&id.0.to_be_bytes()], &tag)).then_some(id)
     }
 
-    /// What a list shows of a key: how it begins and its last four characters.
+    /// What a list shows of a key: its prefix and its last four characters.
     pub fn hints(&self, id: ApiKeyId) -> (String, String) {
         let text = self.text(id);
         let text = text.expose();
@@ -60,33 +61,32 @@ impl ApiKeyCodec {
     }
 }
 
-/// 16 bytes of id, 8 of end, 32 of MAC, in base64url.
+/// 16 bytes of id, 8 of expiry, 32 of MAC, in base64url.
 const PASS_LENGTH: usize = 75;
 const TOKEN_PREFIX: &str = "st_";
-/// Of the same length, since the parts of a MAC are joined without separators.
+/// All labels have the same length, because the parts of a MAC are joined without separators.
 const POLL: &[u8; 4] = b"poll";
 const PAGE: &[u8; 4] = b"page";
 const CODE: &[u8; 4] = b"code";
-/// Digits and capitals that nobody takes for another.
+/// Digits and capitals that are not easily confused.
 const CODE_ALPHABET: &[u8; 32] = b"23456789ABCDEFGHJKLMNPQRSTUVWXYZ";
 
-/// An agent's wish for a key.
+/// An agent's request for an API key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Signup {
-    /// The key that comes of it.
+    /// Id of the key that the signup creates.
     pub key: ApiKeyId,
-    /// From this second on nobody can say yes any more.
+    /// From this second on, the signup can no longer be approved.
     pub expires_s: u64,
 }
 
 impl Signup {
-    /// Whether it is too late to say yes.
     pub const fn is_expired(&self, now: Timestamp) -> bool {
         now.seconds() >= self.expires_s
     }
 }
 
-/// Makes and recognises signups.
+/// Creates and parses signups.
 #[derive(Clone, Debug)]
 pub struct SignupCodec {
     mac: MacKey,
@@ -94,7 +94,7 @@ pub struct SignupCodec {
 }
 
 impl SignupCodec {
-    /// Under a key of their own, with the page at this origin.
+    /// `key` must be used for nothing else. The claim page is at `dashboard`.
     pub fn new(key: &Key32, dashboard: &Origin) -> Self {
         Self {
             mac: MacKey::new(key),
@@ -102,7 +102,7 @@ impl SignupCodec {
         }
     }
 
-    /// A new one that a person can claim for so long.
+    /// Creates a signup that a person can claim for `life_s` seconds.
     pub fn start(now: Timestamp, life_s: u64, entropy: &dyn Entropy) -> Signup {
         Signup {
             key: ApiKeyId(entropy.random()),
@@ -129,32 +129,31 @@ impl SignupCodec {
         })
     }
 
-    /// `claim_token`: whoever has it is given the key.
+    /// Claim token: grants the API key to its bearer.
     pub fn token(&self, signup: Signup) -> SecretText {
         SecretText::new(format!("{TOKEN_PREFIX}{}", self.mac_text(POLL, signup)))
     }
 
-    /// The signup of a token.
+    /// The signup of a claim token.
     pub fn parse_token(&self, token: &str) -> Option<Signup> {
         self.verify(POLL, token.strip_prefix(TOKEN_PREFIX)?)
     }
 
-    /// What the page's address names it by.
+    /// Name of the signup in the page's URL.
     pub fn claim_key(&self, signup: Signup) -> String {
         self.mac_text(PAGE, signup)
     }
 
-    /// The signup that a page is about.
+    /// The signup of a claim page.
     pub fn parse_claim_key(&self, pass: &str) -> Option<Signup> {
         self.verify(PAGE, pass)
     }
 
-    /// `claim_url`.
     pub fn url(&self, signup: Signup) -> String {
         format!("{}{}", self.page, self.claim_key(signup))
     }
 
-    /// `claim_code`: eight characters that a person compares, so that a link from somebody else is noticed.
+    /// Eight characters that a person compares, to notice a link from someone else.
     pub fn code(&self, signup: Signup) -> String {
         let tag = self.mac.tag(&[CODE, &signup.key.0.to_be_bytes()]);
         let mut code: String = tag[..8]
@@ -172,8 +171,8 @@ mod tests {
     use super::*;
     use crate::identity::test_entropy::CountingEntropy;
 
-    /// Aim: a key is read under its own house's key, whole and unchanged, and nothing else is one; what a list shows of it
-    /// tells neither the secret nor another key's.
+    /// Checks: a key is accepted only whole, unchanged and under its own service's key. The hints of a list
+    /// reveal neither the secret nor another key's.
     #[test]
     fn an_api_key_is_one_text_of_one_house() {
         let keys = ApiKeyCodec::new(&Key32::new([1; 32]));
@@ -205,8 +204,8 @@ mod tests {
         assert!(text.ends_with(&last));
     }
 
-    /// Aim: the page's address cannot ask after the key, the token cannot claim it, and neither can be changed to say
-    /// another key or a later end.
+    /// Checks: the page's URL cannot poll for the key and the token cannot claim it. Neither can be changed to
+    /// name another key or a later expiry.
     #[test]
     fn token_and_page_open_only_their_own() {
         let origin = Origin::parse("https://d.example").unwrap();

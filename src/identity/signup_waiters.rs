@@ -1,5 +1,5 @@
-//! Who waits for an API key to be claimed: woken when something happens to that key. How many wait, in all and for one
-//! key, is bounded; whoever finds no place asks again later.
+//! Requests that wait until an API key is claimed, woken when its signup changes. The number of waiters is
+//! bounded in total and per key. A client that gets no slot polls again later.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,10 +9,9 @@ use purser_actors::id::ApiKeyId;
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 
-/// A lost connection may still wait while its agent asks again.
+/// A lost connection may still wait while its agent sends a new request.
 const MAX_PER_KEY: usize = 2;
 
-/// See the module.
 pub struct SignupWaiters {
     waiting: DashMap<ApiKeyId, WaiterList>,
     all: AtomicUsize,
@@ -26,7 +25,7 @@ struct WaiterList {
 }
 
 impl SignupWaiters {
-    /// For so many at once.
+    /// `most`: waiters in total.
     pub fn new(most: usize) -> Arc<Self> {
         Arc::new(Self {
             waiting: DashMap::new(),
@@ -35,7 +34,8 @@ impl SignupWaiters {
         })
     }
 
-    /// A place to wait for a key; `None` when all are taken. Take it, begin to listen, then look whether it came already.
+    /// Reserves a slot to wait for a key; `None` when all are taken. Take the slot, start to listen, and then
+    /// check whether the key was already claimed.
     pub fn wait_for(self: &Arc<Self>, key: ApiKeyId) -> Option<WaitSlot> {
         if self.all.fetch_add(1, Ordering::AcqRel) >= self.max_waiters {
             self.all.fetch_sub(1, Ordering::AcqRel);
@@ -53,20 +53,20 @@ impl SignupWaiters {
         (!crowded).then_some(place)
     }
 
-    /// Wakes whoever waits for it.
+    /// Wakes the waiters of a key.
     pub fn notify(&self, key: ApiKeyId) {
         if let Some(waiting) = self.waiting.get(&key) {
             waiting.notify.notify_waiters();
         }
     }
 
-    /// How many wait now.
+    /// Number of current waiters.
     pub fn count(&self) -> usize {
         self.all.load(Ordering::Acquire)
     }
 }
 
-/// A place to wait at; given back when dropped.
+/// A slot for one waiter; released when dropped.
 pub struct WaitSlot {
     waiters: Arc<SignupWaiters>,
     key: ApiKeyId,
@@ -74,7 +74,7 @@ pub struct WaitSlot {
 }
 
 impl WaitSlot {
-    /// Ends when something has happened to the key after this call.
+    /// Resolves when the key changes after this call.
     pub fn woken(&self) -> Notified<'_> {
         self.notify.notified()
     }
@@ -99,8 +99,8 @@ mod tests {
 
     const KEY: ApiKeyId = ApiKeyId(1);
 
-    // Aim: two wait for one key and no third, so many in all and no more; a place that is given back can be taken again, and
-    // nothing is kept of keys that nobody waits for.
+    // Checks: two wait for one key and a third cannot, and the total is bounded. A released slot can be taken
+    // again, and keys without waiters leave no state.
     #[test]
     fn who_can_wait_is_bounded() {
         let arrivals = SignupWaiters::new(3);
@@ -116,7 +116,7 @@ mod tests {
         assert_eq!((arrivals.count(), arrivals.waiting.len()), (0, 0));
     }
 
-    // Aim: whoever listens is woken by their own key and by no other, also if it comes before they first look.
+    // Checks: a waiter is woken by its own key only, also if the change happens before its first poll.
     #[tokio::test]
     async fn whoever_waits_is_woken_by_their_own_key() {
         use futures_util::FutureExt as _;

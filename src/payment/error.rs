@@ -1,4 +1,4 @@
-//! Why a payment is refused, in the words stock x402 clients know (@x402 2.27).
+//! Why a payment is rejected, with the reason texts that stock x402 clients know (@x402 2.27).
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,10 +12,9 @@ macro_rules! define_reasons {
         }
 
         impl Reason {
-            /// Every reason there is.
             pub const ALL: &'static [Self] = &[$(Self::$name,)*];
 
-            /// As it goes on the wire.
+            /// Wire form.
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$name => $text,)* }
             }
@@ -24,7 +23,7 @@ macro_rules! define_reasons {
 }
 
 define_reasons! {
-    /// Not base64 of JSON of the right shape, or too large.
+    /// Not base64 of valid JSON, or too large.
     Malformed = "invalid_payload";
     /// `x402Version` is neither 1 nor 2.
     Version = "invalid_x402_version";
@@ -32,20 +31,21 @@ define_reasons! {
     Scheme = "unsupported_scheme";
     /// A network that was not offered.
     Network = "invalid_network";
-    /// The echoed terms were never offered, in a way that no other reason names.
+    /// The echoed terms were never offered, and no other reason is more specific.
     Terms = "invalid_payment_requirements";
-    /// Another token than the one asked for.
+    /// The token is not the one offered.
     Asset = "asset_mismatch";
     /// An echoed extension does not contain what was advertised.
     ExtensionEcho = "extension_echo_mismatch";
-    /// A kind of payload that is not taken: Permit2, ERC-7710, ERC-6492 by a factory that is not listed, or one that does not fit its
-    /// network.
+    /// A payload type that is not accepted: Permit2, ERC-7710, ERC-6492 with a factory that is not allowlisted,
+    /// or a type that does not fit its network.
     PayloadType = "unsupported_payload_type";
     /// The client signs for another EIP-712 name.
     EvmTokenName = "invalid_exact_evm_token_name_mismatch";
     /// The client signs for another EIP-712 version.
     EvmTokenVersion = "invalid_exact_evm_token_version_mismatch";
-    /// Not hex, too long, or neither made by the key of `from` (65 bytes, low s, v 27 or 28) nor accepted by its contract.
+    /// Not hex, too long, or made neither by the key of `from` (65 bytes, low s, v 27 or 28) nor accepted by
+    /// its contract.
     EvmSignature = "invalid_exact_evm_signature";
     /// `to` is not our address.
     EvmRecipient = "invalid_exact_evm_recipient_mismatch";
@@ -83,15 +83,15 @@ define_reasons! {
     SvmSixthInstruction = "invalid_exact_svm_payload_unknown_sixth_instruction";
     /// The seventh instruction is neither Memo nor Lighthouse.
     SvmSeventhInstruction = "invalid_exact_svm_payload_unknown_seventh_instruction";
-    /// Not exactly one memo although one was asked for.
+    /// The number of memos is not one although a memo was requested.
     SvmMemoCount = "invalid_exact_svm_payload_memo_count";
-    /// The memo is not the one asked for.
+    /// The memo is not the requested one.
     SvmMemo = "invalid_exact_svm_payload_memo_mismatch";
     /// Account key 0, or the echoed fee payer, is not the one we offered.
     SvmFeePayer = "invalid_exact_svm_fee_payer_mismatch";
     /// The fee payer appears in an instruction: it could be made to pay more than the fee.
     SvmFeePayerUsed = "invalid_exact_svm_payload_transaction_fee_payer_transferring_funds";
-    /// Another mint than USDC's.
+    /// The mint is not USDC.
     SvmMint = "invalid_exact_svm_payload_mint_mismatch";
     /// The destination is not our token account.
     SvmRecipient = "invalid_exact_svm_payload_recipient_mismatch";
@@ -107,18 +107,18 @@ impl fmt::Display for Reason {
     }
 }
 
-/// A refused payment: answered 402 with a fresh challenge and the code `payment_invalid`. Nothing was charged.
+/// A rejected payment: answered with status 402, a fresh challenge and the code `payment_invalid`. Nothing was
+/// charged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}: {message}")]
 pub struct VerificationError {
-    /// For programs.
+    /// Machine-readable.
     pub reason: Reason,
-    /// For people; holds nothing the client did not send or was not offered.
+    /// Human-readable. Contains nothing that the client did not send or was not offered.
     pub message: Cow<'static, str>,
 }
 
 impl VerificationError {
-    /// Refused for this reason.
     pub fn new(reason: Reason, message: impl Into<Cow<'static, str>>) -> Self {
         Self {
             reason,
@@ -127,19 +127,18 @@ impl VerificationError {
     }
 }
 
-/// Why no payment could be taken from a request.
+/// Why a request's payment cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PaymentHeaderError {
-    /// Several payments that are not the same: 400 and no challenge, since no one of them can be meant.
+    /// Several payments that differ: status 400 and no challenge, because it is unclear which one is meant.
     #[error("the request carries more than one payment: {0}")]
     Ambiguous(&'static str),
-    /// One payment, refused: 402.
+    /// One payment that was rejected: status 402.
     #[error(transparent)]
     Invalid(#[from] VerificationError),
 }
 
 impl PaymentHeaderError {
-    /// The HTTP status to answer with.
     pub const fn status(&self) -> u16 {
         match self {
             Self::Ambiguous(_) => 400,
@@ -147,7 +146,6 @@ impl PaymentHeaderError {
         }
     }
 
-    /// The `code` of the answer.
     pub const fn code(&self) -> &'static str {
         match self {
             Self::Ambiguous(_) => "payment_ambiguous",

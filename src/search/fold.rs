@@ -1,8 +1,9 @@
-//! Text as it is compared: compatibility forms resolved, accents and case gone, words without what only decorates them.
+//! Normalizes text for comparison: resolves compatibility forms, removes accents and case, and drops decorative
+//! words.
 
 use icu_normalizer::DecomposingNormalizerBorrowed;
 
-/// Forms of companies, dropped from the end of a name.
+/// Legal forms of companies, dropped from the end of a name.
 const LEGAL: &[&str] = &[
     "inc",
     "incorporated",
@@ -38,7 +39,7 @@ const LEGAL: &[&str] = &[
     "and",
 ];
 
-/// Words beside a name that say what somebody does there, and not who it is.
+/// Words that describe a business but do not identify it.
 const PLAIN: &[&str] = &[
     "store",
     "stores",
@@ -98,7 +99,7 @@ const PLAIN: &[&str] = &[
     "and",
 ];
 
-/// Card processors that write themselves before a merchant's name, with an asterisk.
+/// Card processors that put their prefix and an asterisk before a merchant's name.
 const PROCESSORS: &[&str] = &["sq", "tst", "sp", "pp", "py", "paypal"];
 
 pub(super) fn is_plain(word: &str) -> bool {
@@ -109,14 +110,14 @@ pub(super) fn is_legal(word: &str) -> bool {
     LEGAL.contains(&word)
 }
 
-/// Lower case without accents, compatibility characters as what they stand for.
+/// Lower case, without accents, with compatibility characters decomposed.
 pub(super) fn folded(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in DecomposingNormalizerBorrowed::new_nfkd().normalize(text).chars() {
         match c {
             // Combining marks.
             '\u{300}'..='\u{36f}' | '\u{1ab0}'..='\u{1aff}' | '\u{1dc0}'..='\u{1dff}' | '\u{20d0}'..='\u{20ff}' => {}
-            // Letters that no decomposition takes apart.
+            // Letters that no Unicode decomposition splits.
             'ß' | 'ẞ' => out.push_str("ss"),
             'æ' | 'Æ' => out.push_str("ae"),
             'œ' | 'Œ' => out.push_str("oe"),
@@ -131,7 +132,8 @@ pub(super) fn folded(text: &str) -> String {
     out
 }
 
-/// The words of a name in order, "&" as "and", without its legal form, its article and what a card statement adds.
+/// The words of a name in order, "&" as "and", without its legal form, its article and the additions of a card
+/// statement.
 pub(super) fn words(text: &str) -> Vec<String> {
     let text = folded(text);
     let mut words = split(merchant_part(&text));
@@ -159,15 +161,15 @@ fn split(text: &str) -> Vec<String> {
     let mut rest = text.chars().peekable();
     while let Some(c) = rest.next() {
         match c {
-            // An apostrophe stands inside a word.
+            // An apostrophe is part of a word.
             '\'' | '’' | '‘' | 'ʼ' | '`' | '´' => {}
             '&' => spaced.push_str(" and "),
-            // At the end of a word it is a "plus", between words an "and".
+            // At the end of a word it means "plus", between words "and".
             '+' if rest.peek().is_none_or(|next| next.is_whitespace()) && !spaced.ends_with(' ') => {
                 spaced.push_str(" plus ");
             }
             '+' => spaced.push_str(" and "),
-            // Kept, so that a store's number is seen below.
+            // Preserved, so that a store number is recognized below.
             '#' => spaced.push_str(" #"),
             _ if c.is_alphanumeric() => spaced.push(c),
             _ => spaced.push(' '),
@@ -186,7 +188,7 @@ fn split(text: &str) -> Vec<String> {
     words
 }
 
-/// "s a" is "sa" and "t j" is "tj", however they were dotted.
+/// Joins initials: "s a" is "sa" and "t j" is "tj", with or without dots.
 fn join_initials(words: &mut Vec<String>) {
     let single = |word: &String| word.chars().count() == 1 && word.chars().all(char::is_alphabetic);
     let mut at = 0;
@@ -203,7 +205,7 @@ fn join_initials(words: &mut Vec<String>) {
     }
 }
 
-/// Roughly as it is heard in English: equal for spellings that are mixed up, and for doubled letters.
+/// Rough English phonetic form: equal for spellings that are often confused, and for doubled letters.
 pub(super) fn sound(text: &str) -> String {
     let plain = text
         .replace("ph", "f")
@@ -223,7 +225,7 @@ pub(super) fn sound(text: &str) -> String {
             'y' => 'i',
             other => other,
         };
-        // Digits are not letters that were doubled by a slip.
+        // A repeated digit is not a typing error.
         if heard != last || heard.is_ascii_digit() {
             out.push(heard);
         }

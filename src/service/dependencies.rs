@@ -1,4 +1,4 @@
-//! The parts behind the edge, built from settings.
+//! External dependencies of the service, built from the settings.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,20 +35,20 @@ use crate::system::{SystemClock, SystemEntropy};
 use crate::vault::{CvvVault, DocumentStore, Vault};
 use crate::webhooks::HttpWebhookSender;
 
-/// How often idle entities are looked for.
+/// Interval of the search for idle entities.
 const PASSIVATION_INTERVAL_MS: u64 = 5_000;
 const SCHEDULED_JOB_POLL_INTERVAL_MS: u64 = 500;
-/// How often rails, card issuer and bank in this process are asked what they have to tell.
+/// Poll interval of rails, card issuer and bank in this process.
 const PROVIDER_POLL_INTERVAL_MS: u64 = 500;
-/// What a paid call may take longer than any other: our own routes wait for the chain first.
+/// Extra time of a paid call: our own routes wait for the chain first.
 const LOCAL_CALL_EXTRA_MS: u64 = 10_000;
 /// Failed loads before an entity is quarantined.
 const QUARANTINE_AFTER: u32 = 5;
-/// Tries to prepare or send a payment before it is released or counts as unknown.
+/// Attempts to prepare or send a payment before it is released or counts as unknown.
 const PREPARE_ATTEMPTS: u32 = 3;
-/// Deliveries of one family that run at once.
+/// Most concurrent deliveries of one entity kind.
 const MAX_DELIVERIES: usize = 20_000;
-/// How often it is looked whether another process has let go of the store, and the pause between two looks.
+/// Attempts to lock the store while another process has it, and the pause between them.
 const LOCK_ATTEMPTS: u32 = 20;
 const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -59,7 +59,7 @@ pub fn store_limits(config: &Config) -> StoreLimits {
         segment_bytes: storage.segment_bytes,
         sled_cache_bytes: storage.snapshot_cache_bytes,
         apply_interval_ms: storage.apply_interval_ms,
-        // What lives for a second or two (an order under way, a card that is not ready) never reaches the snapshots.
+        // Short-lived entities (an order in progress, a card that is not ready) never reach the snapshots.
         apply_bytes: storage.max_lag_bytes / 4,
         retention_ms: u64::from(storage.retention_days) * 24 * 3_600_000,
         retention_bytes: storage.retention_bytes,
@@ -68,10 +68,10 @@ pub fn store_limits(config: &Config) -> StoreLimits {
     }
 }
 
-/// Opens the journal and what stands behind it.
+/// Opens the journal and its snapshots.
 ///
 /// # Errors
-/// When it cannot be recovered.
+/// When the store cannot be recovered.
 pub fn open_store(config: &Config, data: &DataDir) -> Result<Arc<JournalStore>, ServiceError> {
     let clock = Arc::new(|| SystemClock.micros());
     Ok(JournalStore::open(StoreOptions {
@@ -81,10 +81,11 @@ pub fn open_store(config: &Config, data: &DataDir) -> Result<Arc<JournalStore>, 
     })?)
 }
 
-/// The same, for a process that is to serve: one that was just killed has the store for as long as the kernel takes to clear up.
+/// Like [`open_store`], for a process that will accept requests. A process that was just killed has the store
+/// until the kernel has cleaned up, so this retries.
 ///
 /// # Errors
-/// As [`open_store`]; another process has it all the same.
+/// As [`open_store`], and when another process still has the store.
 pub async fn open_store_with_retry(config: &Config, data: &DataDir) -> Result<Arc<JournalStore>, ServiceError> {
     for _ in 1..LOCK_ATTEMPTS {
         match open_store(config, data) {
@@ -95,40 +96,38 @@ pub async fn open_store_with_retry(config: &Config, data: &DataDir) -> Result<Ar
     open_store(config, data)
 }
 
-/// Everything outside the house.
+/// External dependencies of the service: chains, providers, vault, clocks.
 pub struct Dependencies {
     /// Both chains, chosen by the settings.
     pub chains: ChainParts,
-    /// Who makes what is sold: the sandbox's, but for those that the settings put elsewhere.
+    /// The providers: the sandbox's, except those that the settings configure as remote.
     pub providers: Providers,
-    /// The sandbox's own, for its desk; only there.
+    /// Handles of the sandbox for its control API; `None` outside the sandbox.
     pub sandbox: Option<SandboxHandles>,
-    /// The ports of the real chains; only there.
+    /// Ports of the real chains; `None` in the sandbox.
     pub real: Option<Arc<RealPorts>>,
-    /// Keeps what they upload.
+    /// Stores uploaded documents.
     pub documents: DocumentStore,
-    /// Seals card numbers.
     pub vault: Arc<Vault>,
     /// Seals CVVs that operators enter.
     pub cvvs: CvvVault,
-    /// Makes and uses the keys of managed wallets.
+    /// Creates and uses the keys of agent wallets.
     pub wallets: Arc<SealedWalletSigner>,
-    /// Makes the calls that they pay for.
+    /// Makes the calls that agent wallets pay for.
     pub paid_http_client: Arc<AgentWalletClient>,
-    /// Posts events to endpoints.
+    /// Posts events to webhook endpoints.
     pub webhook_sender: Arc<HttpWebhookSender>,
-    /// Now, for the service and its providers.
+    /// Current time for the service and its providers.
     pub clock: Arc<dyn Clock>,
-    /// Now, for wallets, what they sign and the chains: nobody moves it.
+    /// Current time for wallets, signatures and chains. It cannot be moved.
     pub wall_clock: Arc<dyn Clock>,
-    /// The first of the two where it can be moved: in the sandbox.
+    /// The service clock where it can be moved: in the sandbox.
     pub sandbox_clock: Option<Arc<SandboxClock>>,
-    /// Randomness.
     pub entropy: Arc<dyn Entropy>,
 }
 
 impl Dependencies {
-    /// Ends what runs beside the engine, and waits until it writes no more: before the store is closed.
+    /// Stops the tasks beside the engine and waits until they write no more. Call it before closing the store.
     pub async fn close(&self) {
         if let Some(real) = &self.real {
             real.close().await;
@@ -136,11 +135,11 @@ impl Dependencies {
     }
 }
 
-/// Opens the chains and default providers, meets those that are elsewhere, and opens the vault.
+/// Opens the chains and default providers, connects to remote providers, and opens the vault.
 ///
 /// # Errors
-/// When a file cannot be read or is damaged, when an issuer elsewhere does not answer, or when the vault's key does not
-/// open what the store holds.
+/// When a file cannot be read or is corrupt, when a remote issuer does not respond, or when the vault's key
+/// does not open what the store holds.
 pub async fn open_dependencies(
     config: &Config,
     data: &DataDir,
@@ -197,8 +196,8 @@ pub async fn open_dependencies(
     })
 }
 
-/// The vault, with a new key only where nothing is sealed yet: numbers without their key must stop the start, not be
-/// found unreadable by their owner.
+/// Opens the vault. A new key is only created while nothing is sealed yet: sealed numbers without their key
+/// must prevent the start instead of being unreadable later.
 async fn open_vault(
     config: &Config,
     data: &DataDir,
@@ -211,7 +210,7 @@ async fn open_vault(
         false => config.identity.vault_key_file.clone(),
     };
     let sample = store.scan(&[table::VAULT], None, 1).await?.pop();
-    // A file that the settings name is made by nobody but who named it: a mistyped path must not get keys of its own.
+    // A key file that the settings name is never created here: a mistyped path must not get a key of its own.
     let may_make = sample.is_none() && config.identity.vault_key_file.as_os_str().is_empty();
     let vault = Vault::from_file(&keys, may_make, entropy).map_err(failed)?;
     if let Some((key, row)) = sample
@@ -225,7 +224,7 @@ async fn open_vault(
     Ok(vault)
 }
 
-/// What the engine is built from.
+/// The engine's dependencies.
 pub fn engine_deps(
     config: &Config,
     store: Arc<dyn Store>,
@@ -267,7 +266,7 @@ pub fn engine_deps(
     }
 }
 
-/// Whose lists the books are held against.
+/// The lists that reconciliation compares with the ledger.
 pub fn reconciler_deps(config: &Config, world: &Dependencies) -> ReconcilerDeps {
     ReconcilerDeps {
         lists: ReconciliationLists {
@@ -278,7 +277,6 @@ pub fn reconciler_deps(config: &Config, world: &Dependencies) -> ReconcilerDeps 
     }
 }
 
-/// The engine's limits from the settings.
 pub fn engine_settings(config: &Config) -> EngineSettings {
     let engine = &config.engine;
     let told_every_ms = match config
@@ -325,7 +323,7 @@ pub fn engine_settings(config: &Config) -> EngineSettings {
         breaker: BreakerSettings {
             max_failures: engine.line_failures,
             probe_interval_ms: engine.line_try_every_seconds.saturating_mul(1_000),
-            // Two pauses between tries, and the time that a try takes.
+            // Two pauses between attempts, and the duration of one attempt.
             stale_after_ms: engine
                 .max_backoff_ms
                 .saturating_mul(2)
@@ -340,14 +338,13 @@ pub fn engine_settings(config: &Config) -> EngineSettings {
     }
 }
 
-/// A blockhash's text for challenges, made once for each blockhash.
+/// The blockhash text for challenges, encoded once per blockhash.
 pub struct PerSlotBlockhash {
     source: Arc<dyn BlockhashSource>,
     made: ArcSwapOption<RecentBlockhash>,
 }
 
 impl PerSlotBlockhash {
-    /// From the running chain.
     pub fn new(source: Arc<dyn BlockhashSource>) -> Self {
         Self {
             source,
@@ -385,7 +382,8 @@ mod tests {
         }
     }
 
-    // A client that signs with a blockhash that is about to expire signs in vain: it reads one itself instead.
+    // A client that signs with a blockhash about to expire produces a useless payment. It reads one itself
+    // instead.
     #[test]
     fn an_old_blockhash_is_not_offered() {
         let source = Arc::new(FixedBlockhash(Mutex::new(None)));

@@ -1,17 +1,18 @@
-//! A chain's own list, from which everything in the books takes its transfer: what is left over is in no book.
+//! The chain's own list of transfers. Every ledger record takes its transfer from it; what is left has no
+//! ledger record.
 
 use std::collections::BTreeMap;
 
 use super::ChainTransfer;
 
-/// What nobody has taken yet, by transaction and place in it.
+/// Transfers that no record has taken yet, by transaction and index in it.
 pub(super) struct UnmatchedTransfers<'a> {
     transfers: BTreeMap<(String, u32), &'a ChainTransfer>,
-    /// The places of those that used what was signed under one mark.
+    /// The transfers that used a signed authorization, by its marker.
     signed: BTreeMap<[u8; 32], Vec<(String, u32)>>,
 }
 
-/// A transaction, and the place in it where the name says so.
+/// A transaction, and the index in it where the name has one.
 fn parts(name: &str) -> (&str, Option<u32>) {
     let place = name
         .rsplit_once('#')
@@ -19,7 +20,8 @@ fn parts(name: &str) -> (&str, Option<u32>) {
     place.map_or((name, None), |(hash, index)| (hash, Some(index)))
 }
 
-/// Whether a name says which transfer of its transaction is meant: whoever is sure comes first.
+/// Whether a name contains the index of the transfer in its transaction. Exact names take their transfers
+/// first.
 pub(super) fn is_exact(name: &str) -> bool {
     parts(name).1.is_some()
 }
@@ -37,8 +39,8 @@ impl<'a> UnmatchedTransfers<'a> {
         Self { transfers: all, signed }
     }
 
-    /// The transfer that used what was signed under this mark, in whatever transaction; it is nobody else's from now on. The place
-    /// in this name is preferred.
+    /// Takes the transfer that used the authorization with this marker, in any transaction. The index in this
+    /// name is preferred.
     pub(super) fn take_signed(
         &mut self,
         mark: &[u8; 32],
@@ -53,8 +55,8 @@ impl<'a> UnmatchedTransfers<'a> {
         self.transfers.remove(&place)
     }
 
-    /// The transfer of this name, which is nobody else's from now on. Where only the transaction is named it is one that fits, or
-    /// any.
+    /// Takes the transfer with this name. If the name has only a transaction, takes one that fits, or else any
+    /// of it.
     pub(super) fn take(&mut self, name: &str, fits: impl Fn(&ChainTransfer) -> bool) -> Option<&'a ChainTransfer> {
         let (hash, index) = parts(name);
         let place = match index {
@@ -69,14 +71,14 @@ impl<'a> UnmatchedTransfers<'a> {
         self.transfers.remove(&place)
     }
 
-    /// Any that fits, which is nobody else's from now on.
+    /// Takes any transfer that fits.
     pub(super) fn take_any(&mut self, fits: impl Fn(&str, &ChainTransfer) -> bool) -> Option<&'a ChainTransfer> {
         let found = self.transfers.iter().find(|((hash, _), transfer)| fits(hash, transfer));
         let place = found.map(|(place, _)| place.clone())?;
         self.transfers.remove(&place)
     }
 
-    /// What nobody has taken, by name.
+    /// The transfers that no record has taken, by name.
     pub(super) fn unmatched(self) -> impl Iterator<Item = (String, &'a ChainTransfer)> {
         self.transfers.into_iter().map(|((hash, index), transfer)| match index {
             0 => (hash, transfer),
@@ -105,8 +107,8 @@ mod tests {
 
     #[test]
     fn what_came_back_in_another_transaction_is_taken_by_its_mark() {
-        // Aim: a mark names its transfer in whatever transaction, once, and only if that fits; of two under one mark the one that is
-        // named.
+        // Checks: a marker takes its transfer in any transaction, once, and only if it fits. Of two under one
+        // marker, the named one is taken.
         let of = |transfer: ChainTransfer, name: &str, mark| ChainTransfer {
             transaction: name.into(),
             mark: Some([mark; 32]),
@@ -134,8 +136,9 @@ mod tests {
 
     #[test]
     fn each_transfer_of_a_transaction_is_taken_once() {
-        // Aim: three transfers of one transaction, two of them alike: each name takes its own, the bare one what fits, a third claim on
-        // two that are alike finds only what does not fit, and one that nobody claims is left over by its name.
+        // Checks three transfers of one transaction, two of them alike. Each exact name takes its own transfer
+        // and the bare name takes one that fits. A third claim on two alike finds only one that does not fit.
+        // An unclaimed transfer is returned by its name.
         let all = [moved(1, 2, 5), moved(4, 2, 5), moved(7, 3, 9)];
         let mut chain = UnmatchedTransfers::of(all.iter());
         let five = |t: &ChainTransfer| t.atomic == 5;

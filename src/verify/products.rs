@@ -1,5 +1,5 @@
-//! What payments bought, of whatever kind, in the terms that the books need: what it cost, what its state says of the
-//! money, and whether something must still move it on. One file a product, with rules of its own.
+//! Facts about purchased products that the ledger checks need: the cost, what the state implies for the money,
+//! and whether a job must still be pending. Each product has its own file and rules.
 
 mod card;
 mod gift_card;
@@ -25,91 +25,84 @@ use rust_decimal::Decimal;
 
 use super::{ChainTransfer, StoreContents, VerifyReport};
 
-/// What a product's state says of the money that was paid for it.
+/// What a product's state implies for the money that was paid for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MoneyOutcome {
-    /// It is with the provider, or on the way there.
+    /// With the provider, or on its way there.
     Spent,
-    /// All of it went back to the payer's balance, or is on the way there.
+    /// The full charge was credited to the payer's balance, or is about to be.
     Reversed,
-    /// What the provider did not keep, in atomic USDC, went back; our fee is earned.
+    /// What the provider did not retain, in atomic USDC, was credited. Our fee is earned.
     Returned {
-        /// Kept by the provider.
         retained: u64,
     },
-    /// It was delivered out of our treasury: the provider is owed nothing, and bringing it there cost so much more, in
-    /// atomic USDC.
+    /// Delivered from our treasury: the provider is owed nothing. Delivery had an additional cost, in atomic
+    /// USDC.
     Delivered {
-        /// Ours to bear, the surplus included.
+        /// Borne by us, the surplus included.
         cost: u64,
-        /// Of the cost, what the recipient got beyond what was bought.
+        /// The part of the cost that the recipient received beyond what was bought.
         surplus: u64,
     },
-    /// It left our treasury, is lost, and went back to the payer's balance out of ours.
+    /// It left our treasury and is lost. The payer's balance was credited at our expense.
     Lost {
-        /// What left beyond its worth, in atomic USDC.
+        /// Amount that left beyond the product's value, in atomic USDC.
         cost: u64,
     },
 }
 
-/// Something that a payment bought.
 #[derive(Clone, Debug)]
 pub(crate) struct SoldProduct {
-    /// As the payment names it.
+    /// Name of the product in the payment.
     pub(crate) product: PurchasedProduct,
-    /// In the report.
+    /// Plural noun in the report.
     pub(crate) plural: &'static str,
-    /// Of the snapshot.
+    /// Revision of the snapshot.
     pub(crate) revision: u64,
-    /// As events name it.
+    /// Status name in events.
     pub(crate) status: &'static str,
-    /// Whose.
     pub(crate) owner: Wallet,
-    /// What it cost.
     pub(crate) charge: Charge,
-    /// What it is worth in atomic USDC: where the product itself says so, by that, and not by its charge.
+    /// Value in atomic USDC. Taken from the product where it states one, not from its charge.
     pub(crate) value: i128,
-    /// Who is owed for it.
+    /// Provider that is owed the money.
     pub(crate) provider: LedgerProvider,
-    /// See [`Money`].
     pub(crate) money: MoneyOutcome,
-    /// What it cost in atomic USDC, where the product keeps what its price was made from.
+    /// Cost in atomic USDC, where the product stores the inputs of its price.
     pub(crate) price: Option<i128>,
-    /// Whether it is on its way, so that work must be under way for it.
+    /// Whether it is in progress, so that a job must be pending for it.
     pub(crate) is_in_progress: bool,
-    /// See [`Usable`].
     pub(crate) usable: Usable,
-    /// Of a payout: whether its money came back after its return window.
+    /// For payouts: whether the money was returned after the return window.
     pub(crate) returned_late: bool,
-    /// See [`Keeps`].
     pub(crate) expected_rows: ExpectedRows,
 }
 
-/// How much its holder can use now of something that was bought.
+/// How much of a product its owner can still use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Usable {
-    /// There is none, or it has ended.
+    /// Nothing, or the product has ended.
     Zero,
-    /// So much is on a card, in atomic USDC, and so much of that came there by merchants, who may have paid it in after a refund.
+    /// Amount on a card and the part that merchants paid in, in atomic USDC. Merchants may pay in after a
+    /// refund.
     Remaining { now: i128, by_merchants: i128 },
-    /// All that it is worth, from the day it could be used on.
+    /// Its full value, from the day it can be used.
     All,
 }
 
 /// Where a product's charge must have gone, in atomic USDC.
 pub(crate) struct MoneyFlow {
-    /// Back by itself, ours included.
+    /// Credited automatically, our own share included.
     pub(crate) returned: i128,
-    /// To whoever made it.
+    /// Owed to the provider.
     pub(crate) owed: i128,
-    /// Our fee.
     pub(crate) earned: i128,
-    /// Of what went back, what is ours: the refund of its payment gave the payer as much.
+    /// The part of `returned` that belongs to us: a refund already gave the payer as much.
     pub(crate) own_share: i128,
 }
 
 impl SoldProduct {
-    /// Where a refund gave so much of the charge.
+    /// `refunded`: the part of the charge that a refund already gave back.
     pub(crate) fn money_flow(&self, refunded: i128) -> MoneyFlow {
         let (all, worth) = (i128::from(self.charge.charged.atomic()), self.value);
         let (back, owed, earned) = match self.money {
@@ -141,29 +134,27 @@ impl SoldProduct {
 /// The rows that a product has besides its snapshot.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ExpectedRows {
-    /// In the vault.
+    /// Row in the vault.
     pub(crate) number: RowExpectation,
-    /// Among the sealed CVVs.
+    /// Row among the sealed CVVs.
     pub(crate) cvv: RowExpectation,
-    /// Work that is waiting for its time.
+    /// Scheduled jobs.
     pub(crate) timers: Vec<Job>,
-    /// Whether it is in the operators' list of what holders want.
+    /// Whether it is in the operators' list of pending actions.
     pub(crate) pending_action: bool,
 }
 
-/// Whether there is a row.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum RowExpectation {
-    /// There is none.
     #[default]
     Never,
-    /// There is one.
     Always,
-    /// There is one for as long as this work is not done.
+    /// Present until this job is done.
     Until(Job),
 }
 
-/// What was left on a card that has ended is the holder's, as far as whoever made it gave it back.
+/// The remainder of a card that has ended belongs to the account owner, up to the amount that the provider
+/// released.
 fn remainder(charge: &Charge, released: Cents) -> MoneyOutcome {
     if released == Cents::ZERO {
         return MoneyOutcome::Spent;
@@ -176,8 +167,8 @@ fn remainder(charge: &Charge, released: Cents) -> MoneyOutcome {
 /// USDC has six decimals, a price two.
 const ATOMIC_PER_CENT: i128 = 10_000;
 
-/// What an amount is worth and what it cost, in atomic USDC, by the facts of its quote and nothing else: both are converted
-/// exactly and rounded up to the cent once. Facts that are no numbers are no price.
+/// Value and cost of an amount in atomic USDC, computed from its quote alone. Both are converted exactly and
+/// rounded up to the cent once. `None` if the quote's facts are not numbers.
 fn priced(amount: Cents, currency: Currency, quoted: &QuoteFacts) -> Option<(i128, i128)> {
     let number = |text: &str| Decimal::from_str_exact(text).ok();
     let usd_per_unit = match &quoted.exchange {
@@ -197,32 +188,31 @@ fn priced(amount: Cents, currency: Currency, quoted: &QuoteFacts) -> Option<(i12
     Some((atomic(amount)?, atomic(amount + on_top)?))
 }
 
-/// A transfer out of the treasury for a product.
 #[derive(Clone, Debug)]
 pub(crate) struct OutgoingTransfer {
-    /// The product.
+    /// Name of the product.
     pub(crate) name: String,
-    /// Once it is known to be on the chain.
+    /// Set once it is known to be on chain.
     pub(crate) transaction: Option<String>,
-    /// What is known before that: the transaction's id where it was signed as one, else who receives it.
+    /// What is known before that: the id of the signed transaction, or else the receiver.
     pub(crate) signed: TransferMatch,
-    /// In atomic USDC.
     pub(crate) atomic: u64,
-    /// By what the chain shows it once it is there, in whatever transaction, where that was kept.
+    /// Marker of the signed authorization, by which the chain shows the transfer in any transaction. `None` if
+    /// not stored.
     pub(crate) mark: Option<[u8; 32]>,
 }
 
-/// How a transfer that was signed is recognized on the chain.
+/// How a signed transfer is recognized on the chain.
 #[derive(Clone, Debug)]
 pub(crate) enum TransferMatch {
-    /// By its id.
+    /// By its transaction id.
     As(String),
     /// By its receiver.
     For(Wallet),
 }
 
 impl OutgoingTransfer {
-    /// Whether a transfer that nothing else explains can be this one.
+    /// Whether an otherwise unmatched transfer can be this one.
     pub(crate) fn may_be(&self, transaction: &str, transfer: &ChainTransfer) -> bool {
         let signed = match &self.signed {
             TransferMatch::As(id) => id == transaction,
@@ -232,7 +222,7 @@ impl OutgoingTransfer {
     }
 }
 
-/// Reads a snapshot, with its name; `None` for a kind that is no product.
+/// Reads a snapshot, with its name. `None` if the kind is not a product.
 pub(crate) fn read(kind: u8, id: u128, row: &Row) -> Option<(PurchasedProduct, Result<SoldProduct, DecodeError>)> {
     if kind == EntityKind::Card as u8 {
         return Some((PurchasedProduct::Card(CardId(id)), card::read(CardId(id), row)));
@@ -254,12 +244,13 @@ pub(crate) fn read(kind: u8, id: u128, row: &Row) -> Option<(PurchasedProduct, R
     None
 }
 
-/// What left the treasury for a product, as far as its snapshot knows; nothing for a kind that sends nothing.
+/// The treasury transfer of a product, as far as its snapshot knows. `None` for a kind that sends nothing.
 pub(crate) fn outgoing_transfer(kind: u8, id: u128, row: &Row) -> Option<OutgoingTransfer> {
     (kind == EntityKind::TopUp as u8).then(|| top_up::outgoing_transfer(TopUpId(id), row))?
 }
 
-/// The status after an event, `None` in it where it stays as it is; `None` for a kind that is no product.
+/// The status after an event: the inner `None` leaves it unchanged. The outer `None` means that the kind is not
+/// a product.
 pub(crate) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>, DecodeError>> {
     if kind == EntityKind::Card as u8 {
         return Some(card::fold(event));
@@ -279,13 +270,13 @@ pub(crate) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>
     None
 }
 
-/// What products keep besides their snapshots.
+/// Checks the rows that products have besides their snapshots.
 pub(crate) fn check(contents: &StoreContents, report: &mut VerifyReport) {
     intl_order::queue(contents, report);
     intl_order::check_pending_actions(contents, report);
 }
 
-/// The product that a piece of work moves on, if it moves one.
+/// The product that a job moves on, if any.
 pub(crate) fn product_of_job(work: &Job) -> Option<String> {
     match work {
         Job::IssueCard(id) | Job::OrderGiftCard(id) | Job::ChangePrepaidCardState(id) => Some(id.to_string()),
@@ -297,7 +288,7 @@ pub(crate) fn product_of_job(work: &Job) -> Option<String> {
     }
 }
 
-/// What a credit that is under way is for, if it is for a payment or a product, and how much it is in atomic USDC.
+/// The payment or product of a pending credit, and the amount in atomic USDC. `None` for other jobs.
 pub(crate) fn credited_for(work: &Job) -> Option<(String, i128)> {
     match work {
         Job::CreditAccount { cause, amount, .. }
@@ -309,7 +300,7 @@ pub(crate) fn credited_for(work: &Job) -> Option<(String, i128)> {
     }
 }
 
-/// What a balance paid for, as the books name it.
+/// Ledger name of what a balance paid for.
 pub(crate) fn paid_for_name(paid_for: &DebitPurpose) -> String {
     match paid_for {
         DebitPurpose::Payout(PayoutId(id)) => format!("po_{id:032x}"),
@@ -318,7 +309,7 @@ pub(crate) fn paid_for_name(paid_for: &DebitPurpose) -> String {
     }
 }
 
-/// Written out here: the engine's own spelling is what is to be proved.
+/// Written out here: the engine's own naming is what `verify` has to prove.
 pub(crate) fn cause_name(cause: &CreditCause) -> String {
     match cause {
         CreditCause::Payment(id) => id.to_string(),

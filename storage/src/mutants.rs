@@ -1,6 +1,6 @@
 //! Bugs that a test can switch on, to see whether the simulator objects.
 //!
-//! They exist only in a debug build with the feature `planted`, which nothing but the root package's tests turns on.
+//! They exist only in a debug build with the feature `mutants`, which nothing but the root package's tests turns on.
 //! In every other build [`is`] is a constant `false`, and what stands behind it is compiled away. One bug is active in
 //! one thread: a simulation is one thread, so the tests beside it run sound code.
 
@@ -207,7 +207,7 @@ impl Mutant {
     ];
 }
 
-#[cfg(all(feature = "planted", debug_assertions))]
+#[cfg(all(feature = "mutants", debug_assertions))]
 mod active {
     use super::Mutant;
     use std::cell::Cell;
@@ -227,11 +227,11 @@ mod active {
     }
 }
 
-#[cfg(all(feature = "planted", debug_assertions))]
+#[cfg(all(feature = "mutants", debug_assertions))]
 pub use active::{enable, is_enabled};
 
 /// No bug is ever planted in this build.
-#[cfg(not(all(feature = "planted", debug_assertions)))]
+#[cfg(not(all(feature = "mutants", debug_assertions)))]
 pub const fn is_enabled(_: Mutant) -> bool {
     false
 }

@@ -26,19 +26,19 @@ fn the_switch_cannot_reach_a_release_build() {
         tree.contains("purser-storage v") && tree.contains("purser-actors v"),
         "{tree}"
     );
-    assert!(!tree.contains("planted"), "{tree}");
+    assert!(!tree.contains("mutants"), "{tree}");
 
     let text = |name: &str| std::fs::read_to_string(std::path::Path::new(ROOT).join(name)).unwrap();
-    let gate = "#[cfg(all(feature = \"planted\", debug_assertions))]";
-    let switch = text("storage/src/planted.rs");
+    let gate = "#[cfg(all(feature = \"mutants\", debug_assertions))]";
+    let switch = text("storage/src/mutants.rs");
     assert!(switch.contains(&format!("{gate}\nmod active {{")));
-    assert!(switch.contains(&format!("{gate}\npub use active::{{is, plant}};")));
-    assert!(switch.contains("pub const fn is(_: Bug) -> bool {\n    false\n}"));
+    assert!(switch.contains(&format!("{gate}\npub use active::{{enable, is_enabled}};")));
+    assert!(switch.contains("pub const fn is_enabled(_: Mutant) -> bool {\n    false\n}"));
     for manifest in ["Cargo.toml", "actors/Cargo.toml", "storage/Cargo.toml"] {
         let manifest = text(manifest);
         assert!(!manifest.contains("default = ["), "no feature is on by itself");
         let shipped = manifest.split("[dev-dependencies]").next().unwrap();
-        assert!(!shipped.contains("features = [\"planted\"]"), "only tests plant");
+        assert!(!shipped.contains("features = [\"mutants\"]"), "only tests plant");
         assert!(!manifest.contains("debug-assertions"), "releases do not listen");
     }
 }

@@ -1,75 +1,75 @@
-//! The bank: what reviews applications, keeps holders' accounts, and moves money between those and ours.
+//! Port of the bank: it reviews applications, keeps customers' accounts, and moves money between those and ours.
 
 use super::{BoxFuture, PortError, redact};
 use crate::id::{BankAccountId, BankTransferId, BankingApplicationId, DocumentId, JobId, Wallet};
 use crate::money::Cents;
 
-/// What is kept of a bank's own text, in characters: a row's size is bounded.
+/// Characters of the bank's own text that are stored, since a row's size is bounded.
 const MAX_TEXT_CHARS: usize = 200;
 
 fn truncate_text(text: String) -> String {
     text.chars().take(MAX_TEXT_CHARS).collect()
 }
 
-/// The same of words, which name nothing: without card numbers.
+/// Truncates free text and removes card numbers. Not for identifiers.
 fn redact_text(text: &str) -> String {
     redact(text).chars().take(MAX_TEXT_CHARS).collect()
 }
 
-/// An application as the bank is to see it. What is secret is sealed.
+/// An application as it is sent to the bank. Secrets in it are sealed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BankApplicationRequest {
     /// Idempotency key: the same key is the same submission.
     pub key: JobId,
-    /// Our name of it.
+    /// Our id of the application.
     pub id: BankingApplicationId,
-    /// Whose.
+    /// Account that applies.
     pub wallet: Wallet,
-    /// Profile and answers, by their names.
+    /// Profile and answers, by field name.
     pub answers: Vec<(&'static str, String)>,
     /// The tax number, sealed by the vault under the application's id.
     pub sealed_tax: Vec<u8>,
-    /// Documents, each with its key, sealed by the vault under its id.
+    /// Documents, each with its key, sealed by the vault under the document's id.
     pub documents: Vec<SealedDocument>,
 }
 
-/// A document on its way to the bank.
+/// A document to be sent to the bank.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SealedDocument {
-    /// Ours.
+    /// Our id of the document.
     pub id: DocumentId,
-    /// What it shows.
+    /// Kind of document, such as a passport.
     pub document_type: &'static str,
-    /// Its media type.
+    /// Media type of the plain bytes.
     pub media: &'static str,
     /// SHA-256 of the plain bytes.
     pub sha256: [u8; 32],
-    /// Sealed.
+    /// Key of the document, sealed by the vault.
     pub sealed_key: Vec<u8>,
 }
 
-/// What the bank says to an application.
+/// The bank's decision on an application.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReviewDecision {
     /// Accounts may be opened.
     Approved {
-        /// The bank's name of the customer.
+        /// The bank's id of the customer.
         customer: String,
     },
-    /// Not now.
+    /// The application is rejected. The owner may apply again.
     Rejected {
-        /// The bank's word for it.
+        /// The bank's reason.
         reason: String,
     },
-    /// More is wanted before it decides.
+    /// The bank needs more information before it decides.
     InformationRequested {
-        /// In the bank's words.
+        /// What it needs, in the bank's words.
         what: String,
     },
 }
 
 impl ReviewDecision {
-    /// With no more of the bank's text than is kept.
+    /// Truncates the bank's text to what is stored.
     #[must_use]
     pub fn truncated(self) -> Self {
         match self {
@@ -86,29 +86,29 @@ impl ReviewDecision {
     }
 }
 
-/// Something that the bank may not have decided yet.
+/// The result of a request that the bank may not have decided yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BankDecision<T> {
-    /// Nothing yet; ask again after this time.
+    /// Undecided. Ask again after this time.
     Pending {
-        /// In milliseconds.
+        /// Delay in milliseconds.
         retry_after_ms: u64,
     },
-    /// Decided, for good.
+    /// Decided; never changes.
     Final(T),
 }
 
-/// What an account is for.
+/// What a bank account is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bincode::Encode, bincode::Decode)]
 pub enum AccountType {
-    /// Money that comes in is credited to the holder's balance.
+    /// Incoming money is credited to the owner's balance.
     OnRamp,
-    /// The holder keeps dollars there that came from the balance.
+    /// Stores US dollars that came from the balance.
     OffRamp,
 }
 
 impl AccountType {
-    /// As in calls and answers.
+    /// Name in requests and responses.
     pub const fn name(self) -> &'static str {
         match self {
             Self::OnRamp => "onramp",
@@ -120,43 +120,43 @@ impl AccountType {
 /// An account to be opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenAccountRequest {
-    /// Idempotency key: the same key never opens a second one.
+    /// Idempotency key: the same key never opens a second account.
     pub key: JobId,
-    /// Our name of it.
+    /// Our id of the account.
     pub account: BankAccountId,
-    /// Whose: the bank's name of the customer.
+    /// The bank's id of the customer.
     pub customer: String,
-    /// What it is for.
+    /// What the account is for.
     pub account_type: AccountType,
 }
 
-/// What came of opening an account.
+/// Result of opening an account.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OpenAccountResult {
     /// Open.
     Open(AccountNumbers),
-    /// There is none and will be none.
+    /// No account exists and none will.
     Rejected {
-        /// The bank's word for it.
+        /// The bank's reason.
         reason: String,
     },
 }
 
-/// How an account is known among banks.
+/// The numbers that identify an account between banks.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct AccountNumbers {
-    /// The bank.
+    /// Name of the bank.
     pub bank_name: String,
-    /// ABA, nine digits.
+    /// ABA routing number, nine digits.
     pub routing_number: String,
-    /// The account's number. Its holder gives it to whoever pays in, so it is no secret from them.
+    /// Account number. The owner gives it to payers, so it is not secret from the owner.
     pub account_number: String,
-    /// What a payer writes with it, if the bank needs that.
+    /// Memo that a payer must add, if the bank needs one.
     pub memo: Option<String>,
 }
 
 impl OpenAccountResult {
-    /// With no more of the bank's text than is kept.
+    /// Truncates the bank's text to what is stored.
     #[must_use]
     pub fn truncated(self) -> Self {
         match self {
@@ -173,38 +173,38 @@ impl OpenAccountResult {
     }
 }
 
-/// A move between our money at the bank and a holder's account there.
+/// A transfer between our money at the bank and a customer's account there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BankTransferRequest {
-    /// Idempotency key: the same key moves once.
+    /// Idempotency key: the same key moves money once.
     pub key: JobId,
-    /// Our name of it.
+    /// Our id of the transfer.
     pub transfer: BankTransferId,
-    /// Which account.
+    /// Customer's account.
     pub account: BankAccountId,
-    /// US dollars.
+    /// Amount in US dollars.
     pub amount: Cents,
-    /// Whether it goes to the account, or from it to us.
+    /// True if the money goes to the account, false if it comes from it to us.
     pub to_account: bool,
 }
 
-/// What came of a move.
+/// Result of a transfer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BankTransferResult {
-    /// Done.
+    /// The money has moved.
     Complete {
-        /// The bank's name of it.
+        /// The bank's id of the transfer.
         reference: String,
     },
-    /// Definitely not, and never under this key.
+    /// A definite no: the money will never move under this key.
     Failed {
-        /// The bank's word for it.
+        /// The bank's reason.
         reason: String,
     },
 }
 
 impl BankTransferResult {
-    /// With no more of the bank's text than is kept.
+    /// Truncates the bank's text to what is stored.
     #[must_use]
     pub fn truncated(self) -> Self {
         match self {
@@ -218,25 +218,25 @@ impl BankTransferResult {
     }
 }
 
-/// Money that came into a holder's account from outside, or comes back out of it, and is ours to credit.
+/// Money that came into a customer's account from outside, or returned to us from it. We credit it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IncomingTransfer {
-    /// Its place among all of them, from 1: where the next reading goes on.
+    /// Position among all incoming transfers, from 1. The next page continues after it.
     pub position: u64,
-    /// The bank's name of it. The same one is the same money, however often it is told.
+    /// The bank's id of the transfer. The same id is the same money, however often it is reported.
     pub reference: String,
-    /// Into which account.
+    /// Account that received the money.
     pub account: BankAccountId,
-    /// US dollars.
+    /// Amount in US dollars.
     pub amount: Cents,
-    /// Who sent it, as the bank tells.
+    /// Sender as the bank reports it.
     pub sender: String,
-    /// What it is the return of: a move to that account, which the bank has said is complete.
+    /// For a return: the transfer to that account that the bank had reported complete.
     pub returned_transfer: Option<BankTransferId>,
 }
 
 impl IncomingTransfer {
-    /// With no more of the bank's text than is kept.
+    /// Truncates the bank's text to what is stored.
     #[must_use]
     pub fn truncated(self) -> Self {
         Self {
@@ -246,29 +246,30 @@ impl IncomingTransfer {
     }
 }
 
-/// Keeps holders' accounts. The calls that change something are idempotent by their key; a time-out of theirs says nothing.
+/// Keeps customers' accounts. Calls that change something are idempotent by their key. A timeout says nothing about the
+/// outcome.
 pub trait Bank: Send + Sync {
-    /// Submits an application, or asks after it.
+    /// Submits an application, or queries one with the same key.
     fn review<'a>(
         &'a self,
         application: &'a BankApplicationRequest,
     ) -> BoxFuture<'a, Result<BankDecision<ReviewDecision>, PortError>>;
 
-    /// Opens an account, or asks after it.
+    /// Opens an account, or queries an order with the same key.
     fn open<'a>(
         &'a self,
         order: &'a OpenAccountRequest,
     ) -> BoxFuture<'a, Result<BankDecision<OpenAccountResult>, PortError>>;
 
-    /// Moves money, or asks after it.
+    /// Moves money, or queries a transfer with the same key.
     fn transfer<'a>(
         &'a self,
         order: &'a BankTransferRequest,
     ) -> BoxFuture<'a, Result<BankDecision<BankTransferResult>, PortError>>;
 
-    /// What came in since, oldest first, at most `limit`.
+    /// Incoming transfers after a position, oldest first, at most `limit`.
     fn incoming(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<IncomingTransfer>, PortError>>;
 
-    /// What stands on an account now, in US dollars. Only reads.
+    /// Current balance of an account in US dollars. Reads only.
     fn balance(&self, account: BankAccountId) -> BoxFuture<'_, Result<Cents, PortError>>;
 }

@@ -1,77 +1,77 @@
-//! The bridge that carries USDC from Solana to Base: burned there, attested, minted here. Each step is a call of its own
-//! that can be repeated, so that the engine can write down what it is about to do before it is done.
+//! The bridge that transfers USDC from Solana to Base: a burn, its attestation and a mint. Each step is a separate call
+//! that can be repeated, so that the engine persists each step before it runs.
 
 use super::{BoxFuture, ChainStatus, Decline, PortError, SubmitResult};
 use crate::money::Usdc;
 
-/// A crossing to be begun.
+/// A bridge transfer to start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BridgeTransfer {
-    /// What it is for: at the bridge, the name of the crossing.
+    /// Identifies the bridge transfer; the bridge uses it as the id.
     pub key: u128,
-    /// Who receives it on Base.
+    /// Recipient on Base.
     pub to: [u8; 20],
-    /// What must arrive at least. More is burned where the bridge takes a fee.
+    /// Least amount that must arrive. More is burned where the bridge takes a fee.
     pub delivered_amount: Usdc,
 }
 
-/// A burn, signed: what is sent on every try.
+/// A signed burn. Every attempt sends the same one.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct SignedBurn {
-    /// The whole transaction, at most 1,232 bytes; empty for one that an operator has named after a restore.
+    /// The whole transaction, at most 1,232 bytes. Empty for a burn that an operator has named after a restore.
     pub bytes: Vec<u8>,
-    /// Its id, known before it is sent: what finds it again on the chain, and at the attesters.
+    /// Transaction id, known before it is sent. The chain and the attestation service find the burn by it.
     pub transaction: String,
-    /// The key of the account that will hold the bridge's message.
+    /// Key of the account that will store the bridge's message.
     pub event_key: [u8; 32],
-    /// What leaves our treasury: what must arrive, and the most that the bridge may take as its fee.
+    /// Amount that leaves our treasury: the least that must arrive, plus the bridge's maximum fee.
     pub burned: Usdc,
 }
 
-/// What the bridge's attesters say of a burn.
+/// State of a burn's attestation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AttestationStatus {
-    /// Not yet; ask again after this time. Not having seen the burn is no more than this.
+    /// Not attested yet. Ask again after this time. The attestation service may also not have seen the burn.
     Pending {
-        /// In milliseconds.
+        /// Delay in milliseconds.
         retry_after_ms: u64,
     },
-    /// Their word has lapsed before it was used; [`Bridge::attest_again`] asks for a new one.
+    /// The attestation expired before it was used. [`Bridge::reattest`] requests a new one.
     Expired {
-        /// Names the message.
+        /// Identifies the message.
         nonce: [u8; 32],
     },
-    /// Signed.
+    /// The message is attested.
     Complete(AttestedMessage),
 }
 
-/// A message that may be minted on.
+/// An attested message that can be minted.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct AttestedMessage {
-    /// Used once on Base, by whoever mints.
+    /// Usable once on Base, by any minter.
     pub nonce: [u8; 32],
-    /// The attesters' own bytes.
+    /// The message bytes as attested.
     pub message: Vec<u8>,
-    /// Their signatures.
+    /// The attestation's signatures.
     pub attestation: Vec<u8>,
-    /// Who receives the mint on Base, as the message says.
+    /// Recipient of the mint on Base, from the message.
     pub to: [u8; 20],
-    /// Whether it is USDC that was burned for it, as the message says.
+    /// Whether the burned token is USDC, from the message.
     pub is_usdc: bool,
-    /// What the mint will bring, as the message says.
+    /// Amount that the mint will deliver, from the message.
     pub delivered_amount: Usdc,
 }
 
-/// Of a message, the attesters' bytes and signatures together: several times what the bridge sends, and far less than a
-/// row takes.
+/// Largest message and signatures together. Several times what the bridge sends, and far less than a row can store.
 const MAX_MESSAGE_BYTES: usize = 4 * 1024;
 
 impl AttestedMessage {
-    /// Checks that this is the message of a burn of `burned` for this crossing: nothing else is minted for it. More than was
-    /// ordered arrives where the bridge takes less than its highest fee.
+    /// Checks that this is the message of a burn of `burned` for this bridge transfer. Nothing else is minted for it.
+    /// More than was ordered arrives where the bridge charges less than its maximum fee.
     ///
     /// # Errors
-    /// What is wrong with it, for the operator.
+    ///
+    /// What is wrong with the message, for the operator.
     pub fn check_matches(&self, crossing: &BridgeTransfer, burned: Usdc) -> Result<(), &'static str> {
         if self.message.len() + self.attestation.len() > MAX_MESSAGE_BYTES {
             return Err("the attested message is longer than any message of the bridge");
@@ -92,52 +92,52 @@ impl AttestedMessage {
     }
 }
 
-/// A mint, signed.
+/// A signed mint.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct SignedMint {
-    /// What is sent: the whole transaction, or its call where the bridge gives it a nonce and a price when it is sent.
+    /// What is sent: the whole transaction, or only its call where the bridge sets nonce and gas price at sending.
     pub bytes: Vec<u8>,
-    /// Its id, if it is known before it is sent, else empty.
+    /// Transaction id if it is known before sending, else empty.
     pub transaction: String,
 }
 
-/// Base's answer to a mint.
+/// Result of a mint on Base.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MintResult {
     /// Minted by this transaction.
     Minted {
-        /// Its id.
+        /// Transaction id.
         transaction: String,
     },
-    /// The nonce was used before: by an earlier try, or by somebody else who minted to the same recipient.
+    /// The nonce was used before: by an earlier attempt, or by another minter for the same recipient.
     NonceUsed,
-    /// Refused for now, for want of gas for example.
+    /// Declined for now, for example because gas is missing.
     Declined(Decline),
 }
 
-/// Carries USDC from Solana to Base.
+/// Transfers USDC from Solana to Base.
 pub trait Bridge: Send + Sync {
-    /// Signs a burn out of our treasury. Sends nothing. `Permanent` means that the bridge will not carry it.
+    /// Signs a burn from our treasury and sends nothing. `Permanent` means that the bridge will not transfer it.
     fn sign_burn<'a>(&'a self, crossing: &'a BridgeTransfer) -> BoxFuture<'a, Result<SignedBurn, PortError>>;
 
-    /// Sends a burn and waits for its outcome. The same burn sent again burns nothing more.
+    /// Sends a burn and waits for its outcome. Sending the same burn again burns nothing more.
     fn burn<'a>(&'a self, burn: &'a SignedBurn) -> BoxFuture<'a, Result<SubmitResult, PortError>>;
 
-    /// Reads the chain for a burn. [`Lookup::Impossible`] is proof that it never burned and never will.
+    /// Looks for a burn on the chain. [`ChainStatus::Impossible`] proves that it never burned and never will.
     fn find_burn<'a>(&'a self, burn: &'a SignedBurn) -> BoxFuture<'a, Result<ChainStatus, PortError>>;
 
-    /// Asks for the attestation of a burn by its transaction.
+    /// Fetches the attestation of a burn by its transaction.
     fn attestation<'a>(&'a self, burn: &'a SignedBurn) -> BoxFuture<'a, Result<AttestationStatus, PortError>>;
 
-    /// Has a lapsed message attested again.
+    /// Requests a new attestation of an expired message.
     fn reattest<'a>(&'a self, nonce: &'a [u8; 32]) -> BoxFuture<'a, Result<(), PortError>>;
 
-    /// Signs a mint. Sends nothing. Signing again is harmless: the nonce mints once.
+    /// Signs a mint and sends nothing. Signing again is harmless: the nonce mints once.
     fn sign_mint<'a>(&'a self, attested: &'a AttestedMessage) -> BoxFuture<'a, Result<SignedMint, PortError>>;
 
     /// Sends a mint and waits for its outcome.
     fn mint<'a>(&'a self, mint: &'a SignedMint) -> BoxFuture<'a, Result<MintResult, PortError>>;
 
-    /// Reads Base for the nonce, whoever minted. [`Lookup::Impossible`] is proof that it never will be.
+    /// Looks for the nonce on Base, by any minter. [`ChainStatus::Impossible`] proves that it never will be used.
     fn find_mint<'a>(&'a self, attested: &'a AttestedMessage) -> BoxFuture<'a, Result<ChainStatus, PortError>>;
 }

@@ -1,43 +1,43 @@
-//! What is bought with cards, as whoever issued them tells it.
+//! Card transactions as the card issuer reports them.
 
 use super::{Timestamp, redact};
 use crate::money::Cents;
 
-/// A merchant's charge of a card, taken or refused.
+/// A purchase with a card, accepted or declined.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct CardTransaction {
-    /// The issuer's name of it.
+    /// The issuer's id of the transaction.
     pub id: String,
-    /// Where, in the merchant's own words: text, never markup.
+    /// Merchant name as the merchant sent it. Plain text, never markup.
     pub merchant: String,
-    /// In US dollars.
+    /// Amount in US dollars.
     pub amount: Cents,
-    /// When.
+    /// Time of the transaction, by the issuer's clock.
     pub at: Timestamp,
-    /// What came of it.
+    /// Whether it is pending, settled, declined or refunded.
     pub status: TransactionStatus,
-    /// Of a refused charge: the issuer's word for why, if it says one.
+    /// For a declined transaction: the issuer's reason, if it gives one.
     pub reason: Option<String>,
 }
 
-/// What came of a charge.
+/// State of a card transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum TransactionStatus {
-    /// Its amount is set aside on the card; the merchant has not taken it yet.
+    /// The amount is on hold on the card; the merchant has not captured it yet.
     Pending,
-    /// The merchant has it.
+    /// The merchant has the money.
     Settled,
-    /// Refused: nothing was taken.
+    /// Nothing was charged.
     Declined,
-    /// The merchant gave it back to the card.
+    /// The merchant refunded it to the card.
     Refunded,
 }
 
 impl TransactionStatus {
-    /// All.
+    /// Every status.
     pub const ALL: [Self; 4] = [Self::Pending, Self::Settled, Self::Declined, Self::Refunded];
 
-    /// As in documents.
+    /// Name in JSON documents.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Pending => "pending",
@@ -48,21 +48,21 @@ impl TransactionStatus {
     }
 }
 
-/// What happened to one of a card's charges.
+/// A change of one card transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum ChargeChange {
-    /// One was made and taken.
+    /// A new transaction was accepted.
     Charged,
-    /// One that had been pending is settled.
+    /// A pending transaction settled.
     Settled,
-    /// One was refused.
+    /// A transaction was declined.
     Declined,
-    /// One was given back.
+    /// A transaction was refunded.
     Refunded,
 }
 
 impl ChargeChange {
-    /// After the dot of an event's type.
+    /// Second part of the event type, after the dot.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Charged => "charged",
@@ -73,22 +73,22 @@ impl ChargeChange {
     }
 }
 
-/// What became of a card's money.
+/// Remaining amount and transactions of a card.
 #[derive(Clone, Debug, Default, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct CardActivity {
-    /// Left to spend.
+    /// Amount left to spend.
     pub available: Cents,
-    /// Newest first, at most [`CardActivity::LONGEST`].
+    /// Newest first, at most [`CardActivity::MAX_TRANSACTIONS`].
     pub transactions: Vec<CardTransaction>,
 }
 
 impl CardActivity {
-    /// Transactions that a card's snapshot keeps: it is bounded.
+    /// Transactions stored in a card's snapshot, whose size is bounded.
     pub const MAX_TRANSACTIONS: usize = 20;
-    /// Characters of a merchant's name that are kept.
+    /// Characters of a merchant's name that are stored.
     pub const MAX_MERCHANT_CHARS: usize = 60;
 
-    /// Nothing was bought yet with so much.
+    /// Activity of a card with this amount and no transactions.
     pub const fn loaded(available: Cents) -> Self {
         Self {
             available,
@@ -96,7 +96,7 @@ impl CardActivity {
         }
     }
 
-    /// No more than a snapshot takes, and no card number in anybody's words.
+    /// Truncates to what a snapshot stores, and removes card numbers from external text.
     #[must_use]
     pub fn bounded(mut self) -> Self {
         let short = |text: &str| -> String { redact(text).chars().take(Self::MAX_MERCHANT_CHARS).collect() };
@@ -109,8 +109,8 @@ impl CardActivity {
         self
     }
 
-    /// What this says that `before` did not: of each charge that differs, the oldest first. One that is new and was given back
-    /// already was taken before.
+    /// Changes since `before`, by transaction, oldest first. A new transaction that is already refunded also counts as
+    /// charged.
     pub fn changes_since(&self, before: &Self) -> Vec<ChargeChange> {
         let charges = self.transactions.iter().rev();
         let news = charges.flat_map(|one| {

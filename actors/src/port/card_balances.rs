@@ -1,22 +1,23 @@
-//! The balances that holders have at the card issuer. They are the issuer's to keep: our books end where the USDC reaches
+//! Card balances: customers' money at the card issuer. The issuer keeps them. Our ledger ends where the USDC reaches
 //! the deposit address.
 
 use super::{BoxFuture, PortError};
 use crate::money::Usdc;
 
-/// A transfer to a holder's deposit address.
+/// A transfer to an account's deposit address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CardDeposit {
-    /// The address.
+    /// Deposit address on Base.
     pub address: [u8; 20],
-    /// The transaction on Base.
+    /// Transaction id on Base.
     pub transaction: String,
-    /// How much.
+    /// Amount transferred.
     pub amount: Usdc,
 }
 
-/// Keeps holders' balances and their cards.
+/// Keeps the card balances.
 pub trait CardBalances: Send + Sync {
-    /// Whether a transfer counts in the holder's balance now. No answer and no error says that it never will.
+    /// Whether the issuer has credited a transfer to the card balance. No response and no error proves that it never
+    /// will.
     fn is_credited<'a>(&'a self, deposit: &'a CardDeposit) -> BoxFuture<'a, Result<bool, PortError>>;
 }

@@ -1,33 +1,34 @@
-//! Words of somebody outside.
+//! Text from outside the service, bounded and redacted.
 
 use std::fmt;
 use std::ops::Deref;
 
 use super::redact;
 
-/// Characters of a card number with what stands between its digits and of a CVV behind its name, generously.
+/// Most characters of a card number with separators and of a CVV after its label. A generous bound.
 const MAX_NUMBER_LEN: usize = 64;
 
-/// What somebody outside said, as much of it as is kept: the first [`Said::LONGEST`] characters, without card numbers and CVVs
-/// ([`masked`]). Every port answers with it where its words go into a row, since a row's size is bounded and one that cannot be
-/// written would leave its entity where it was; and what a provider repeats of a request must be in no row, log or event.
+/// Text from outside the service: its first [`ExternalText::MAX_CHARS`] characters, without card numbers and CVVs
+/// ([`redact()`](fn@super::redact)). Every port returns it where the text is stored in a row. A row's size is
+/// bounded, and a row that cannot be written would block its entity. Card data that a provider repeats from a request
+/// must not reach a row, log or event.
 ///
-/// For words alone. What names something outside (a transaction, a card at its issuer) is kept whole: cut, it would name
+/// For free text only. An identifier (a transaction, a card at its issuer) is stored whole: if truncated, it would name
 /// something else.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct ExternalText(String);
 
 impl ExternalText {
-    /// Characters that are kept; at most four times as many bytes.
+    /// Characters that are stored; at most four times as many bytes.
     pub const MAX_CHARS: usize = 200;
 
-    /// Words of our own about something outside, such as the hash of a transaction, which has no card number however much it looks
-    /// like one. Cut as all words are.
+    /// Our own text about something outside, such as a transaction hash. It contains no card number, even if it looks
+    /// like one, so it is truncated and not redacted.
     pub fn internal(text: &str) -> Self {
         Self(text.chars().take(Self::MAX_CHARS).collect())
     }
 
-    /// The words.
+    /// The stored text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -41,8 +42,8 @@ impl From<String> for ExternalText {
 
 impl From<&str> for ExternalText {
     fn from(text: &str) -> Self {
-        // Cut behind any number that begins within it, since half a number would not be known as one, and only then searched,
-        // since it may be as long as an answer.
+        // Truncate after any number that starts within the limit, because half a number would not be recognised. Only
+        // then search, because the text may be as long as a response body.
         let searched: String = text.chars().take(Self::MAX_CHARS + MAX_NUMBER_LEN).collect();
         Self(redact(&searched).chars().take(Self::MAX_CHARS).collect())
     }
@@ -73,7 +74,7 @@ mod tests {
     use super::*;
     use crate::port::{ErrorKind, PortError};
 
-    // Aim: no card number is kept, one across the cut neither; what an error of a port prints has none.
+    // Checks: no card number is stored, even one at the cut. What a port error prints has none.
     #[test]
     fn a_card_number_is_no_part_of_what_was_said() {
         let said = "declined: 4242 4242 4242 4242, cvv 123";
@@ -88,7 +89,8 @@ mod tests {
         assert_eq!(error.to_string(), "issue: declined: **** **** **** ****, cvv ***");
     }
 
-    // Aim: short words are kept whole; of long ones their beginning, cut between characters, from owned text and from borrowed.
+    // Checks: short text is stored whole, long text up to the limit. The cut is between characters, for owned and
+    // borrowed text.
     #[test]
     fn no_more_is_kept_than_a_row_takes() {
         assert_eq!(ExternalText::from("no"), "no");

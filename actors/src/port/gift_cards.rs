@@ -1,4 +1,4 @@
-//! What the engine needs of a catalog of gift cards.
+//! Port of the gift card catalog.
 
 use super::{BoxFuture, ExternalText, PortError};
 use crate::gift_card::GiftCardOrder;
@@ -6,15 +6,15 @@ use crate::id::{CardId, JobId};
 use crate::money::Cents;
 use crate::product::{Country, Currency};
 
-/// What the catalog would take now.
+/// Whether the catalog accepts an order now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GiftCardOffer {
-    /// It could be ordered at this fee rate, as decimal text.
+    /// Can be ordered at this fee rate.
     Available {
-        /// Fraction of the amount.
+        /// Fraction of the amount, as decimal text.
         fee_rate: String,
     },
-    /// Sold out, gone from the catalog, or not in this amount, currency or country.
+    /// Sold out, removed from the catalog, or not offered in this amount, currency or country.
     Unavailable,
 }
 
@@ -23,35 +23,35 @@ pub enum GiftCardOffer {
 pub struct GiftCardRequest {
     /// Idempotency key: the same key never makes a second gift card.
     pub key: JobId,
-    /// Our id of it.
+    /// Our id of the gift card.
     pub card: CardId,
-    /// What.
+    /// Product, amount and terms.
     pub order: GiftCardOrder,
 }
 
-/// What the catalog says of an order.
+/// The catalog's response to an order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GiftCardOrderResult {
-    /// The gift card exists.
+    /// The gift card is issued.
     Ready {
         /// How to redeem it, sealed by the vault.
         sealed: Vec<u8>,
     },
-    /// Accepted; ask again with the same key after this time.
+    /// Accepted. Send the same key again after this time.
     Pending {
-        /// In milliseconds.
+        /// Delay in milliseconds.
         retry_after_ms: u64,
     },
-    /// Definitely refused: no gift card exists under this key and none will.
+    /// A definite no: no gift card exists under this key and none will.
     Declined {
-        /// The catalog's word for it.
+        /// The catalog's reason.
         reason: ExternalText,
     },
 }
 
 /// Sells gift cards.
 pub trait GiftCardProvider: Send + Sync {
-    /// Stock and price at this moment. It reserves nothing.
+    /// Current stock and price. Reserves nothing.
     fn offer<'a>(
         &'a self,
         product: &'a str,
@@ -60,6 +60,6 @@ pub trait GiftCardProvider: Send + Sync {
         amount: Cents,
     ) -> BoxFuture<'a, Result<GiftCardOffer, PortError>>;
 
-    /// Orders a gift card or asks after an order; the key makes them the same call.
+    /// Orders a gift card, or queries an order that has the same key.
     fn order<'a>(&'a self, order: &'a GiftCardRequest) -> BoxFuture<'a, Result<GiftCardOrderResult, PortError>>;
 }

@@ -1,23 +1,24 @@
-//! What only the owner of an account sets going: the check of an identity, and an account at the card issuer.
+//! Ports for what only an account's owner can start: identity verification, and an account at the card issuer.
 
 use super::{BoxFuture, ExternalText, PortError};
 use crate::id::{JobId, Wallet};
 
-/// A check of one wallet's holder, to be begun.
+/// An identity verification to start, for the owner of one wallet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IdentityCheckRequest {
-    /// Idempotency key: the same key never begins a second check.
+    /// Idempotency key: the same key never starts a second check.
     pub key: JobId,
-    /// Whose holder; the provider's callback names it again.
+    /// Account whose owner is verified. The provider's callback names it again.
     pub wallet: Wallet,
 }
 
-/// A check that has begun at the provider.
+/// An identity verification that the provider has started.
 #[derive(Clone, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct StartedCheck {
-    /// The provider's name of it.
+    /// The provider's id of the check.
     pub reference: String,
-    /// Where the person answers the provider's questions. Whoever has it can answer them: for the owner's page alone.
+    /// URL where the person answers the provider's questions. Anyone with the URL can answer them, so only the owner's
+    /// page shows it.
     pub url: String,
 }
 
@@ -27,62 +28,61 @@ impl std::fmt::Debug for StartedCheck {
     }
 }
 
-/// What a check has come to.
+/// Result of an identity verification.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Verdict {
-    /// The holder is who they say they are.
+    /// The owner's identity is confirmed.
     Passed,
-    /// Not proven, or given up. Another check may be begun.
+    /// Not proven, or abandoned. Another check may be started.
     Failed {
-        /// The provider's word for it.
+        /// The provider's reason.
         reason: ExternalText,
     },
 }
 
-/// What the provider says of a check.
+/// State of an identity verification.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CheckStatus {
-    /// Nothing yet; ask again after this time.
+    /// Undecided. Ask again after this time.
     Pending {
-        /// In milliseconds.
+        /// Delay in milliseconds.
         retry_after_ms: u64,
     },
-    /// It is over.
+    /// The check has ended.
     Decided(Verdict),
 }
 
-/// Checks who a person is. The person's answers stay with it: we learn the verdict.
+/// Verifies a person's identity. The person's answers stay with the provider; we learn only the verdict.
 pub trait IdentityCheck: Send + Sync {
-    /// Begins a check, or finds the one that was begun with this key. `Permanent` means that there is none and will be
-    /// none.
+    /// Starts a check, or finds the one started with this key. `Permanent` means that none exists and none will.
     fn start<'a>(&'a self, check: &'a IdentityCheckRequest) -> BoxFuture<'a, Result<StartedCheck, PortError>>;
 
-    /// Asks after a check. No error says anything of its verdict.
+    /// Fetches the state of a check. An error says nothing about the verdict.
     fn status<'a>(&'a self, reference: &'a str) -> BoxFuture<'a, Result<CheckStatus, PortError>>;
 }
 
-/// What the card issuer says of an account that is to be opened.
+/// The card issuer's response to opening an account.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum IssuerAccountResult {
-    /// It is open.
+    /// The account is open.
     Open {
-        /// Its own address on Base, where USDC for its balance arrives.
+        /// The account's own address on Base, which receives USDC for the card balance.
         deposit_address: [u8; 20],
     },
-    /// Not yet; ask again after this time.
+    /// Not opened yet. Ask again after this time.
     Pending {
-        /// In milliseconds.
+        /// Delay in milliseconds.
         retry_after_ms: u64,
     },
-    /// Definitely refused: there is no account.
+    /// A definite no: the account does not exist.
     Declined {
-        /// The issuer's word for it.
+        /// The issuer's reason.
         reason: ExternalText,
     },
 }
 
-/// Keeps the accounts that people have at the card issuer.
+/// Keeps customers' accounts at the card issuer.
 pub trait IssuerAccounts: Send + Sync {
-    /// Opens the wallet's account, or finds it: a wallet has one for good, with one address.
+    /// Opens the wallet's account, or finds it. A wallet has one account and one address, permanently.
     fn open<'a>(&'a self, holder: &'a Wallet) -> BoxFuture<'a, Result<IssuerAccountResult, PortError>>;
 }

@@ -1,4 +1,4 @@
-//! What left our treasury, as the chains list it: what a restored store is held against.
+//! Outgoing transfers of our treasury as the chains list them. A restored store is compared with them.
 
 use std::fmt;
 
@@ -9,19 +9,19 @@ use crate::id::{OutgoingTransferId, Wallet};
 use crate::ledger::Outlay;
 use crate::money::Usdc;
 
-/// The name of a transfer on its chain: the transaction, and the place in it. As text `transaction#index`. Text without an index
-/// names the transaction alone: the transfer is the only one in it, or the first where the text is a row's of before there was more
-/// than one.
+/// Name of a transfer on its chain: the transaction and an index in it. As text `transaction#index`. Text without an
+/// index names the transaction. The transfer is then the only one in it, or the first, if a row from before the index
+/// existed has the text.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TransferName {
-    /// The chain's id of the transaction.
+    /// The chain's transaction id.
     pub transaction: String,
-    /// See [`Movement::index`]; `None` if only the transaction is named.
+    /// See [`ChainMovement::index`]; `None` if only the transaction is named.
     pub index: Option<u32>,
 }
 
 impl TransferName {
-    /// Of text; `None` if there is no transaction in it or its index is no number.
+    /// Parses a name. `None` if the transaction is empty or the index is no number.
     pub fn parse(text: &str) -> Option<Self> {
         let (transaction, index) = match text.rsplit_once('#') {
             Some((transaction, index)) => (transaction, Some(index.parse().ok()?)),
@@ -33,7 +33,7 @@ impl TransferName {
         })
     }
 
-    /// The transaction in a name: what explorers, the bridge and clients know.
+    /// The transaction part of a name: the part that explorers, the bridge and clients know.
     pub fn transaction_of(text: &str) -> &str {
         text.split_once('#').map_or(text, |(transaction, _)| transaction)
     }
@@ -48,25 +48,25 @@ impl fmt::Display for TransferName {
     }
 }
 
-/// A transfer out of our treasury that is on a chain and stayed.
+/// An outgoing transfer of our treasury that is on a chain and was not reorged.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct OutgoingTransfer {
-    /// The chain's id of the transaction.
+    /// The chain's transaction id.
     pub transaction: String,
-    /// Who received it; says which chain.
+    /// Recipient; its variant names the chain.
     pub to: Wallet,
-    /// How much.
+    /// Amount transferred.
     pub amount: Usdc,
-    /// When, by the chain's clock.
+    /// Time by the chain's clock.
     pub at: Timestamp,
-    /// What its authorization is recognised by: see [`Authorization::mark`] and [`Movement::mark`].
+    /// Recognises the payment authorization: see [`Authorization::fingerprint`] and [`ChainMovement::fingerprint`].
     pub fingerprint: [u8; 32],
-    /// Where in the transaction: see [`Movement::index`].
+    /// Index in the transaction: see [`ChainMovement::index`].
     pub index: u32,
 }
 
 impl OutgoingTransfer {
-    /// What a movement out of a treasury is; `None` for one that came in.
+    /// Converts an outgoing movement of a treasury; `None` for an incoming one.
     pub fn from_movement(moved: &ChainMovement) -> Option<Self> {
         (!moved.incoming).then(|| Self {
             transaction: moved.transaction.clone(),
@@ -78,7 +78,7 @@ impl OutgoingTransfer {
         })
     }
 
-    /// Its name, the index always with it.
+    /// The name, always with the index.
     pub fn name(&self) -> TransferName {
         TransferName {
             transaction: self.transaction.clone(),
@@ -86,30 +86,31 @@ impl OutgoingTransfer {
         }
     }
 
-    /// Its name as rows and the chain's list have it: see [`Movement::key`].
+    /// The name as in rows and on the chain's list: see [`ChainMovement::key`].
     pub fn key(&self) -> String {
         key_of(&self.transaction, self.index)
     }
 
-    /// Its id: always the same.
+    /// The id, derived from the name, so always the same.
     pub fn id(&self) -> OutgoingTransferId {
         OutgoingTransferId::for_transfer(self.to.network(), &self.transaction, self.index)
     }
 
-    /// Whether this text names it, alone or with others of its transaction.
+    /// Whether this text names the transfer, alone or together with others of its transaction.
     pub fn is_named(&self, name: &TransferName) -> bool {
         name.transaction == self.transaction && name.index.is_none_or(|index| index == self.index)
     }
 }
 
-/// A departure that an operator has booked: the row is what lets it be booked once.
+/// An untracked transfer that an operator has attributed. The row prevents a second attribution.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct AttributedTransfer {
-    /// Which.
+    /// The transfer.
     pub transfer: OutgoingTransfer,
-    /// Whose balance it was taken from.
+    /// Account whose balance was debited.
     pub account: Option<Wallet>,
-    /// What the treasury paid with it. Without this, and without an account, it is a loss of ours, or sent on what had come in.
+    /// What the treasury paid for. Without this and without an account, the transfer is a loss, or forwarded an
+    /// incoming transfer.
     pub outlay: Option<Outlay>,
 }
 
@@ -118,10 +119,12 @@ impl Stored for AttributedTransfer {
 }
 
 impl AttributedTransfer {
-    /// Decodes a row, also one written when a transaction moved money once and a booking was an account's or a loss.
+    /// Decodes a row. Also decodes rows from when a transaction had one transfer and an attribution was to an account
+    /// or a loss.
     ///
     /// # Errors
-    /// When it is neither.
+    ///
+    /// When it has neither format.
     pub fn read(bytes: &[u8]) -> Result<Self, DecodeError> {
         match codec::decode::<AttributedTransferV1>(bytes) {
             Ok(AttributedTransferV1 {
@@ -145,7 +148,7 @@ impl AttributedTransfer {
     }
 }
 
-/// A row of before a transfer was named by its place in its transaction.
+/// A row from before a transfer was named by its index in the transaction.
 #[derive(bincode::Encode, bincode::Decode)]
 struct AttributedTransferV1 {
     transfer: OutgoingTransferV1,
@@ -166,7 +169,7 @@ impl Stored for AttributedTransferV1 {
 }
 
 impl Authorization {
-    /// What a chain's list of transfers shows of it: the nonce on Base, the hash of the message on Solana.
+    /// What a chain's transfer list shows of the authorization: the nonce on Base, the message hash on Solana.
     pub const fn fingerprint(&self) -> [u8; 32] {
         match self {
             Self::Evm(a) => a.nonce,

@@ -1,4 +1,4 @@
-//! Payout rails: what sends money to debit cards, banks and payment apps, and how it tells what became of it.
+//! Payout rails: they send payouts to debit cards, banks and payment apps, and report the results.
 
 use super::{BoxFuture, ExternalText, PortError};
 use crate::id::{BankDestinationId, JobId, PayoutId};
@@ -6,121 +6,122 @@ use crate::money::Cents;
 use crate::payout::BankDetails;
 use crate::product::{AppPayee, Currency, Platform, ProductLine};
 
-/// An order to a rail.
+/// A payout to send over a rail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PayoutRequest {
     /// Idempotency key: the same key never pays twice.
     pub key: JobId,
-    /// Our id of the payout; reports name it.
+    /// Our id of the payout; status updates name it.
     pub payout: PayoutId,
-    /// Which rail.
+    /// Product line, which selects the rail.
     pub line: ProductLine,
-    /// What the recipient gets.
+    /// Amount that the recipient gets.
     pub amount: Cents,
-    /// In which currency.
+    /// Currency of `amount`.
     pub currency: Currency,
-    /// Who gets it.
+    /// Recipient's card, bank account or app user.
     pub to: PayoutDestination,
 }
 
-/// Who gets a payout.
+/// Recipient of a payout.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PayoutDestination {
     /// A debit card.
     Card {
-        /// Its number and expiry, sealed by the vault under the payout's id.
+        /// Card number and expiry, sealed by the vault under the payout's id.
         sealed: Vec<u8>,
     },
     /// A bank account.
     Bank {
-        /// Our id of it.
+        /// Our id of the destination.
         destination: BankDestinationId,
-        /// What may be known of it.
+        /// The details that are not secret.
         details: BankDetails,
-        /// Its account number, sealed by the vault under the destination's id.
+        /// Account number, sealed by the vault under the destination's id.
         sealed: Vec<u8>,
     },
     /// A user of a payment app.
     App {
-        /// Which app.
+        /// The payment app.
         platform: Platform,
-        /// Who; `recipient` is what the app knows them by.
+        /// The user; `recipient` is the app's identifier for them.
         payee: AppPayee,
     },
 }
 
-/// What a rail says of a payout. Each word about one payout has a higher sequence than those before it, so that words
-/// which arrive twice or in another order are recognised.
+/// Status of a payout as its rail reports it. Each update of a payout has a higher sequence than the earlier ones, so
+/// that repeated or reordered updates are recognised.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PayoutStatusUpdate {
-    /// Its place among the words about this payout, from 1.
+    /// Sequence number within the payout, from 1.
     pub sequence: u64,
-    /// Where the payout stands.
+    /// Status at this sequence number.
     pub status: PayoutRailStatus,
 }
 
-/// Where a payout stands at its rail.
+/// Status of a payout at its rail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PayoutRailStatus {
-    /// Accepted and on its way; for a payment app, also waiting to be claimed.
+    /// Accepted and in progress. For a payment app, also not claimed yet.
     InProcess {
-        /// When to ask again, in milliseconds.
+        /// Delay before the next query, in milliseconds.
         retry_after_ms: u64,
     },
-    /// Paid.
+    /// The recipient has the money.
     Complete {
-        /// The rail's name of the payment.
+        /// The rail's id of the payment.
         reference: ExternalText,
     },
-    /// Definitely not paid, and will not be.
+    /// A definite no: not paid, and never will be.
     Failed {
-        /// The rail's word for it.
+        /// The rail's reason.
         reason: ExternalText,
     },
     /// Stopped before it was paid.
     Cancelled {
-        /// The rail's word for it.
+        /// The rail's reason.
         reason: ExternalText,
     },
-    /// The money came back to us.
+    /// The rail returned the money to us.
     Returned {
-        /// The rail's word for it.
+        /// The rail's reason.
         reason: ExternalText,
     },
 }
 
-/// A word in the order in which the rails told it, over all payouts.
+/// A status update in the order in which the rail reported it, over all payouts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PayoutEvent {
-    /// Its place in that order, from 1: where the next reading goes on.
+    /// Position in that order, from 1. The next page continues after it.
     pub position: u64,
-    /// About which payout.
+    /// Payout that the update is about.
     pub payout: PayoutId,
-    /// What.
+    /// Reported status.
     pub update: PayoutStatusUpdate,
 }
 
-/// What came of asking for money back.
+/// Result of a recall.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecallResult {
-    /// It is ours again; the recipient has and gets nothing.
+    /// We have the money again. The recipient has nothing and will get nothing.
     Recalled,
-    /// The recipient has it.
+    /// The recipient has the money.
     TooLate,
 }
 
 /// Sends payouts.
 pub trait PayoutRails: Send + Sync {
-    /// Orders a payout or asks after an order; the key makes them the same call.
+    /// Orders a payout, or queries an order that has the same key.
     fn send<'a>(&'a self, order: &'a PayoutRequest) -> BoxFuture<'a, Result<PayoutStatusUpdate, PortError>>;
 
-    /// What was last said of an order under this key; `None` is a definite no: nothing was ever ordered under it.
+    /// Latest status of the order under this key. `None` is a definite no: this key was never used for an order.
     fn find(&self, key: JobId) -> BoxFuture<'_, Result<Option<PayoutStatusUpdate>, PortError>>;
 
-    /// Takes back what was ordered under this key: a success that came after the payer was credited, or what nobody
-    /// claimed. Asking twice changes nothing.
+    /// Recalls the order under this key: a payout that succeeded after the payer was credited, or one that was never
+    /// claimed. A repeated call changes nothing.
     fn recall(&self, key: JobId, payout: PayoutId) -> BoxFuture<'_, Result<RecallResult, PortError>>;
 
-    /// What the rails told since, oldest first, at most `limit`: returns come days later, when nobody asks any more.
+    /// Events after a position, oldest first, at most `limit`. Returns come days later, when the payout is no longer
+    /// queried.
     fn events_after(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<PayoutEvent>, PortError>>;
 }

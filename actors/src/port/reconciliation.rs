@@ -1,4 +1,4 @@
-//! What others write down of the money that we ask them to move, for reconciliation: their lists only read.
+//! External records for reconciliation: providers' and chains' lists of the money that we ask them to move. Reads only.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,26 +12,26 @@ use crate::money::Usdc;
 use crate::product::Country;
 use crate::reconciliation::{EntryAmount, EntryStatus, ReconciliationSource};
 
-/// A place in somebody's list: where the next page begins. Only whoever gave it knows what it means.
+/// A position in an external list, where the next page starts. Only the list that issued it can interpret it.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct ListCursor(String);
 
 impl ListCursor {
-    /// Bytes at most.
+    /// Largest length in bytes.
     pub const MAX_LEN: usize = 200;
 
-    /// `None` for what is too long, or no visible ASCII.
+    /// `None` if the text is too long or has characters other than visible ASCII.
     pub fn new(text: String) -> Option<Self> {
         let good = (1..=Self::MAX_LEN).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_graphic());
         good.then_some(Self(text))
     }
 
-    /// For lists whose places are numbers.
+    /// For lists whose positions are numbers.
     pub fn from_number(number: u64) -> Self {
         Self(number.to_string())
     }
 
-    /// Reverses [`Cursor::of_number`].
+    /// Reverses [`ListCursor::from_number`].
     pub fn number(&self) -> Option<u64> {
         self.0.parse().ok()
     }
@@ -43,40 +43,40 @@ impl fmt::Display for ListCursor {
     }
 }
 
-/// Part of a list.
+/// One page of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListPage<T> {
     /// In the list's own order.
     pub items: Vec<T>,
-    /// Where the next page begins; `None` at the end so far, and only there.
+    /// Start of the next page. `None` only at the current end of the list.
     pub next: Option<ListCursor>,
 }
 
-/// The name of something on a list: what the list's [`crate::reconcile::Flow`] says.
+/// Identifies an entry on a list. The list's [`crate::reconciliation::EntryKind`] defines its format.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct EntryKey(String);
 
 impl EntryKey {
-    /// Bytes at most.
+    /// Largest length in bytes.
     pub const MAX_LEN: usize = 200;
 
-    /// `None` for what is empty, too long, or has control characters.
+    /// `None` if the text is empty, too long, or has control characters.
     pub fn new(text: String) -> Option<Self> {
         let good = (1..=Self::MAX_LEN).contains(&text.len()) && !text.chars().any(char::is_control);
         good.then_some(Self(text))
     }
 
-    /// Of an order.
+    /// Key of the entry of an order.
     pub fn for_order(key: JobId) -> Self {
         Self(key.to_string())
     }
 
-    /// The key of the order that it is the name of; `None` for what none of ours can be.
+    /// The idempotency key of the order, if this names one of our orders.
     pub fn order(&self) -> Option<JobId> {
         self.0.parse().ok()
     }
 
-    /// As the list has it.
+    /// The text as the list has it.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -88,73 +88,74 @@ impl fmt::Display for EntryKey {
     }
 }
 
-/// What a gift card was ordered with besides its product and amount.
+/// Terms of a gift card order besides product and amount.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GiftTerms {
-    /// Where it is redeemed.
+    /// Country where the card is redeemed.
     pub country: Country,
     /// The catalog's fee rate, as decimal text.
     pub fee_rate: String,
 }
 
-/// Something as a provider lists it.
+/// An entry of a provider's list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProviderEntry {
-    /// Its name: an order's is the idempotency key that it was ordered under.
+    /// Identifies the entry. For an order: the idempotency key that it was placed under.
     pub name: EntryKey,
-    /// The provider's word for what it is.
+    /// The provider's name of the product.
     pub product: ExternalText,
-    /// Of a gift card: where it is redeemed and at which fee it was ordered, where the list says so.
+    /// For a gift card: country and fee rate of the order, if the list has them.
     pub terms: Option<GiftTerms>,
-    /// How much.
+    /// Amount and currency or token.
     pub amount: EntryAmount,
-    /// Of money that comes back: the move that it is the return of.
+    /// For a return: the transfer that was returned.
     pub returned_transfer: Option<BankTransferId>,
-    /// What came of it; never [`Standing::NotAsked`].
+    /// Current status; never [`EntryStatus::NotSubmitted`](crate::reconciliation::EntryStatus::NotSubmitted).
     pub status: EntryStatus,
-    /// When that last changed, by the provider's clock.
+    /// Time of the latest status change, by the provider's clock.
     pub at: Timestamp,
 }
 
-/// Everything of one kind that a provider ever had to do with us.
+/// A provider's complete list of one entry kind.
 pub trait ProviderList: Send + Sync {
-    /// The entries behind a cursor, or from the first on, at most `limit`. The order stays as it is, but that an entry
-    /// which changes comes again behind all others. What is not decided yet may be left out.
+    /// Entries after a cursor, or from the first, at most `limit`. The order is stable, except that a changed entry
+    /// appears again behind all others. Undecided entries may be missing.
     fn entries<'a>(
         &'a self,
         after: Option<&'a ListCursor>,
         limit: usize,
     ) -> BoxFuture<'a, Result<ListPage<ProviderEntry>, PortError>>;
 
-    /// The entry of one name, as it stands now.
+    /// The entry with this key, in its current status.
     fn entry<'a>(&'a self, name: &'a EntryKey) -> BoxFuture<'a, Result<Option<ProviderEntry>, PortError>>;
 }
 
-/// A transfer of USDC to or from our treasury, as a chain shows it.
+/// A USDC transfer to or from our treasury, as a chain shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChainMovement {
-    /// The chain's id of the transaction.
+    /// The chain's transaction id.
     pub transaction: String,
-    /// Which transfer in it. On Base the place of its log among the logs of the transaction, from 0 (not of the block: a
-    /// reorganisation changes that). On Solana its place among the instructions of the transaction that move our money, inner ones
-    /// included, from 0. With the transaction it is the name of the transfer, always the same.
+    /// Index of the transfer in its transaction, from 0. Base: the position of its log among the logs of the
+    /// transaction. Not among those of the block, because a reorg changes that. Solana: the position among the
+    /// transaction's instructions that move our money, inner instructions included. Transaction and index together are
+    /// the transfer's stable name.
     pub index: u32,
-    /// Whether it came to us.
+    /// True if the treasury received it, false if it paid it.
     pub incoming: bool,
-    /// Who paid us, or whom we paid.
+    /// Wallet that paid us, or that we paid.
     pub counterparty: Wallet,
-    /// How much.
+    /// Amount transferred.
     pub amount: Usdc,
-    /// When, by the chain's clock.
+    /// Time by the chain's clock.
     pub at: Timestamp,
-    /// What its authorization is recognised by: see [`super::Authorization::mark`]. Of a transfer that nobody authorized so, such
-    /// as a plain ERC-20 `transfer`, or on Solana a transfer by a transaction that no fee payer of ours has signed, this is
-    /// [`Movement::plain_mark`].
+    /// Identifies the payment authorization: see [`super::Authorization::fingerprint`]. For a transfer without one this
+    /// is [`ChainMovement::plain_fingerprint`]. Examples are a plain ERC-20 `transfer`, and on Solana a transaction
+    /// that none of our fee payers has signed.
     pub fingerprint: [u8; 32],
 }
 
 impl ChainMovement {
-    /// The mark of a transfer without an authorization that a payment could be: its own, and no other's.
+    /// Fingerprint of a transfer without a payment authorization. Unique to this transfer.
     pub fn plain_fingerprint(transaction: &str, index: u32) -> [u8; 32] {
         let mut hash = Sha256::new();
         hash.update(b"plain transfer");
@@ -165,13 +166,13 @@ impl ChainMovement {
         hash.finalize().into()
     }
 
-    /// Its name on the chain's list: the transaction, and where that moved our money more than once, the place in it.
+    /// Key on the chain's list: the transaction, with the index if the transaction moved our money more than once.
     pub fn key(&self) -> String {
         key_of(&self.transaction, self.index)
     }
 }
 
-/// See [`Movement::key`]: the name that is stored. Its first transfer has the name of the transaction.
+/// The stored form of [`ChainMovement::key`]. The first transfer of a transaction has the transaction's name.
 pub(crate) fn key_of(transaction: &str, index: u32) -> String {
     match index {
         0 => transaction.to_owned(),
@@ -179,9 +180,9 @@ pub(crate) fn key_of(transaction: &str, index: u32) -> String {
     }
 }
 
-/// What the chains show of our treasury. What a reorganisation removed is not shown.
+/// The chains' lists of our treasury's transfers. Reorged transfers are not listed.
 pub trait TreasuryList: Send + Sync {
-    /// Transfers behind a cursor, or from the first on, oldest first, at most `limit`.
+    /// Transfers after a cursor, or from the first, oldest first, at most `limit`.
     fn movements<'a>(
         &'a self,
         network: Network,
@@ -189,15 +190,17 @@ pub trait TreasuryList: Send + Sync {
         limit: usize,
     ) -> BoxFuture<'a, Result<ListPage<ChainMovement>, PortError>>;
 
-    /// All of them in one transaction, by index: a hash alone says no more. Empty for a transaction that is not there.
+    /// All transfers in one transaction, by index, since a hash alone is ambiguous. Empty for a transaction that is not
+    /// there.
     fn in_transaction<'a>(
         &'a self,
         network: Network,
         transaction: &'a str,
     ) -> BoxFuture<'a, Result<Vec<ChainMovement>, PortError>>;
 
-    /// The transfer that used an authorization, in whatever transaction; `None` if there is none that stayed, and from a list that
-    /// cannot be asked so. `payer`: whose authorization it is, `None` for our treasury's. `mark`: see [`super::Authorization::mark`].
+    /// The transfer that used an authorization, in any transaction. `None` if none is on the chain, or if the list
+    /// cannot search by authorization. `payer` owns the authorization; `None` for our treasury. `mark`: see
+    /// [`super::Authorization::fingerprint`].
     fn find_by_authorization<'a>(
         &'a self,
         _network: Network,
@@ -207,8 +210,8 @@ pub trait TreasuryList: Send + Sync {
         Box::pin(async { Ok(None) })
     }
 
-    /// How sure the chain is of a transfer that it lists, by the port's settings for its amount. [`Finality::Seen`] also for one
-    /// that is not listed any more.
+    /// Finality of a listed transfer, by the port's settings for its amount. [`Finality::Confirmed`] also for a
+    /// transfer that is no longer listed.
     fn movement_finality<'a>(
         &'a self,
         network: Network,
@@ -216,11 +219,11 @@ pub trait TreasuryList: Send + Sync {
     ) -> BoxFuture<'a, Result<Finality, PortError>>;
 }
 
-/// Everybody's lists. What is not here is not reconciled.
+/// All external lists. A source without a list is not reconciled.
 #[derive(Clone, Default)]
 pub struct ReconciliationLists {
-    /// Of both chains.
+    /// Both chains.
     pub treasury: Option<Arc<dyn TreasuryList>>,
-    /// Of providers.
+    /// Providers, by source.
     pub providers: BTreeMap<ReconciliationSource, Arc<dyn ProviderList>>,
 }

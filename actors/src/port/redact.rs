@@ -1,11 +1,11 @@
-//! Card numbers and CVVs in words of somebody outside: hidden before the words are kept, logged or shown.
+//! Hides card numbers and CVVs in external text before it is stored, logged or shown.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// Digits of a card number (ISO/IEC 7812), at least and at most.
+/// Fewest and most digits of a card number (ISO/IEC 7812).
 const CARD_NUMBER_DIGITS: (usize, usize) = (12, 19);
-/// What is said before a CVV, by any scheme.
+/// Names of the CVV in the card schemes.
 const CVV_NAMES: [&str; 8] = [
     "cvv",
     "cvc",
@@ -16,11 +16,12 @@ const CVV_NAMES: [&str; 8] = [
     "verification value",
     "card code",
 ];
-/// Characters behind such a name within which its digits begin.
+/// A CVV starts within this number of characters after its name.
 const CVV_NEAR: usize = 24;
 
-/// The text with `*` for each digit of what may be a card number (12 to 19 digits, also in groups between which stand spaces or
-/// dashes, of which the last checks the others) and of 3 or 4 digits near a CVV's name. What only looks like one is hidden too.
+/// Replaces with `*` each digit of a possible card number, and of 3 or 4 digits near a CVV name. A card number has 12
+/// to 19 digits and a valid check digit, also in groups separated by spaces or dashes. Digits that only look like one
+/// are hidden too.
 pub fn redact(text: &str) -> Cow<'_, str> {
     if !text.bytes().any(|byte| byte.is_ascii_digit()) {
         return Cow::Borrowed(text);
@@ -38,7 +39,7 @@ pub fn redact(text: &str) -> Cow<'_, str> {
     Cow::Owned(chars.into_iter().collect())
 }
 
-/// Where digits stand together.
+/// Ranges of consecutive digits.
 fn groups(chars: &[char]) -> Vec<Range<usize>> {
     let mut groups: Vec<Range<usize>> = Vec::new();
     for (at, _) in chars.iter().enumerate().filter(|(_, c)| c.is_ascii_digit()) {
@@ -50,12 +51,12 @@ fn groups(chars: &[char]) -> Vec<Range<usize>> {
     groups
 }
 
-/// Groups that are a card number together, and parts of one that is too long for one.
+/// Groups that form a card number together, and parts of a group that is too long for one.
 fn numbers(chars: &[char], groups: &[Range<usize>]) -> Vec<Range<usize>> {
     let (least, most) = CARD_NUMBER_DIGITS;
     let mut found = Vec::new();
     for (n, first) in groups.iter().enumerate() {
-        // One that stands in a longer run of digits, before its CVV for example.
+        // A number inside a longer run of digits, for example in front of its CVV.
         if first.len() > least {
             let windows = (least..=most.min(first.len())).flat_map(|length| {
                 let starts = first.start..=first.end - length;
@@ -81,12 +82,12 @@ fn numbers(chars: &[char], groups: &[Range<usize>]) -> Vec<Range<usize>> {
     found
 }
 
-/// What may stand between a card number's digits: spaces, dots and dashes of every kind.
+/// Separators within a card number: spaces, dots and dashes of every kind.
 fn joins(c: char) -> bool {
     c.is_whitespace() || matches!(c, '-' | '.' | '\u{2010}'..='\u{2015}' | '\u{2212}')
 }
 
-/// Whether the last digit checks the others (ISO/IEC 7812-1, Luhn).
+/// Whether the check digit is valid (ISO/IEC 7812-1, Luhn).
 fn is_number(digits: &[char]) -> bool {
     let sum: u32 = digits
         .iter()
@@ -123,7 +124,7 @@ fn cvvs(chars: &[char], groups: &[Range<usize>]) -> Vec<Range<usize>> {
 mod tests {
     use super::*;
 
-    /// Numbers that follow from a seed (SplitMix64).
+    /// Pseudorandom numbers from a seed (SplitMix64).
     struct Seeded(u64);
 
     impl Seeded {
@@ -140,7 +141,7 @@ mod tests {
         }
     }
 
-    /// A number of so many digits whose check digit is right, worked out otherwise than above.
+    /// A number of this length with a valid check digit. Computed differently from the code above.
     fn card_number(seeded: &mut Seeded, length: usize) -> Vec<u8> {
         let mut digits: Vec<u8> = (1..length)
             .map(|_| u8::try_from(seeded.below(10)).unwrap_or(0))
@@ -162,8 +163,8 @@ mod tests {
         digits
     }
 
-    // Aim: whatever stands around a card number, however long it is and wherever spaces and dashes stand in it, none of its
-    // digits is left and everything else is; with a wrong check digit it is a reference of somebody's and stays.
+    // Checks: no digit of a card number is left, with any text around it, any length, and any spaces and dashes in it.
+    // All other text is left. A number with a wrong check digit is a reference and stays.
     #[test]
     fn no_digit_of_a_card_number_is_left() {
         const AROUND: [&str; 7] = ["", "card ", "no: ", "{\"pan\":\"", "Zahlung für „", "x", "\u{1f4b3} "];
@@ -197,7 +198,7 @@ mod tests {
         }
     }
 
-    // Aim: in digits that are too many for one number, with something in front of it or behind it, it is hidden all the same.
+    // Checks: a card number within too many digits, with digits in front of it or behind it, is hidden.
     #[test]
     fn a_number_among_other_digits_is_hidden() {
         for text in [
@@ -215,8 +216,8 @@ mod tests {
         assert_eq!(redact("4242424242424242 12/31"), "**************** 12/31");
     }
 
-    // Aim: three or four digits near a CVV's name are hidden in every way of writing it; the name, other numbers and what is far
-    // away stay.
+    // Checks: three or four digits near a CVV name are hidden in every notation. The name, other numbers and distant
+    // digits stay.
     #[test]
     fn a_cvv_is_hidden_behind_its_name() {
         for (text, hidden) in [

@@ -1,58 +1,57 @@
-//! What the balances that holders have at the card issuer are spent on: reloadable cards, and money that is taken back.
-//! The balances are the issuer's to keep and to judge: it takes from one at once and under one key, so that two orders
-//! never share a cent.
+//! Reloadable cards, and holds on the card balances behind them. The issuer keeps the balances and decides what they
+//! cover. It debits a balance at once and under one key, so that two orders never use the same cent.
 
 use super::{BoxFuture, CardActivity, ExternalText, IssuedCard, PortError};
 use crate::id::{CardId, JobId, WithdrawalId};
 use crate::money::Cents;
 
-/// An order of a card that is loaded from a holder's balance.
+/// An order of a card that is loaded from an account's card balance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenCardRequest {
-    /// Idempotency key: the same key never takes from the balance twice.
+    /// Idempotency key: the same key never debits the balance twice.
     pub key: JobId,
-    /// Our id of the card; the issuer's words name it.
+    /// Our id of the card; the issuer's events name it.
     pub card: CardId,
-    /// Whose balance, by its deposit address.
+    /// Deposit address of the account whose card balance is debited.
     pub account: [u8; 20],
-    /// To be loaded.
+    /// Amount to load.
     pub amount: Cents,
-    /// Whether it stays open after its first charge.
+    /// Whether the card stays open after its first transaction.
     pub reusable: bool,
 }
 
-/// What the issuer says of such an order.
+/// The issuer's response to an order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OpenCardResult {
     /// The card is open and loaded.
     Open(IssuedCard),
-    /// Accepted; ask again with the same key after this time.
+    /// Accepted. Send the same key again after this time.
     Pending {
-        /// In milliseconds.
+        /// Delay in milliseconds.
         retry_after_ms: u64,
     },
-    /// Definitely refused: the balance is less. Nothing was taken.
+    /// A definite no: the balance is too low. Nothing was debited.
     InsufficientBalance,
-    /// Definitely refused: no card exists and none will. Nothing was taken.
+    /// A definite no: no card exists and none will. Nothing was debited.
     Declined {
-        /// The issuer's word for it.
+        /// The issuer's reason.
         reason: ExternalText,
     },
 }
 
-/// What a holder wants of a card.
+/// An action of the account owner on a card.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum CardAction {
-    /// Charges are refused until it is resumed.
+    /// Transactions are declined until the card is resumed.
     Pause,
-    /// Charges are taken again.
+    /// Transactions are accepted again.
     Resume,
-    /// It ends, and what is left on it goes back: to the balance that it spends, or as its issuer says.
+    /// The card ends. What is left on it returns to its card balance, or as its issuer reports.
     Close,
 }
 
 impl CardAction {
-    /// As in documents.
+    /// Name in JSON documents.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Pause => "pause",
@@ -61,7 +60,7 @@ impl CardAction {
         }
     }
 
-    /// After the dot of the type of the event that tells of it.
+    /// Second part of the type of the event that reports the request, after the dot.
     pub const fn requested(self) -> &'static str {
         match self {
             Self::Pause => "pause_requested",
@@ -71,125 +70,125 @@ impl CardAction {
     }
 }
 
-/// Where a card stands at the issuer.
+/// State of a card at the issuer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum CardState {
-    /// It takes charges.
+    /// Transactions are accepted.
     Open,
-    /// It refuses them for now.
+    /// Transactions are declined until the card is resumed.
     Paused,
-    /// It has ended; what was left on a card that spends a balance is on that balance.
+    /// The card has ended. What was left on a reloadable card is on its card balance.
     Closed,
 }
 
-/// What the issuer knows of a card.
+/// The issuer's view of a card.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct CardSnapshot {
-    /// Raised by each change; 0 for a card as it was opened. What is older changes nothing.
+    /// Raised by each change; 0 for a newly opened card. An older snapshot changes nothing.
     pub sequence: u64,
-    /// Where it stands.
+    /// State at this sequence number.
     pub state: CardState,
-    /// What is left on it and what was spent.
+    /// Remaining amount and transactions.
     pub activity: CardActivity,
-    /// Of what was left when a prepaid card ended, all that was given back for its holder so far. It only grows. Zero of a
-    /// card that spends a balance: there it is the balance's again.
+    /// Total released to the account owner so far, out of what was left when a prepaid card ended. Only grows. Zero for
+    /// a card that spends a card balance: the money is on that balance again.
     pub released: Cents,
 }
 
-/// A holder's wish, on its way to the issuer.
+/// An owner's card action, as it is sent to the issuer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CardActionRequest {
-    /// Idempotency key.
+    /// Idempotency key: the same key applies the action once.
     pub key: JobId,
     /// Our id of the card.
     pub card: CardId,
-    /// The issuer's name of it.
+    /// The issuer's id of the card.
     pub issuer_ref: String,
-    /// What is wanted.
+    /// Action to apply.
     pub action: CardAction,
 }
 
-/// A word in the order in which the issuer told it, over all cards.
+/// An event in the order in which the issuer reported it, over all cards.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CardEvent {
-    /// Its place in that order, from 1: where the next reading goes on.
+    /// Position in that order, from 1. The next page continues after it.
     pub position: u64,
-    /// About which card.
+    /// Card that the event is about.
     pub card: CardId,
-    /// How it stood then, or has come to stand since.
+    /// State of the card at the event, or a later state.
     pub snapshot: CardSnapshot,
 }
 
-/// Part of a balance that is set aside, so that nothing else can spend it.
+/// A hold to place on part of a card balance, so that nothing else can spend it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HoldRequest {
-    /// Idempotency key, and the reservation's name.
+    /// Idempotency key, which also names the hold.
     pub key: JobId,
-    /// Our id of what it is for.
+    /// Our id of the withdrawal that the hold is for.
     pub withdrawal: WithdrawalId,
-    /// Whose balance, by its deposit address.
+    /// Deposit address of the account whose card balance is held.
     pub account: [u8; 20],
-    /// How much.
+    /// Amount to hold.
     pub amount: Cents,
 }
 
-/// What the issuer says of a reservation.
+/// The issuer's response to a hold request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HoldResult {
-    /// It is set aside.
+    /// The amount is on hold.
     Held,
-    /// Accepted; ask again with the same key after this time.
+    /// Accepted. Send the same key again after this time.
     Pending {
-        /// In milliseconds.
+        /// Delay in milliseconds.
         retry_after_ms: u64,
     },
-    /// Definitely refused: the balance is less.
+    /// A definite no: the balance is too low.
     InsufficientBalance,
-    /// Definitely refused for another reason.
+    /// A definite no for another reason.
     Declined {
-        /// The issuer's word for it.
+        /// The issuer's reason.
         reason: ExternalText,
     },
-    /// It was set aside under this key, and that has ended since: a store that was restored asks for it again.
+    /// This key had a hold, and it has ended. A restored store requests it again.
     AlreadySettled {
-        /// Whether it was paid out; if not, it is the balance's again.
+        /// True if the amount was paid out, false if it was released to the balance.
         paid: bool,
     },
 }
 
-/// How what was asked for under a key stands.
+/// State of the hold under a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HoldStatus {
-    /// It is set aside.
+    /// The amount is on hold.
     Held,
-    /// It was, and that has ended for good.
+    /// The hold has ended; this never changes.
     Settled {
-        /// Whether it was paid out; if not, it is the balance's again.
+        /// True if the amount was paid out, false if it was released to the balance.
         paid: bool,
     },
-    /// Nothing was ever set aside under this key.
+    /// This key never had a hold.
     NotFound,
 }
 
-/// Keeps reloadable cards and takes from the balances behind them.
+/// Keeps reloadable cards and debits the card balances behind them.
 pub trait ReloadableCardProvider: Send + Sync {
-    /// Opens a card, or asks after it; the key makes them the same call. The balance is judged and taken from at once.
+    /// Opens a card, or queries an order that has the same key. The balance is checked and debited at once.
     fn open<'a>(&'a self, order: &'a OpenCardRequest) -> BoxFuture<'a, Result<OpenCardResult, PortError>>;
 
-    /// Does what its holder wants of a card, if it still can be done, and says how the card stands. `Permanent` for a card
-    /// that is not this issuer's.
+    /// Applies the account owner's action to a card where it is still possible, and returns the card's state.
+    /// `Permanent` for a card of another issuer.
     fn apply_action<'a>(&'a self, order: &'a CardActionRequest) -> BoxFuture<'a, Result<CardSnapshot, PortError>>;
 
-    /// What became of cards since, oldest first, at most `limit`: charges come when nobody asks.
+    /// Card events after a position, oldest first, at most `limit`. Transactions occur without a request from us.
     fn events_after(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<CardEvent>, PortError>>;
 
-    /// Sets part of a balance aside, or asks after it.
+    /// Places a hold on part of a card balance, or queries the hold that has the same key.
     fn hold<'a>(&'a self, order: &'a HoldRequest) -> BoxFuture<'a, Result<HoldResult, PortError>>;
 
-    /// How a reservation stands. Only reads; what is [`Reserved::Ended`] stays so.
+    /// State of a hold. Reads only. [`HoldStatus::Settled`] never changes.
     fn hold_status(&self, key: JobId) -> BoxFuture<'_, Result<HoldStatus, PortError>>;
 
-    /// Ends a reservation for good: it was paid out, or it is the balance's again. Once more is no error, the other way is
-    /// `Permanent`.
+    /// Ends a hold: captures it as paid out, or releases it to the balance. A repeated call is no error; the opposite
+    /// end is `Permanent`.
     fn settle_hold(&self, key: JobId, paid: bool) -> BoxFuture<'_, Result<(), PortError>>;
 }

@@ -1,88 +1,90 @@
-//! The chains that USDC moves on, as the engine asks them.
+//! Ports of the chains on which USDC moves.
 
 use super::{Authorization, BoxFuture, ExternalText, OutgoingTransfer, PortError, Timestamp};
 use crate::id::{Network, Wallet};
 use crate::money::Usdc;
 
-/// What will be sent to the chain. Stored before it is sent.
+/// The data to send to the chain. Persisted before it is sent.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct PreparedTransaction {
-    /// The bytes to send: a co-signed transaction, or empty where the port sends the authorization itself.
+    /// A co-signed transaction, or empty where the port sends the authorization itself.
     pub bytes: Vec<u8>,
-    /// The transaction's id if it is known before sending, else empty.
+    /// Transaction id if it is known before sending, else empty.
     pub transaction: String,
 }
 
-/// What came of preparing a payment.
+/// Result of preparing a payment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Preparation {
-    /// This can be sent, once it is durable.
+    /// This can be sent once it is durable.
     Ready(PreparedTransaction),
-    /// As things stand the chain would refuse it, for what it is or for what its payer has; what we lack ourselves (gas, an
-    /// endpoint) is an error. Nothing was sent and nothing was spent on it. It may be prepared again while it is valid, with
-    /// another answer; and whoever else has the signed payment may still send it, so this is no proof that it never lands.
-    /// Never said of a payment that the chain already shows, through whomever: that is `Ready`, and sending it finds it.
+    /// The chain would decline the payment now, because of the payment itself or the payer's funds. What we lack (gas,
+    /// an RPC endpoint) is an error instead. Nothing was sent and no fee was paid.
+    ///
+    /// A later preparation may succeed while the payment is valid. Anyone with the signed payment may still send it, so
+    /// this does not prove that it can never settle. A payment that the chain already shows, from any sender, is
+    /// `Ready` instead, and sending finds it.
     Declined(Decline),
 }
 
-/// How sure a chain is of a transfer that it shows. By the port's own settings for network and amount.
+/// How final a transfer on chain is, by the port's own settings for network and amount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, bincode::Encode, bincode::Decode)]
 pub enum Finality {
-    /// It is in a block that a reorganisation may still remove; also where the port does not know better.
+    /// In a block that a reorg may still remove. Also used where the port has no better information.
     Confirmed,
-    /// It is past the depth at which this amount is taken for irreversible. It is not `Seen` afterwards.
+    /// Past the depth at which this amount counts as irreversible. It never returns to `Confirmed`.
     Final,
 }
 
-/// The chain's answer to a submission.
+/// Result of sending a transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SubmitResult {
-    /// The transfer is on chain, as this transaction.
+    /// The transfer is on chain in this transaction.
     Settled {
-        /// Its id.
+        /// Transaction id.
         transaction: String,
-        /// How sure that is.
+        /// Finality of the transfer.
         finality: Finality,
     },
-    /// The chain refused it now. It may still be accepted later, until its validity ends.
+    /// The chain declined it for now. It may still be accepted until its validity ends.
     Declined(Decline),
 }
 
-/// Why the chain refused, in the vocabulary clients branch on (`insufficient_funds`, …).
+/// Why the chain declined, in the vocabulary clients branch on (`insufficient_funds`, …).
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct Decline {
     /// `errorReason` of the contract.
     pub reason: ExternalText,
-    /// For people.
+    /// Human-readable explanation.
     pub message: ExternalText,
 }
 
-/// What the chain shows of a payment.
+/// State of a payment on its chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChainStatus {
-    /// It is there, through us or somebody else who submitted it.
+    /// On chain, sent by us or by another submitter.
     Confirmed {
-        /// Its id.
+        /// Transaction id.
         transaction: String,
-        /// How sure that is.
+        /// Finality of the transfer.
         finality: Finality,
     },
-    /// It is not there and may still come.
+    /// Not on chain; may still settle.
     Pending,
-    /// It is not there and can never come any more.
+    /// Not on chain; can never settle.
     Impossible,
 }
 
-/// What the chain shows now of a transaction that a payment has landed as.
+/// Current state of a transaction that settled a payment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChainTransactionStatus {
-    /// The chain as it is now does not have this payment by this transaction. It proves no more than that: the payment may
-    /// be there by another transaction, or may land again while it is valid. [`Settlement::lookup`] says which, and only
-    /// its `Impossible` proves that it never lands.
+    /// The chain does not have the payment in this transaction. The payment may be in another transaction, or may
+    /// settle again while it is valid. [`Settlement::lookup`] tells which; only its `Impossible` proves that it can
+    /// never settle.
     NotFound,
-    /// It is there, and a reorganisation may still remove it.
+    /// On chain; a reorg may still remove it.
     Confirmed,
-    /// It is there for good.
+    /// On chain and irreversible.
     Final,
 }
 
@@ -98,31 +100,33 @@ impl From<Finality> for ChainTransactionStatus {
 /// A transfer out of our treasury.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutgoingTransferRequest {
-    /// What it is for. On a chain that consumes nonces of the sender's choice (Base) the same key never moves money twice,
-    /// however often it is signed.
+    /// Purpose of the transfer. On Base the sender chooses the nonces, so the same key never moves money twice, however
+    /// often it is signed.
     pub key: u128,
-    /// Who receives it; says which chain.
+    /// Recipient; its variant names the chain.
     pub to: Wallet,
-    /// How much.
+    /// Amount to transfer.
     pub amount: Usdc,
 }
 
-/// Moves the USDC.
+/// Prepares, sends and looks up USDC payments.
 pub trait Settlement: Send + Sync {
-    /// Signs a transfer out of our treasury, good for a limited time. Sends nothing: what comes of it is prepared, sent
-    /// and looked up like a payment.
+    /// Signs a transfer out of our treasury that is valid for a limited time. Sends nothing: the result is prepared,
+    /// sent and looked up like a payment.
     fn sign<'a>(&'a self, transfer: &'a OutgoingTransferRequest) -> BoxFuture<'a, Result<Authorization, PortError>>;
 
-    /// Why the chain would decline this payment now: from memory or by one read of the chain, within about 2 s. Called before
-    /// the claim of a payment, never after it. `None` if the chain would not decline it or the answer is not known in time:
-    /// then [`Self::prepare`] decides, after the claim. Always `None` for a payment that is on the chain. The default is `None`.
+    /// Why the chain would decline this payment now, from memory or by one read of the chain, within about 2 s. Called
+    /// before a payment is claimed, never after.
+    ///
+    /// `None` if the chain would accept it or the result is not known in time: then [`Self::prepare`] decides, after
+    /// the claim. Always `None` for a payment that is on the chain. The default is `None`.
     fn precheck<'a>(&'a self, _: &'a Authorization) -> BoxFuture<'a, Option<Decline>> {
         Box::pin(std::future::ready(None))
     }
 
-    /// Makes ready what will be sent, or declines what the chain would refuse now. Sends nothing and spends nothing.
-    /// `Permanent` means this port can never send this payment, `Temporary` and `Unknown` that it cannot say now: neither is
-    /// the payer's fault.
+    /// Prepares what will be sent, or declines what the chain would decline now. Sends nothing and pays no fee.
+    /// `Permanent` means that this port can never send the payment, `Temporary` and `Unknown` that it can't tell now.
+    /// None of these errors is the payer's fault.
     fn prepare<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Result<Preparation, PortError>>;
 
     /// Sends it and waits for the outcome. Sending the same again never moves the money twice.
@@ -132,18 +136,20 @@ pub trait Settlement: Send + Sync {
         prepared: &'a PreparedTransaction,
     ) -> BoxFuture<'a, Result<SubmitResult, PortError>>;
 
-    /// Reads the chain. `prepared` is what was made durable to be sent for it: `None` where nothing was, or where that is
-    /// not known any more (a paid call that another server settles, a payment that was taken over after a restore, or one
-    /// that has settled). Whoever sends the payment, it is found by its own identity; what was prepared only helps to find
-    /// it sooner. Without a proof the answer is `Pending` or an error, never `Impossible`.
+    /// Reads the chain. `prepared` is what was persisted in order to be sent. It is `None` where nothing was, or where
+    /// that is no longer known: a paid call that another server settles, a payment taken over after a restore, or one
+    /// that has settled.
+    ///
+    /// The payment is found by its own identity, whoever sent it; `prepared` only helps to find it sooner. Without
+    /// proof the result is `Pending` or an error, never `Impossible`.
     fn lookup<'a>(
         &'a self,
         authorization: &'a Authorization,
         prepared: Option<&'a PreparedTransaction>,
     ) -> BoxFuture<'a, Result<ChainStatus, PortError>>;
 
-    /// Whether a payment that has landed as this transaction is final, still only seen, or gone from the chain; `prepared`
-    /// as for [`Self::lookup`]. What cannot be read now is an error, never [`ChainStanding::Gone`].
+    /// Whether a payment that settled in this transaction is final, only confirmed, or gone from the chain; `prepared`
+    /// as for [`Self::lookup`]. A failed read is an error, never [`ChainTransactionStatus::NotFound`].
     fn transaction_status<'a>(
         &'a self,
         authorization: &'a Authorization,
@@ -151,20 +157,21 @@ pub trait Settlement: Send + Sync {
         transaction: &'a str,
     ) -> BoxFuture<'a, Result<ChainTransactionStatus, PortError>>;
 
-    /// Whether this address can be sent USDC: an owner on Solana can once there is a token account of theirs.
+    /// Whether this address can receive USDC. A Solana owner can once they have a token account.
     fn can_receive<'a>(&'a self, to: &'a Wallet) -> BoxFuture<'a, Result<bool, PortError>>;
 
-    /// What our treasury holds on this chain, durable there.
+    /// Final USDC balance of our treasury on this chain.
     fn final_treasury_balance(&self, network: Network) -> BoxFuture<'_, Result<Usdc, PortError>>;
 
-    /// Everything that left this wallet on its chain since then and stayed, oldest first.
+    /// All transfers from this wallet on its chain since then that were not reorged, oldest first.
     fn sent_by<'a>(
         &'a self,
         from: &'a Wallet,
         since: Timestamp,
     ) -> BoxFuture<'a, Result<Vec<OutgoingTransfer>, PortError>>;
 
-    /// Everything that left our treasury on either chain from `since` to `until` and stayed, burns into the bridge too.
+    /// All transfers out of our treasury on both chains from `since` to `until` that were not reorged, bridge burns
+    /// included.
     fn outgoing_transfers(
         &self,
         since: Timestamp,

@@ -6,8 +6,9 @@ use bincode::enc::write::Writer as _;
 use bincode::enc::{Encode, Encoder};
 use bincode::error::{DecodeError, EncodeError};
 
-/// What a payer on Base signed with: the 65 bytes r, s, v of a key, or a contract wallet's bytes (ERC-1271, ERC-6492) of
-/// any length up to [`EvmSignature::MAX`]. A contract wallet may have 65 bytes too: the length does not say whose it is.
+/// Signature of a payer on Base: the 65 bytes r, s, v of a key, or a contract wallet's bytes (ERC-1271, ERC-6492) of
+/// any length up to [`EvmSignature::MAX_BYTES`]. A contract wallet's signature may have 65 bytes too, so the length
+/// does not tell which of both it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EvmSignature(Bytes);
 
@@ -18,12 +19,12 @@ enum Bytes {
     Other(Box<[u8]>),
 }
 
-/// In the place of v, where a key's signature has 0, 1, 27 or 28: the length and the bytes come afterwards. Rows that were
-/// written while only 65 bytes existed never have it there, and rows of 65 bytes are still written as they were.
+/// Marks a longer signature, in the byte of v, where a key's signature has 0, 1, 27 or 28. Length and bytes follow.
+/// Rows of 65 bytes keep their old format, which never has this value there.
 const LONG: u8 = 0xff;
 
 impl EvmSignature {
-    /// The longest, in bytes.
+    /// Largest length in bytes.
     pub const MAX_BYTES: usize = 4 * 1024;
 
     /// r, s and v.
@@ -31,7 +32,7 @@ impl EvmSignature {
         Self(Bytes::Ecdsa(bytes))
     }
 
-    /// Of any length; `None` for more than [`Self::MAX`] bytes.
+    /// Of any length; `None` for more than [`Self::MAX_BYTES`] bytes.
     pub fn new(bytes: &[u8]) -> Option<Self> {
         match <[u8; 65]>::try_from(bytes) {
             Ok(bytes) => Some(Self::ecdsa(bytes)),
@@ -39,7 +40,7 @@ impl EvmSignature {
         }
     }
 
-    /// All of it.
+    /// All bytes of the signature.
     pub const fn as_bytes(&self) -> &[u8] {
         match &self.0 {
             Bytes::Ecdsa(bytes) => bytes,
@@ -47,7 +48,7 @@ impl EvmSignature {
         }
     }
 
-    /// The 65 bytes, if that is its length: what a key alone can have made.
+    /// The signature if it has 65 bytes. A key's signature always has.
     pub const fn as_ecdsa(&self) -> Option<&[u8; 65]> {
         match &self.0 {
             Bytes::Ecdsa(bytes) => Some(bytes),

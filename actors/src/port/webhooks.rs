@@ -1,45 +1,45 @@
-//! Posting events to the endpoints of an account.
+//! Port that posts events to webhook endpoints.
 
 use super::{BoxFuture, ExternalText, PortError, Timestamp};
 use crate::id::EventId;
 
-/// An event to be posted.
+/// An event to post.
 #[derive(Clone, Debug)]
 pub struct WebhookPostRequest<'a> {
-    /// Where.
+    /// URL of the endpoint.
     pub url: &'a str,
-    /// What signs, the newest first: each record of the vault with its number.
+    /// Signing secrets, newest first: each sealed record of the vault with its number.
     pub secrets: Vec<(u128, Vec<u8>)>,
-    /// The event: its name is that of the message, the same on every try.
+    /// Id of the event and of the webhook message, the same on every attempt.
     pub event: EventId,
-    /// When it is posted, by the service's clock. A signature carries the wall's instead.
+    /// Time of the attempt, by the service's clock. A signature uses the wall clock instead.
     pub at: Timestamp,
-    /// The envelope.
+    /// The event envelope, as JSON text.
     pub body: &'a str,
 }
 
-/// What was answered.
+/// The endpoint's response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WebhookResponse {
-    /// The HTTP status. No redirect is followed.
+    /// HTTP status. Redirects are not followed.
     pub status: u16,
-    /// How long it asks to be left alone, in milliseconds.
+    /// Pause that the endpoint requests, in milliseconds.
     pub retry_after_ms: Option<u64>,
-    /// The beginning of the answer, with long numbers hidden.
+    /// Start of the response body, with long numbers hidden.
     pub excerpt: Option<ExternalText>,
 }
 
-/// Why there is no answer.
+/// Why there is no response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WebhookPostError {
-    /// The receiver's doing, or its address is none that is called. In words that its owner may read.
+    /// The endpoint failed, or its address is blocked. The text is shown to the endpoint's owner.
     Failed(&'static str),
-    /// Ours: it could not even be tried.
+    /// Our own fault: no attempt was made.
     Internal(PortError),
 }
 
-/// Posts events.
+/// Posts events to webhook endpoints.
 pub trait WebhookSender: Send + Sync {
-    /// Signs and posts. The receiver may have it whatever this says.
+    /// Signs and posts. The endpoint may have received the event whatever this returns.
     fn post<'a>(&'a self, posting: WebhookPostRequest<'a>) -> BoxFuture<'a, Result<WebhookResponse, WebhookPostError>>;
 }

@@ -17,11 +17,11 @@ const OTHER: Wallet = Wallet::Evm([2; 20]);
 const SLOT: u8 = 3;
 
 const TABLE: &str = "
-             -         issued    active    revoked
-open         Opened    .         .         Taken
-another      Opened    Taken     Taken     Taken
-use          Unknown   Begun     Used      Revoked
-revoke       Unknown   Revoked   Revoked   .
+         -        issued     active     revoked
+open     Issued   .          .          Taken
+another  Issued   Taken      Taken      Taken
+use      Unknown  Activated  Exchanged  Revoked
+revoke   Unknown  Revoked    Revoked    .
 ";
 
 fn events() -> Vec<Event> {

@@ -34,17 +34,17 @@ fn a_bank_transfer_does_in_every_state_what_the_table_says() {
     // on a no and when it comes back, what comes in on a yes, and nothing else is. What came in from outside does not come
     // back, nor does more than was moved, nor what was moved to another account.
     const TABLE: &str = "
-             -      pending    complete  complete  failed  returned
-arrived      Began  !          =         !         !       !
-arrived-more Began  !          !         !         !       !
-draw         Began  !          !         !         !       !
-moved        !      Completed  !         !         !       !
-refused      !      Failed     !         !         !       !
-moved-other  !      !          !         !         !       !
-back         !      Completed+Returned !  Returned  !       =
-back-other   !      Completed+Returned !  Returned  !       !
-back-more    !      !          !         !         !       !
-back-else    !      !          !         !         !       !
+              -        pending             complete  complete  failed  returned
+arrived       Started  !                   =         !         !       !
+arrived-more  Started  !                   !         !         !       !
+draw          Started  !                   !         !         !       !
+moved         !        Completed           !         !         !       !
+refused       !        Failed              !         !         !       !
+moved-other   !        !                   !         !         !       !
+back          !        Completed+Returned  !         Returned  !       =
+back-other    !        Completed+Returned  !         Returned  !       !
+back-more     !        !                   !         !         !       !
+back-else     !        !                   !         !         !       !
 ";
     use transfer::{Command, Event, ReturnDetails, Status};
     let done = || BankTransferResult::Complete {

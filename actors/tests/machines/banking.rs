@@ -118,14 +118,14 @@ fn applications() -> Vec<BankingApplication> {
 fn an_application_does_in_every_state_what_the_table_says() {
     // Aim: answers and documents while it is open, one submission at a time, and only the submission's own effect decides.
     const TABLE: &str = "
-                -  collecting  submitted  approved  rejected
-answer          !  Answered    !          !         Answered
-attach          !  Attached    !          !         Attached
-submit          !  Submitted   !          !         !
-approve         !  !           Approved   !         !
-reject          !  !           Rejected   !         !
-want            !  !           GivenBack  !         !
-approve-other   !  !           !          !         !
+               -  collecting     submitted             approved  rejected
+answer         !  Updated        !                     !         Updated
+attach         !  DocumentAdded  !                     !         DocumentAdded
+submit         !  Submitted      !                     !         !
+approve        !  !              Approved              !         !
+reject         !  !              Rejected              !         !
+want           !  !              InformationRequested  !         !
+approve-other  !  !              !                     !         !
 ";
     use application::Command;
     let reviewed = |effect, review| Command::RecordReview { job: effect, review };
@@ -228,11 +228,11 @@ fn a_document_that_is_replaced_loses_its_key() {
 fn a_bank_account_does_in_every_state_what_the_table_says() {
     // Aim: only its own order opens it, once.
     const TABLE: &str = "
-             -      opening  open  refused
-open         Asked  !        !     !
-opened       !      Opened   !     !
-refused      !      Refused  !     !
-opened-other !      !        !     !
+              -          opening   open  refused
+open          Requested  !         !     !
+opened        !          Opened    !     !
+refused       !          Rejected  !     !
+opened-other  !          !         !     !
 ";
     use account::{Command, Event};
     let at_bank = AccountNumbers {

@@ -18,29 +18,29 @@ const LATER: Timestamp = Timestamp(NOW.0 + 60_000);
 const ACCOUNT: [u8; 20] = [3; 20];
 
 const TABLE: &str = "
-                -      pending  queued    held        ended               lapsed     complete  rejected  failed  settled  over
-ask             Asked  !        !         !           !                   !          !         !         !       !        !
-set_aside       !      Held     !         !           !                   !          !         !         !       !        !
-refused         !      Refused  !         !           !                   !          !         !         !       !        !
-over            !      Over     !         !           !                   !          !         !         !       !        !
-over_back       !      Over     !         !           !                   !          !         !         !       !        !
-found_over      !      !        Over      Over        Over                Over       !         !         !       !        !
-found_back      !      !        Over      Over        Over                Over       !         !         !       !        !
-claim           !      !        Claimed   !           LeaseEnded+Claimed  Claimed    !         !         !       !        !
-release         !      !        !         Released    Released            Released   !         !         !       !        !
-release_old     !      !        !         !           !                   !          !         !         !       !        !
-release_other   !      !        !         !           Released            Released   !         !         !       !        !
-release_admin   !      !        !         Released    Released            Released   !         !         !       !        !
-fulfil          !      !        !         Fulfilled   !                   !          !         !         !       !        !
-fulfil_old      !      !        !         !           !                   !          !         !         !       !        !
-fulfil_other    !      !        !         !           !                   !          !         !         !       !        !
-reject          !      !        !         Rejected    !                   !          !         !         !       !        !
-reject_plain    !      !        Rejected  !           !                   !          !         !         !       !        !
-reject_other    !      !        Rejected  !           !                   !          !         !         !       !        !
-reject_admin    !      !        Rejected  !           !                   !          !         !         !       !        !
-end_lease       !      =        =         LeaseEnded  LeaseEnded          =          =         =         =       =        =
-end_lease_old   !      =        =         =           =                   =          =         =         =       =        =
-settled         !      !        !         !           !                   !          Settled   Settled   !       !        !
+               -          pending         queued          held            ended                 lapsed          complete     rejected     failed  settled  over
+ask            Requested  !               !               !               !                     !               !            !            !       !        !
+set_aside      !          Held            !               !               !                     !               !            !            !       !        !
+refused        !          Declined        !               !               !                     !               !            !            !       !        !
+over           !          ClosedAtIssuer  !               !               !                     !               !            !            !       !        !
+over_back      !          ClosedAtIssuer  !               !               !                     !               !            !            !       !        !
+found_over     !          !               ClosedAtIssuer  ClosedAtIssuer  ClosedAtIssuer        ClosedAtIssuer  !            !            !       !        !
+found_back     !          !               ClosedAtIssuer  ClosedAtIssuer  ClosedAtIssuer        ClosedAtIssuer  !            !            !       !        !
+claim          !          !               Claimed         !               LeaseExpired+Claimed  Claimed         !            !            !       !        !
+release        !          !               !               Released        Released              Released        !            !            !       !        !
+release_old    !          !               !               !               !                     !               !            !            !       !        !
+release_other  !          !               !               !               Released              Released        !            !            !       !        !
+release_admin  !          !               !               Released        Released              Released        !            !            !       !        !
+fulfil         !          !               !               Fulfilled       !                     !               !            !            !       !        !
+fulfil_old     !          !               !               !               !                     !               !            !            !       !        !
+fulfil_other   !          !               !               !               !                     !               !            !            !       !        !
+reject         !          !               !               Rejected        !                     !               !            !            !       !        !
+reject_plain   !          !               Rejected        !               !                     !               !            !            !       !        !
+reject_other   !          !               Rejected        !               !                     !               !            !            !       !        !
+reject_admin   !          !               Rejected        !               !                     !               !            !            !       !        !
+end_lease      !          =               =               LeaseExpired    LeaseExpired          =               =            =            =       =        =
+end_lease_old  !          =               =               =               =                     =               =            =            =       =        =
+settled        !          !               !               !               !                     !               HoldSettled  HoldSettled  !       !        !
 ";
 
 fn act(by: &str, role: Role) -> AuditedAction {

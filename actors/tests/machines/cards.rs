@@ -15,22 +15,22 @@ use purser_storage::{Write, codec};
 use crate::fixtures::{CARD, CARD_SEQUENCE, JOB, NOW, at, cards, event_names, fold, issued, job_names, status};
 
 const TABLE: &str = "
-              -  pending  ready         failed  closed  expired  paused        pausing        ended
-issued        !  Issued   !             !       !       !        !             !              !
-refused       !  Refused  !             !       !       !        !             !              !
-reveal        !  !        Revealed      !       !       !        Revealed      Revealed       !
-pause         !  !        Wished        !       !       !        =             =              !
-resume        !  !        =             !       !       !        Wished        !              !
-close         !  !        Wished        !       !       !        Wished        !              !
-answer_old    !  !        !             !       !       !        !             Answered       Answered
-answer_paused !  !        !             !       !       !        !             Told+Answered  Told+Answered
-answer_closed !  !        !             !       !       !        !             Told+Answered  Told+Answered
-told_old      !  !        =             !       =       =        =             =              =
-told_open     !  !        Told          !       Told    Told     Told          Told           Told
-told_closed   !  !        Told          !       Told    Told     Told          Told           Told
-refresh       !  !        RefreshAsked  !       !       !        RefreshAsked  RefreshAsked   !
-refreshed     !  !        !             !       !       !        !             !              !
-expire        !  =        Expired       =       =       =        Expired       Expired        =
+               -  pending   ready             failed  closed   expired  paused            pausing                  ended
+issued         !  Issued    !                 !       !        !        !                 !                        !
+refused        !  Declined  !                 !       !        !        !                 !                        !
+reveal         !  !         Revealed          !       !        !        Revealed          Revealed                 !
+pause          !  !         ActionRequested   !       !        !        =                 =                        !
+resume         !  !         =                 !       !        !        ActionRequested   !                        !
+close          !  !         ActionRequested   !       !        !        ActionRequested   !                        !
+answer_old     !  !         !                 !       !        !        !                 ActionCompleted          ActionCompleted
+answer_paused  !  !         !                 !       !        !        !                 Updated+ActionCompleted  Updated+ActionCompleted
+answer_closed  !  !         !                 !       !        !        !                 Updated+ActionCompleted  Updated+ActionCompleted
+told_old       !  !         =                 !       =        =        =                 =                        =
+told_open      !  !         Updated           !       Updated  Updated  Updated           Updated                  Updated
+told_closed    !  !         Updated           !       Updated  Updated  Updated           Updated                  Updated
+refresh        !  !         RefreshRequested  !       !        !        RefreshRequested  RefreshRequested         !
+refreshed      !  !         !                 !       !        !        !                 !                        !
+expire         !  =         Expired           =       =        =        Expired           Expired                  =
 ";
 
 /// How a card stands with the issuer, a word so old, after so many cents were given back.

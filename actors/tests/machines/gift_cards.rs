@@ -11,7 +11,7 @@ use crate::transitions::assert_chart;
 const TABLE: &str = "
            -  processing  completed  failed
 delivered  !  Delivered   !          !
-refused    !  Refused     !          !
+refused    !  Declined    !          !
 reveal     !  !           Revealed   !
 ";
 

@@ -173,7 +173,7 @@ fn case_31_an_identity_does_in_every_state_what_the_table_says() {
     // again changes nothing, one that contradicts is refused; whoever was rejected begins again, whoever is verified not.
     const TABLE: &str = "
 begin          Asked  =         =         !  Asked
-begun          !      Begun     =         !  !
+begun          !      Started   =         !  !
 begun-other    !      !         !         !  !
 refused        !      Rejected  !         !  !
 refused-other  !      !         !         !  !
@@ -192,7 +192,7 @@ link           Asked  =         Asked  =
 unlink         =      Unlinked  =      Unlinked
 opened         !      Linked    !      !
 opened-other   !      !         !      !
-refused        !      Refused   !      !
+refused        !      Declined  !      !
 refused-other  !      !         !      !
 ";
     holds::<IssuerLink>(TABLE, links(), link_commands());

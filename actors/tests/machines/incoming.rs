@@ -21,19 +21,19 @@ const ID: DepositId = DepositId(21);
 
 // What each command does in each state: events, `=` for nothing, `!` for a refusal.
 const TABLE: &str = "
-           -      found    waiting    crediting  credited  adopted  operator_funds  returning  returned  claimed  forwarded
-find       Found  =        =          =          =         =        =               =          =         =        =
-claimed    !      Claimed  =          =          =         =        =               =          =         =        =
-wait       !      Listed   =          =          =         =        =               =          =         =        =
-grant      !      Granted  =          =          =         =        =               =          =         =        =
-adopt      !      Adopted  =          =          =         =        =               =          =         =        =
-count      !      =        =          =          =         =        =               =          =         =        =
-claim      !      =        Claimed    =          =         =        =               =          =         =        =
-credit     !      !        Granted    =          =         !        !               !          !         !        !
-funds      !      !        TakenIn    !          !         !        =               !          !         !        !
-return     !      !        SentBack   !          !         !        !               =          =         !        !
-forward    !      !        Forwarded  !          !         !        !               !          !         !        !
-confirm    !      !        !          Credited   !         !        !               Returned   !         !        !
+         -      found             waiting               crediting  credited  adopted  operator_funds  returning  returned  claimed  forwarded
+find     Found  =                 =                     =          =         =        =               =          =         =        =
+claimed  !      Claimed           =                     =          =         =        =               =          =         =        =
+wait     !      OperatorRequired  =                     =          =         =        =               =          =         =        =
+grant    !      CreditGranted     =                     =          =         =        =               =          =         =        =
+adopt    !      Adopted           =                     =          =         =        =               =          =         =        =
+count    !      =                 =                     =          =         =        =               =          =         =        =
+claim    !      =                 Claimed               =          =         =        =               =          =         =        =
+credit   !      !                 CreditGranted         =          =         !        !               !          !         !        !
+funds    !      !                 TakenAsOperatorFunds  !          !         !        =               !          !         !        !
+return   !      !                 SentBack              !          !         !        !               =          =         !        !
+forward  !      !                 Forwarded             !          !         !        !               !          !         !        !
+confirm  !      !                 !                     Credited   !         !        !               Returned   !         !        !
 ";
 
 fn transfer() -> Transfer {

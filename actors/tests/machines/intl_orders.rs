@@ -23,33 +23,33 @@ const LEASE: u64 = 2;
 const LATER: Timestamp = Timestamp(NOW.0 + 60_000);
 
 const TABLE: &str = "
-                -  queued     held         ended                lapsed     ready     cancelled   rejected  expired  paused    closed  pausing         closing
-claim           !  Claimed    !            LeaseEnded+Claimed   Claimed    !         !           !         !        !         !       !               !
-release         !  !          Released     Released             Released   !         !           !         !        !         !       !               !
-release_old     !  !          !            !                    !          !         !           !         !        !         !       !               !
-release_other   !  !          !            Released             Released   !         !           !         !        !         !       !               !
-release_admin   !  !          Released     Released             Released   !         !           !         !        !         !       !               !
-fulfil          !  !          Fulfilled    !                    !          !         !           !         !        !         !       !               !
-fulfil_old      !  !          !            !                    !          !         !           !         !        !         !       !               !
-fulfil_other    !  !          !            !                    !          !         !           !         !        !         !       !               !
-reject          !  !          Rejected     !                    !          !         !           !         !        !         !       !               !
-reject_plain    !  Rejected   Rejected     Rejected             Rejected   !         !           !         !        !         !       !               !
-reject_other    !  Rejected   !            Rejected             Rejected   !         !           !         !        !         !       !               !
-reject_admin    !  Rejected   Rejected     Rejected             Rejected   !         !           !         !        !         !       !               !
-cancel          !  Cancelled  !            !                    !          !         !           !         !        !         !       !               !
-reveal          !  !          !            !                    !          Revealed  !           !         !        Revealed  !       Revealed        Revealed
-end_lease       !  =          LeaseEnded   LeaseEnded           =          =         =           =         =        =         =       =               =
-end_lease_old   !  =          =            =                    =          =         =           =         =        =         =       =               =
-overdue         !  Overdue    Overdue      Overdue              Overdue    =         =           =         =        =         =       =               =
-expire          !  =          =            =                    =          Expired   =           =         =        Expired   =       Expired         Expired
-forgotten       !  =          =            =                    =          =         =           =         =        =         =       =               =
-pause           !  !          !            !                    !          Wished    !           !         !        =         !       =               WishEnded
-resume          !  !          !            !                    !          =         !           !         !        Wished    !       WishEnded       Wished
-close           !  !          !            !                    !          Wished    !           !         !        Wished    !       Wished          =
-report_ready    !  !          !            !                    !          Told      !           !         !        Told      !       Told            Told
-report_paused   !  !          !            !                    !          Told      !           !         !        Told      !       Told+Answered   Told
-report_closed   !  !          !            !                    !          Told      !           !         Told     Told      Told    Told+WishEnded  Told+Answered
-report_no       !  !          !            !                    !          Told      !           !         !        Told      !       Told+WishEnded  Told+WishEnded
+               -  queued         held           ended                 lapsed         ready            cancelled  rejected  expired  paused           closed   pausing                  closing
+claim          !  Claimed        !              LeaseExpired+Claimed  Claimed        !                !          !         !        !                !        !                        !
+release        !  !              Released       Released              Released       !                !          !         !        !                !        !                        !
+release_old    !  !              !              !                     !              !                !          !         !        !                !        !                        !
+release_other  !  !              !              Released              Released       !                !          !         !        !                !        !                        !
+release_admin  !  !              Released       Released              Released       !                !          !         !        !                !        !                        !
+fulfil         !  !              Fulfilled      !                     !              !                !          !         !        !                !        !                        !
+fulfil_old     !  !              !              !                     !              !                !          !         !        !                !        !                        !
+fulfil_other   !  !              !              !                     !              !                !          !         !        !                !        !                        !
+reject         !  !              Rejected       !                     !              !                !          !         !        !                !        !                        !
+reject_plain   !  Rejected       Rejected       Rejected              Rejected       !                !          !         !        !                !        !                        !
+reject_other   !  Rejected       !              Rejected              Rejected       !                !          !         !        !                !        !                        !
+reject_admin   !  Rejected       Rejected       Rejected              Rejected       !                !          !         !        !                !        !                        !
+cancel         !  Cancelled      !              !                     !              !                !          !         !        !                !        !                        !
+reveal         !  !              !              !                     !              Revealed         !          !         !        Revealed         !        Revealed                 Revealed
+end_lease      !  =              LeaseExpired   LeaseExpired          =              =                =          =         =        =                =        =                        =
+end_lease_old  !  =              =              =                     =              =                =          =         =        =                =        =                        =
+overdue        !  BecameOverdue  BecameOverdue  BecameOverdue         BecameOverdue  =                =          =         =        =                =        =                        =
+expire         !  =              =              =                     =              Expired          =          =         =        Expired          =        Expired                  Expired
+forgotten      !  =              =              =                     =              =                =          =         =        =                =        =                        =
+pause          !  !              !              !                     !              ActionRequested  !          !         !        =                !        =                        ActionCancelled
+resume         !  !              !              !                     !              =                !          !         !        ActionRequested  !        ActionCancelled          ActionRequested
+close          !  !              !              !                     !              ActionRequested  !          !         !        ActionRequested  !        ActionRequested          =
+report_ready   !  !              !              !                     !              Updated          !          !         !        Updated          !        Updated                  Updated
+report_paused  !  !              !              !                     !              Updated          !          !         !        Updated          !        Updated+ActionCompleted  Updated
+report_closed  !  !              !              !                     !              Updated          !          !         Updated  Updated          Updated  Updated+ActionCancelled  Updated+ActionCompleted
+report_no      !  !              !              !                     !              Updated          !          !         !        Updated          !        Updated+ActionCancelled  Updated+ActionCancelled
 ";
 
 fn act(by: &str, role: Role) -> AuditedAction {

@@ -21,7 +21,7 @@ const LATE: LateReturnId = LateReturnId::for_payout(PAYOUT);
 const TABLE: &str = "
           -  received  credited  kept
 credited  !  Credited  !         !
-kept      !  Kept      !         !
+kept      !  Retained  !         !
 ";
 
 fn events() -> [Event; 3] {

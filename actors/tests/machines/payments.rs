@@ -24,25 +24,25 @@ const NEXT_SESSION: SessionSeed = SessionSeed {
 
 /// What each command does in each state: events, `=` for nothing, `!` for a refusal.
 const TABLE: &str = "
-                  -  claimed         settling           unknown            declined   released    settled   fulfilled  credited  refused  reversed  resolved  released
-present           !  =               =                  =                  Resumed    =           =         =          =         =        =         =         =
-present_roomless  !  =               =                  =                  =          =           =         =          =         =        =         =         =
-present_other     !  !               !                  !                  !          !           !         !          !         !        !         !         !
-prepared          !  Settling        !                  !                  !          !           !         !          !         !        !         !         !
-unsendable        !  Released        !                  !                  !          !           !         !          !         !        !         !         !
-declined_unsent   !  DeclinedUnsent  !                  !                  !          !           !         !          !         !        !         !         !
-settled           !  !               Settled+Fulfilled  !                  !          !           !         !          !         !        !         !         !
-declined          !  !               Declined           !                  !          !           !         !          !         !        !         !         !
-lost              !  !               Lost               !                  !          !           !         !          !         !        !         !         !
-seen_landed       !  =               =                  Settled+Fulfilled  Settled    =           =         =          =         =        =         =         =
-seen_pending      !  =               =                  =                  =          =           =         =          =         =        =         =         =
-seen_impossible   !  =               =                  Declined+Refused   Refused    =           =         =          =         =        =         =         =
-credited          !  !               !                  !                  !          !           Credited  !          !         !        !         !         !
-deposited         !  !               Deposited          Deposited          Deposited  !           !         !          !         !        !         !         !
-resolved          !  !               Resolved           Resolved           Resolved   !           !         !          !         !        !         !         !
-readmitted        !  =               =                  =                  =          Readmitted  =         =          =         =        =         =         Readmitted
-reversed          !  !               !                  !                  !          !           !         Reversed   Reversed  !        =         !         !
-finalized         !  !               !                  !                  !          !           =         =          =         !        =         !         !
+                  -  claimed         settling              unknown               declined              released    settled   fulfilled  credited  refused  reversed  resolved  released
+present           !  =               =                     =                     Resumed               =           =         =          =         =        =         =         =
+present_roomless  !  =               =                     =                     =                     =           =         =          =         =        =         =         =
+present_other     !  !               !                     !                     !                     !           !         !          !         !        !         !         !
+prepared          !  Settling        !                     !                     !                     !           !         !          !         !        !         !         !
+unsendable        !  Released        !                     !                     !                     !           !         !          !         !        !         !         !
+declined_unsent   !  DeclinedUnsent  !                     !                     !                     !           !         !          !         !        !         !         !
+settled           !  !               Settled+Fulfilled     !                     !                     !           !         !          !         !        !         !         !
+declined          !  !               Declined              !                     !                     !           !         !          !         !        !         !         !
+lost              !  !               BecameUnknown         !                     !                     !           !         !          !         !        !         !         !
+seen_landed       !  =               =                     Settled+Fulfilled     Settled               =           =         =          =         =        =         =         =
+seen_pending      !  =               =                     =                     =                     =           =         =          =         =        =         =         =
+seen_impossible   !  =               =                     Declined+Refused      Refused               =           =         =          =         =        =         =         =
+credited          !  !               !                     !                     !                     !           Credited  !          !         !        !         !         !
+deposited         !  !               CreditedAfterRestore  CreditedAfterRestore  CreditedAfterRestore  !           !         !          !         !        !         !         !
+resolved          !  !               Resolved              Resolved              Resolved              !           !         !          !         !        !         !         !
+readmitted        !  =               =                     =                     =                     Readmitted  =         =          =         =        =         =         Readmitted
+reversed          !  !               !                     !                     !                     !           !         Reversed   Reversed  !        =         !         !
+finalized         !  !               !                     !                     !                     !           =         =          =         !        =         !         !
 ";
 
 pub(crate) fn command(name: &str) -> Command {

@@ -19,18 +19,18 @@ const FIVE: Usdc = Usdc::from_atomic(5_000_000);
 
 // `over` is `requested` once its time has gone by.
 const TABLE: &str = "
-              -               requested  over      approved  credited  rejected        expired
-ask           Asked           =          =         =         =         Asked           Asked
-ask-small     Asked+Approved  =          =         =         =         Asked+Approved  Asked+Approved
-ask-more      Asked           !          !         !         !         Asked           Asked
-approve       !               Approved   !         =         =         !               !
-approve-own   !               !          !         !         !         !               !
-approve-more  !               !          !         !         !         !               !
-approve-else  !               Approved   !         !         !         !               !
-reject        !               Rejected   Rejected  !         !         =               !
-expire        !               Expired    Expired   =         =         =               =
-expire-old    !               =          =         =         =         =               =
-confirmed     !               !          !         Credited  !         !               !
+              -                   requested  over      approved  credited  rejected            expired
+ask           Requested           =          =         =         =         Requested           Requested
+ask-small     Requested+Approved  =          =         =         =         Requested+Approved  Requested+Approved
+ask-more      Requested           !          !         !         !         Requested           Requested
+approve       !                   Approved   !         =         =         !                   !
+approve-own   !                   !          !         !         !         !                   !
+approve-more  !                   !          !         !         !         !                   !
+approve-else  !                   Approved   !         !         !         !                   !
+reject        !                   Rejected   Rejected  !         !         =                   !
+expire        !                   Expired    Expired   =         =         =                   =
+expire-old    !                   =          =         =         =         =                   =
+confirmed     !                   !          !         Credited  !         !                   !
 ";
 
 fn by(name: &str) -> AuditedAction {

@@ -18,22 +18,22 @@ const SEQUENCE: u64 = 4;
 const ACCOUNT: [u8; 20] = [3; 20];
 
 const TABLE: &str = "
-                -        creating  open              paused             closed    failed  pausing           closing           ended
-create          Ordered  !         !                 !                  !         !       !                 !                 !
-opened          !        Opened    !                 !                  !         !       !                 !                 !
-refused         !        Refused   !                 !                  !         !       !                 !                 !
-pause           !        !         Wished            =                  !         !       =                 !                 !
-resume          !        !         =                 Wished             !         !       !                 !                 !
-close           !        !         Wished            Wished             !         !       !                 =                 !
-answer_old      !        !         !                 !                  !         !       Answered          Answered          Answered
-answer_open     !        !         !                 !                  !         !       Charged+Answered  Resumed+Answered  Charged+Answered
-answer_paused   !        !         !                 !                  !         !       Paused+Answered   Charged+Answered  Charged+Answered
-answer_closed   !        !         !                 !                  !         !       Closed+Answered   Closed+Answered   Charged+Answered
-told_old        !        !         =                 =                  =         !       =                 =                 =
-told_open       !        !         Charged           Resumed            Charged   !       Charged           Resumed           Charged
-told_paused     !        !         Paused            Charged            Charged   !       Paused            Charged           Charged
-told_closed     !        !         Closed            Closed             Charged   !       Closed            Closed            Charged
-reveal          !        !         Revealed          Revealed           !         !       Revealed          Revealed          !
+               -        creating  open             paused           closed   failed  pausing                  closing                  ended
+create         Ordered  !         !                !                !        !       !                        !                        !
+opened         !        Opened    !                !                !        !       !                        !                        !
+refused        !        Declined  !                !                !        !       !                        !                        !
+pause          !        !         ActionRequested  =                !        !       =                        !                        !
+resume         !        !         =                ActionRequested  !        !       !                        !                        !
+close          !        !         ActionRequested  ActionRequested  !        !       !                        =                        !
+answer_old     !        !         !                !                !        !       ActionCompleted          ActionCompleted          ActionCompleted
+answer_open    !        !         !                !                !        !       Charged+ActionCompleted  Resumed+ActionCompleted  Charged+ActionCompleted
+answer_paused  !        !         !                !                !        !       Paused+ActionCompleted   Charged+ActionCompleted  Charged+ActionCompleted
+answer_closed  !        !         !                !                !        !       Closed+ActionCompleted   Closed+ActionCompleted   Charged+ActionCompleted
+told_old       !        !         =                =                =        !       =                        =                        =
+told_open      !        !         Charged          Resumed          Charged  !       Charged                  Resumed                  Charged
+told_paused    !        !         Paused           Charged          Charged  !       Paused                   Charged                  Charged
+told_closed    !        !         Closed           Closed           Charged  !       Closed                   Closed                   Charged
+reveal         !        !         Revealed         Revealed         !        !       Revealed                 Revealed                 !
 ";
 
 fn card_snapshot(sequence: u64, state: CardState) -> CardSnapshot {

@@ -16,21 +16,21 @@ use crate::fixtures::{
 };
 
 const TABLE: &str = "
-          -  paid    sending   lapsing   bridging  attested    minting     delivered  credited  failed
-signed    !  Signed  !         !         !         !           !           !          !         !
-lapse     !  !       Lapsed    !         !         !           !           !          !         !
-lapse_3   !  !       !         Failed    !         !           !           !          !         !
-landed    !  !       Burned    Burned    !         !           !           !          !         !
-adopt     !  Signed+Burned  !  !  !  !  !  !  !  !
-adopt_in_place  !  !  Lapsed+Signed+Burned  Lapsed+Signed+Burned  !  !  !  !  !  !
-adopt_for_another  !  !  !  !  !  !  !  !  !  !
-attested  !  !       !         !         Attested  !           !           !          !         !
-renewed   !  !       !         !         Attested  Attested    Attested    !          !         !
-foreign   !  !       !         !         Attested  !           !           !          !         !
-mintable  !  !       !         !         !         MintSigned  MintSigned  !          !         !
-minted    !  !       !         !         !         Minted      Minted      !          !         !
-counted   !  !       !         !         !         !           !           Credited   !         !
-fail      !  Failed  Failed    Failed    !         Failed      Failed      !          !         !
+                   -  paid           sending                         lapsing                         bridging  attested    minting     delivered  credited  failed
+signed             !  Signed         !                               !                               !         !           !           !          !         !
+lapse              !  !              SignatureExpired                !                               !         !           !           !          !         !
+lapse_3            !  !              !                               Failed                          !         !           !           !          !         !
+landed             !  !              Burned                          Burned                          !         !           !           !          !         !
+adopt              !  Signed+Burned  !                               !                               !         !           !           !          !         !
+adopt_in_place     !  !              SignatureExpired+Signed+Burned  SignatureExpired+Signed+Burned  !         !           !           !          !         !
+adopt_for_another  !  !              !                               !                               !         !           !           !          !         !
+attested           !  !              !                               !                               Attested  !           !           !          !         !
+renewed            !  !              !                               !                               Attested  Attested    Attested    !          !         !
+foreign            !  !              !                               !                               Attested  !           !           !          !         !
+mintable           !  !              !                               !                               !         MintSigned  MintSigned  !          !         !
+minted             !  !              !                               !                               !         Minted      Minted      !          !         !
+counted            !  !              !                               !                               !         !           !           Credited   !         !
+fail               !  Failed         Failed                          Failed                          !         Failed      Failed      !          !         !
 ";
 
 fn burn() -> SignedBurn {

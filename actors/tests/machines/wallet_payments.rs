@@ -22,14 +22,14 @@ use crate::transitions::assert_chart;
 pub(crate) const PAYMENT_ID: WalletPaymentId = WalletPaymentId(21);
 
 const TABLE: &str = "
-          -  reserved  signed    sent       settled  refused  unsettled
-signed    !  Signed    !         !          !        !        !
-answered  !  !         Answered  !          !        !        !
-declined  !  !         !         !          !        !        !
-landed    !  !         Landed    Landed     !        !        !
-fail      !  Refused   Unsettled Unsettled  !        !        !
-forget    !  !         !         !          =        =        =
-recognised !  Landed   !         !          !        !        !
+            -  reserved   signed            sent       settled  refused  unsettled
+signed      !  Signed     !                 !          !        !        !
+answered    !  !          ResponseReceived  !          !        !        !
+declined    !  !          !                 !          !        !        !
+landed      !  !          Confirmed         Confirmed  !        !        !
+fail        !  Failed     Unsettled         Unsettled  !        !        !
+forget      !  !          !                 !          =        =        =
+recognised  !  Confirmed  !                 !          !        !        !
 ";
 
 pub(crate) fn order(way: PaymentMethod) -> WalletPaymentOrder {

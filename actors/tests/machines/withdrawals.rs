@@ -16,11 +16,11 @@ use crate::fixtures::{
 };
 
 const TABLE: &str = "
-          -  pending  sent     complete  failed
-signed    !  Signed   !        !         !
-landed    !  !        Landed   !         !
-adopt     !  Landed   !        !         !
-fail      !  Failed   Failed   !         !
+        -  pending    sent       complete  failed
+signed  !  Signed     !          !         !
+landed  !  !          Confirmed  !         !
+adopt   !  Confirmed  !          !         !
+fail    !  Failed     Failed     !         !
 ";
 
 pub(crate) fn commands() -> Vec<(&'static str, Command)> {

@@ -1,12 +1,12 @@
-//! The follower of one token account: pages of signatures, newest first, become rows, oldest first. Pure: pages come in,
-//! changes and the next request come out.
+//! Follower of one token account. Turns pages of signatures, newest first, into rows, oldest first. It does no I/O:
+//! pages are the input; changes and the next request are the output.
 //!
-//! No transaction is skipped: a walk is accepted only if it reaches what is known already, and every walk lists the last
-//! finalised slots again, because a node may index a transaction later than its neighbours. A row below `finalized` is
-//! reported as reorged once its slot is finalised without it.
+//! No transaction is skipped. A scan is accepted only if it reaches the known rows. Every scan lists the last finalised
+//! slots again, because a node may index a transaction later than its neighbours. A row below `finalized` is reported
+//! as reorged once its slot is finalised without it.
 //!
-//! With several endpoints each is walked by itself ([`Follower::read`]), and [`super::cross_check`] says what they show alike:
-//! only that becomes final ([`Follower::take`]).
+//! With several endpoints, each one is scanned separately ([`Follower::read`]). [`super::cross_check`] determines where
+//! they agree, and only that part becomes final ([`Follower::take`]).
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -15,36 +15,36 @@ use super::cross_check::Agreement;
 use super::status::Commitment;
 use super::transaction::Signature;
 
-/// Most signatures of a page (`getSignaturesForAddress`).
+/// Maximum number of signatures in a page (`getSignaturesForAddress`).
 pub const PAGE_LIMIT: usize = 1000;
 
-/// Finalised slots that every walk lists again.
+/// Number of finalised slots that every scan lists again.
 pub const OVERLAP_SLOTS: u64 = 150;
 
-/// Most signatures of one walk; their memory is about 120 bytes each.
+/// Maximum number of signatures in one scan. Each takes about 120 bytes of memory.
 pub const MAX_SCAN_SIGNATURES: usize = 1_000_000;
 
 /// A signature in a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Id of the transaction.
+    /// Transaction id.
     pub id: Signature,
-    /// Slot of its block.
+    /// Slot of the transaction's block.
     pub slot: u64,
-    /// How certain the block is, as the page has it; at least `confirmed`.
+    /// Commitment of the block as shown in the page; at least `confirmed`.
     pub level: Commitment,
-    /// Whether it executed without its effects.
+    /// Whether the transaction was executed without effects.
     pub failed: bool,
 }
 
 /// A transaction that the follower knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// Id of the transaction.
+    /// Transaction id.
     pub id: Signature,
-    /// Slot of its block.
+    /// Slot of the transaction's block.
     pub slot: u64,
-    /// Whether it executed without its effects.
+    /// Whether the transaction was executed without effects.
     pub failed: bool,
 }
 
@@ -55,22 +55,22 @@ pub struct PageRequest {
     pub before: Option<Signature>,
     /// Only signatures newer than this one.
     pub until: Option<Signature>,
-    /// Most signatures.
+    /// Maximum number of signatures to return.
     pub limit: usize,
 }
 
-/// What a walk has found. In the order of the chain within each kind of change.
+/// A change found by a scan. Changes of one kind are in chain order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// A fork removed this transaction before it was final.
     Reorged(Row),
-    /// A transaction that was not known.
+    /// A transaction that was not known before.
     New(Row),
-    /// A known transaction is in another slot, or its effects differ: it must be read again.
+    /// A known transaction whose slot or effects differ: it must be read again.
     Updated {
-        /// Before.
+        /// The row before the change.
         from: Row,
-        /// Now.
+        /// The row after the change.
         to: Row,
     },
     /// This transaction is final.
@@ -78,7 +78,7 @@ pub enum Change {
 }
 
 impl Entry {
-    /// Without its level.
+    /// The row without its commitment.
     pub const fn row(&self) -> Row {
         Row {
             id: self.id,
@@ -88,60 +88,60 @@ impl Entry {
     }
 }
 
-/// What one endpoint lists of the overlap and all that is newer: the end of a walk.
+/// What one endpoint lists from the overlap up to its newest transaction: the result of a scan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listing {
-    /// How far the endpoint was, read before its pages.
+    /// The endpoint's history, read before its pages.
     pub history: History,
-    /// Oldest first.
+    /// Entries, oldest first.
     pub entries: Vec<Entry>,
 }
 
-/// What to do after a page, of one endpoint among several.
+/// The next step after a page, for one endpoint of several.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reading {
     /// Request this page, from the same endpoint.
     More(PageRequest),
-    /// The walk is over. Nothing has changed yet.
+    /// The scan is complete. No state has changed yet.
     Done(Listing),
 }
 
-/// What to do after a page.
+/// The next step after a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Request this page, from the same endpoint.
     More(PageRequest),
-    /// The walk is over. The changes and [`Follower::cursor`] are made durable together.
+    /// The scan is complete. The caller persists the changes and [`Follower::cursor`] together.
     Done(Vec<Change>),
 }
 
-/// Why a walk is discarded. Nothing has changed; the next walk should use another endpoint.
+/// Why a scan is discarded. No state has changed; the next scan should use another endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FollowError {
-    /// The page does not continue the one before: slots or the order contradict it.
+    /// The page does not continue the previous one: slots or their order contradict it.
     #[error("the endpoint's pages of signatures contradict each other")]
     Inconsistent,
     /// The endpoint does not list a transaction that is known to be final: its history is incomplete or on another chain.
     #[error("the endpoint does not list a finalised transaction")]
     Gap,
-    /// More than [`MAX_WALK`] signatures.
+    /// More than [`MAX_SCAN_SIGNATURES`] signatures.
     #[error("too many signatures since the cursor")]
     TooMany,
-    /// A page without a walk.
+    /// A page was given without a scan in progress.
     #[error("no walk is in progress")]
     NoScan,
 }
 
-/// How far an endpoint's history reaches. Read from it before the walk.
+/// The range of an endpoint's history. Read from the endpoint before the scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct History {
-    /// First slot of which it has blocks.
+    /// First slot with blocks at the endpoint.
     pub first_available_slot: u64,
-    /// Last slot that it has finalised.
+    /// Last slot that the endpoint has finalised.
     pub finalized_slot: u64,
 }
 
-/// What must be durable to continue: final rows of the overlap, and rows that are not final yet. Oldest first.
+/// State needed to continue after a restart: final rows of the overlap, and rows that are not final yet. Oldest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cursor {
     /// Every transaction up to this finalised slot is known.
@@ -156,16 +156,16 @@ pub struct Cursor {
 struct Scan {
     history: History,
     until: Option<Signature>,
-    /// Whether the pages came as far as the oldest known row.
+    /// Whether the pages reached the oldest known row.
     reached_known: bool,
-    /// Newest first.
+    /// Entries, newest first.
     entries: Vec<Entry>,
 }
 
-/// See the module.
+/// Follows one token account; see the module.
 #[derive(Clone, Debug)]
 pub struct Follower {
-    /// Transactions of earlier slots are not followed.
+    /// Transactions in earlier slots are ignored.
     from_slot: u64,
     covered_slot: u64,
     finalized: VecDeque<Row>,
@@ -174,7 +174,7 @@ pub struct Follower {
 }
 
 impl Follower {
-    /// Follows from a slot on; 0 for the whole history of the account.
+    /// Follows the account from a slot; 0 reads its whole history.
     pub fn new(from_slot: u64) -> Self {
         Self::resume(from_slot, Cursor::default())
     }
@@ -190,7 +190,7 @@ impl Follower {
         }
     }
 
-    /// What must be durable.
+    /// The state to persist.
     pub fn cursor(&self) -> Cursor {
         Cursor {
             covered_slot: self.covered_slot,
@@ -204,7 +204,7 @@ impl Follower {
         &self.pending
     }
 
-    /// Begins a walk at an endpoint with this history. A walk in progress is discarded.
+    /// Starts a scan at an endpoint with this history. A scan in progress is discarded.
     ///
     /// # Errors
     /// [`FollowError::Gap`] if the endpoint has pruned slots that are not covered yet.
@@ -213,7 +213,7 @@ impl Follower {
         if history.first_available_slot > self.covered_slot.max(self.from_slot) {
             return Err(FollowError::Gap);
         }
-        // The oldest row of the overlap only bounds the pages. The next one proves that they reach far enough.
+        // The oldest row of the overlap only bounds the pages. The next row proves that they reach far enough.
         let until = (self.finalized.len() >= 2).then(|| self.finalized[0].id);
         self.scan = Some(Scan {
             history,
@@ -228,10 +228,10 @@ impl Follower {
         })
     }
 
-    /// Takes the requested page, where one endpoint's word is final.
+    /// Processes the requested page when there is only one endpoint.
     ///
     /// # Errors
-    /// See [`FollowError`]. The walk is discarded then.
+    /// See [`FollowError`]. The scan is then discarded.
     pub fn page(&mut self, page: &[Entry]) -> Result<Step, FollowError> {
         Ok(match self.read(page)? {
             Reading::More(request) => Step::More(request),
@@ -242,10 +242,10 @@ impl Follower {
         })
     }
 
-    /// Takes the requested page, of one endpoint among several. Changes nothing that is known.
+    /// Processes the requested page of one endpoint of several. Known rows do not change.
     ///
     /// # Errors
-    /// See [`FollowError`]. The walk is discarded then.
+    /// See [`FollowError`]. The scan is then discarded.
     pub fn read(&mut self, page: &[Entry]) -> Result<Reading, FollowError> {
         let mut walk = self.scan.take().ok_or(FollowError::NoScan)?;
         let oldest_known = self.finalized.front();
@@ -269,7 +269,7 @@ impl Follower {
         if walk.entries.len() > MAX_SCAN_SIGNATURES {
             return Err(FollowError::TooMany);
         }
-        // A page that is short but not empty may have more behind it: nodes join several stores of history.
+        // A page that is short but not empty may be followed by more: nodes combine several history stores.
         if !reached && let Some(last) = page.last() {
             let request = PageRequest {
                 before: Some(last.id),
@@ -287,8 +287,8 @@ impl Follower {
         if listed.len() != walk.entries.len() {
             return Err(FollowError::Inconsistent);
         }
-        // Every final row must be listed in its slot, if the endpoint has come that far and not pruned it. The oldest row
-        // is only met where it did not bound the pages.
+        // Every final row must be listed in its slot if the endpoint has reached that slot and not pruned it. The
+        // oldest row only appears if it did not bound the pages.
         let missing = |row: &Row| match listed.get(&row.id) {
             Some(entry) => entry.slot != row.slot,
             None => row.slot <= walk.history.finalized_slot && row.slot >= walk.history.first_available_slot,
@@ -305,8 +305,8 @@ impl Follower {
         })
     }
 
-    /// Takes what walks have listed, and what of it counts as final. Listings are in the order in which they are believed where
-    /// they differ.
+    /// Applies the listings of the scans, and the part of them that counts as final. If listings differ, an earlier one
+    /// in the slice takes precedence.
     pub fn take(&mut self, listings: &[Listing], agreement: &Agreement) -> Vec<Change> {
         let visible = visible(listings, agreement);
         let shown: HashSet<Signature> = visible.iter().map(|row| row.id).collect();
@@ -327,7 +327,7 @@ impl Follower {
                 self.pending.push(row);
             }
         }
-        // Not listed and not refuted: the endpoint is behind.
+        // Neither listed nor refuted: the endpoint is behind.
         self.pending.extend(known.into_values());
         self.pending.sort_by_key(|row| row.slot);
         changes.extend(newly_final.iter().map(|row| Change::Final(*row)));
@@ -341,12 +341,12 @@ impl Follower {
         self.covered_slot
     }
 
-    /// The final rows that walks list again.
+    /// The final rows that scans list again.
     pub(super) fn finals(&self) -> HashSet<Signature> {
         self.finalized.iter().map(|row| row.id).collect()
     }
 
-    /// Slot of the oldest final row, which bounds the pages; of its neighbours in that slot a walk may list some.
+    /// Slot of the oldest final row, which bounds the pages. A scan may list some of the other rows in that slot.
     pub(super) fn oldest_slot(&self) -> Option<u64> {
         self.finalized.front().map(|row| row.slot)
     }
@@ -362,7 +362,7 @@ impl Follower {
 
     fn advance(&mut self, newly_final: Vec<Row>) {
         self.finalized.extend(newly_final);
-        // A late one may be older than its neighbours. The sort is stable, so the order within a slot stays.
+        // A late row may be older than its neighbours. The sort is stable, so the order within a slot is preserved.
         self.finalized.make_contiguous().sort_by_key(|row| row.slot);
         let newest = self.finalized.back().map_or(0, |row| row.slot);
         let pending = self.pending.first().map_or(u64::MAX, |row| row.slot);
@@ -375,7 +375,8 @@ impl Follower {
     }
 }
 
-/// What the listings show, oldest first: what counts as final as those have it that agree on it, all else as the first has it.
+/// The rows that the listings show, oldest first. Final rows are as the agreeing listings have them; all others are as
+/// the first listing has them.
 fn visible(listings: &[Listing], agreement: &Agreement) -> Vec<Row> {
     let mut seen = HashSet::new();
     let mut rows = Vec::new();

@@ -51,7 +51,7 @@ pub struct WithholdCreditArgs {
 
 pub(super) async fn list(desk: &AdminClient, effect_id: Option<String>) -> Result<HttpResponse, CliError> {
     let query = effect_id.map(|id| format!("?effect_id={id}"));
-    desk.get(&format!("/admin/stuck{}", query.unwrap_or_default())).await
+    desk.get(&format!("/admin/dead-letters{}", query.unwrap_or_default())).await
 }
 
 pub(super) async fn resolve(desk: &AdminClient, resolve: ResolveArgs) -> Result<HttpResponse, CliError> {
@@ -60,17 +60,17 @@ pub(super) async fn resolve(desk: &AdminClient, resolve: ResolveArgs) -> Result<
         "effect_id": resolve.job_id, "outcome": outcome, "reference": resolve.reference,
         "evidence": resolve.evidence,
     });
-    desk.post("/admin/stuck/resolve", body).await
+    desk.post("/admin/jobs/resolve", body).await
 }
 
 pub(super) async fn credit_job(desk: &AdminClient, credit: CreditArgs) -> Result<HttpResponse, CliError> {
     let body = json!({
         "effect_id": credit.job_id, "evidence": credit.evidence, "money_has_not_left": credit.funds_not_sent,
     });
-    desk.post("/admin/stuck/credit", body).await
+    desk.post("/admin/jobs/credit", body).await
 }
 
 pub(super) async fn withhold_credit(desk: &AdminClient, keep: WithholdCreditArgs) -> Result<HttpResponse, CliError> {
     let body = json!({"effect_id": keep.job_id, "evidence": keep.evidence});
-    desk.post("/admin/stuck/keep", body).await
+    desk.post("/admin/jobs/keep", body).await
 }

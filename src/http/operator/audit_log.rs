@@ -22,20 +22,20 @@ pub(super) async fn get_audit(AuthorizedRead { admin, query }: AuthorizedRead) -
         .map(|(audit, _)| format!("\"{}\"", audit.position.sequence));
     let acts: Vec<String> = found.iter().map(|(audit, hash)| entry(audit, hash).to_json()).collect();
     let next = next.unwrap_or_else(|| "null".to_owned());
-    let body = format!("{{\"acts\":[{}],\"next_after\":{next}}}", acts.join(","));
+    let body = format!("{{\"entries\":[{}],\"next_after\":{next}}}", acts.join(","));
     Ok(json::private(json::bytes_as_json(body)))
 }
 
 fn entry(audit: &AuditRecord, hash: &[u8; 32]) -> JsonObject {
     JsonObject::new()
-        .integer("number", audit.position.sequence)
+        .integer("sequence", audit.position.sequence)
         .time("at", audit.at)
-        .text("by", &audit.act.operator)
+        .text("operator", &audit.act.operator)
         .text("role", audit.act.role)
-        .text("what", &audit.action)
+        .text("action", &audit.action)
         .text("subject", &audit.subject)
-        .optional_text("words", audit.note.as_deref())
+        .optional_text("note", audit.note.as_deref())
         .text("request_id", audit.act.request_id)
-        .text("before", hex::encode(audit.position.previous_hash))
+        .text("previous_hash", hex::encode(audit.position.previous_hash))
         .text("hash", hex::encode(hash))
 }

@@ -42,7 +42,7 @@ pub(super) async fn get_queue(AuthorizedRead { admin, query }: AuthorizedRead) -
 fn render(id: &WithdrawalId, asked: &CardWithdrawal, now: Timestamp) -> JsonObject {
     let view = JsonObject::new()
         .text("withdrawal_id", id)
-        .text("state", asked.status())
+        .text("status", asked.status())
         .text("user_id", asked.owner.user_id())
         .number("amount", asked.amount.decimal())
         .text("network", asked.to.network().name())
@@ -171,7 +171,7 @@ fn unknown() -> ApiError {
 }
 
 fn done(id: WithdrawalId, state: &'static str) -> JsonObject {
-    JsonObject::new().text("withdrawal_id", id).text("state", state)
+    JsonObject::new().text("withdrawal_id", id).text("status", state)
 }
 
 pub(super) fn map_error<O>(denied: OperationError<Rejection, O>) -> ApiError {

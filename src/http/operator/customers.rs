@@ -108,15 +108,15 @@ fn resource(thing: &CustomerResource) -> JsonObject {
     JsonObject::new()
         .text("kind", thing.kind)
         .text("id", &thing.id)
-        .text("state", thing.status)
+        .text("status", thing.status)
         .text("wallet", thing.owner)
-        .object("shown", &thing.view)
+        .object("object", &thing.view)
 }
 
 fn render(admin: &AdminState, customer: &Customer) -> JsonObject {
     let account = &customer.account;
     let work = customer.open_jobs.iter();
-    let work = work.map(|effect| jobs::render(admin, effect).boolean("stuck", effect.dead_lettered));
+    let work = work.map(|effect| jobs::render(admin, effect).boolean("dead_lettered", effect.dead_lettered));
     JsonObject::new()
         .text("wallet", account.wallet)
         .text("user_id", account.wallet.user_id())
@@ -128,8 +128,8 @@ fn render(admin: &AdminState, customer: &Customer) -> JsonObject {
         .number("total_deposits", account.total_deposits.decimal())
         .boolean("frozen", account.frozen.is_some())
         .optional_text("frozen_message", account.frozen.as_deref())
-        .list("owns", customer.resources.iter().map(resource_group))
-        .list("open_work", work)
+        .list("resources", customer.resources.iter().map(resource_group))
+        .list("open_jobs", work)
 }
 
 fn resource_group(belongings: &ResourceGroup) -> JsonObject {

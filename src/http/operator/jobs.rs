@@ -25,8 +25,8 @@ const MAX_PROVIDER_QUERIES: usize = 50;
 
 /// With `effect_id`, only that.
 pub(super) async fn get_dead_letters(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
-    let query = Query::parse(query.as_deref(), &["effect_id"])?;
-    let one: Option<JobId> = match query.get("effect_id") {
+    let query = Query::parse(query.as_deref(), &["job_id"])?;
+    let one: Option<JobId> = match query.get("job_id") {
         Some(text) => Some(text.parse().map_err(|_| unknown())?),
         None => None,
     };
@@ -77,13 +77,13 @@ pub(super) async fn get_dead_letters(AuthorizedRead { admin, query }: Authorized
         );
     }
     let unexplained = render_untracked(&admin).await?;
-    let held = JsonObject::new().boolean("withdrawals_held", admin.engine.are_withdrawals_paused());
+    let held = JsonObject::new().boolean("withdrawals_paused", admin.engine.are_withdrawals_paused());
     let held = match admin.engine.withdrawals_paused_until() {
-        Some(until) => held.time("withdrawals_held_until_at_least", until),
-        None => held.optional_text("withdrawals_held_until_at_least", None::<&str>),
+        Some(until) => held.time("withdrawals_paused_until", until),
+        None => held.optional_text("withdrawals_paused_until", None::<&str>),
     };
     let body = format!(
-        "{{\"effects\":[{}],\"unknown_payments\":[{}],\"held\":[{}],{},{}",
+        "{{\"jobs\":[{}],\"unknown_payments\":[{}],\"held\":[{}],{},{}",
         effects.join(","),
         unknown.join(","),
         held_back.join(","),
@@ -110,7 +110,7 @@ async fn render_untracked(admin: &AdminState) -> Result<String, ApiError> {
         .map(|order| untracked_transfers::render_order(order).to_json())
         .collect();
     Ok(format!(
-        "\"unexplained_departures\":[{}],\"unexplained_orders\":[{}]",
+        "\"untracked_transfers\":[{}],\"unexplained_orders\":[{}]",
         departures.join(","),
         orders.join(",")
     ))
@@ -148,8 +148,8 @@ async fn query_providers(
 /// What is to be done, and how that went so far.
 pub(super) fn render(admin: &AdminState, effect: &OutboxJob) -> JsonObject {
     JsonObject::new()
-        .text("effect_id", effect.id)
-        .text("work", effect.job.name())
+        .text("job_id", effect.id)
+        .text("job_type", effect.job.name())
         .text("subject", effect.job.subject())
         .text("request_id", effect.request_id)
         .integer("age_seconds", age(admin, effect.created_at))
@@ -161,8 +161,8 @@ pub(super) fn render(admin: &AdminState, effect: &OutboxJob) -> JsonObject {
 fn unknown_payment(admin: &AdminState, doubt: &UnknownPayment) -> JsonObject {
     JsonObject::new()
         .text("payment_id", doubt.payment)
-        .text("effect_id", doubt.job.id)
-        .text("work", doubt.job.job.name())
+        .text("job_id", doubt.job.id)
+        .text("job_type", doubt.job.job.name())
         .integer("age_seconds", age(admin, doubt.since))
         .integer("attempts", u64::from(doubt.job.attempts))
         .optional_text("last_error", doubt.job.last_error.as_deref())
@@ -196,8 +196,8 @@ async fn job_summary(
         None => view,
     };
     let view = match says {
-        Some(ProviderReport::Status(standing)) => view.text("other_side_says", standing.name()),
-        Some(ProviderReport::NoResponse(error)) => view.text("other_side_does_not_answer", error),
+        Some(ProviderReport::Status(standing)) => view.text("provider_status", standing.name()),
+        Some(ProviderReport::NoResponse(error)) => view.text("provider_error", error),
         Some(ProviderReport::NotQueryable) | None => view,
     };
     let keep = admin.engine.is_retainable_credit(effect).await;
@@ -216,8 +216,8 @@ fn actions(effect: &OutboxJob, keep: bool) -> Vec<&'static str> {
     };
     let all = [
         (effect.dead_lettered, "retry"),
-        (done, "resolve_done"),
-        (not_done, "resolve_not_done"),
+        (done, "resolve_completed"),
+        (not_done, "resolve_not_completed"),
         (effect.dead_lettered && effect.job.is_creditable(), "credit"),
         (keep, "keep"),
     ];
@@ -242,7 +242,7 @@ pub(super) async fn post_retry(
     let id: JobId = wanted.job_id.parse().map_err(|_| unknown())?;
     match admin.engine.retry_job(id, &act).await {
         Ok(()) => {
-            let view = JsonObject::new().text("effect_id", id).boolean("retrying", true);
+            let view = JsonObject::new().text("job_id", id).boolean("retrying", true);
             Ok(json::private(json::bytes_as_json(view.to_json())))
         }
         Err(OperationError::AlreadyUsed) => Err(unknown()),
@@ -271,10 +271,10 @@ pub(super) async fn post_resolve(
     }: AuthorizedRequest<ResolveJobRequest>,
 ) -> Result<Response, ApiError> {
     let outcome = match wanted.outcome.as_str() {
-        "done" => JobOutcome::Completed,
-        "not_done" => JobOutcome::NotCompleted,
+        "completed" => JobOutcome::Completed,
+        "not_completed" => JobOutcome::NotCompleted,
         _ => {
-            let error = "`outcome` is done or not_done.";
+            let error = "`outcome` is `completed` or `not_completed`.";
             return Err(ApiError::parameter("parameter_invalid", "outcome", error));
         }
     };
@@ -295,7 +295,7 @@ pub(super) async fn post_resolve(
         Err(ResolveError::ApprovalPending(id)) => return approvals::pending_response(&admin, id).await,
         told => told.map_err(map_error)?,
     }
-    let view = JsonObject::new().text("effect_id", id).text("outcome", wanted.outcome);
+    let view = JsonObject::new().text("job_id", id).text("outcome", wanted.outcome);
     Ok(json::private(json::bytes_as_json(view.to_json())))
 }
 
@@ -325,7 +325,7 @@ pub(super) async fn post_credit(
         Err(ResolveError::ApprovalPending(id)) => return approvals::pending_response(&admin, id).await,
         told => told.map_err(map_error)?,
     }
-    let view = JsonObject::new().text("effect_id", id).boolean("credited", true);
+    let view = JsonObject::new().text("job_id", id).boolean("credited", true);
     Ok(json::private(json::bytes_as_json(view.to_json())))
 }
 
@@ -351,7 +351,7 @@ pub(super) async fn post_withhold_credit(
     let id: JobId = wanted.job_id.parse().map_err(|_| unknown())?;
     let told = admin.engine.retain_credit(id, &wanted.evidence, &act).await;
     told.map_err(map_error)?;
-    let view = JsonObject::new().text("effect_id", id).boolean("kept", true);
+    let view = JsonObject::new().text("job_id", id).boolean("kept", true);
     Ok(json::private(json::bytes_as_json(view.to_json())))
 }
 
@@ -371,7 +371,7 @@ pub(super) fn map_error(why: ResolveError) -> ApiError {
         ResolveError::NotDeadLettered => not_dead_lettered(),
         ResolveError::NotResolvable => {
             let error = "Nobody's word can stand for this outcome.";
-            conflict("not_resolvable", error.to_owned()).hint("GET /admin/stuck lists what can be done about it.")
+            conflict("not_resolvable", error.to_owned()).hint("GET /admin/dead-letters lists what can be done about it.")
         }
         ResolveError::Contradicted(EntryStatus::NotSubmitted) => {
             let error = "The other side does not know of it.";
@@ -380,11 +380,11 @@ pub(super) fn map_error(why: ResolveError) -> ApiError {
         ResolveError::Contradicted(standing) => {
             let error = format!("The other side says `{}` now.", standing.name());
             conflict("other_side_disagrees", error)
-                .hint("POST /admin/retry (`purser admin retry`) asks it again and does what it says.")
+                .hint("POST /admin/jobs/retry (`purser admin retry`) asks it again and does what it says.")
         }
         ResolveError::NotProven => {
             let error = "Nothing proves that the money has not left.";
-            let hint = "If you know it, say so with `money_has_not_left`: true.";
+            let hint = "If you know it, say so with `funds_not_sent`: true.";
             conflict("not_proven", error.to_owned()).hint(hint)
         }
         ResolveError::MayStillSettle => {

@@ -73,17 +73,17 @@ pub(super) fn listed(view: JsonObject, leases: Leases<'_>, created_at: Timestamp
     let view = view
         .integer("age_seconds", now.0.saturating_sub(created_at.0) / 1_000)
         .integer("lease", leases.last)
-        .optional_text("held_by", holder.map(|holder| holder.by.as_str()));
+        .optional_text("leased_by", holder.map(|holder| holder.by.as_str()));
     let view = match holder {
-        Some(holder) => view.time("held_until", holder.until),
-        None => view.optional_text("held_until", None::<&str>),
+        Some(holder) => view.time("leased_until", holder.until),
+        None => view.optional_text("leased_until", None::<&str>),
     };
     view.time("created_at", created_at)
 }
 
 /// What was claimed, with its lease.
 pub(super) fn claimed(view: JsonObject, lease: Lease) -> Response {
-    to_response(view.integer("lease", lease.number).time("held_until", lease.until))
+    to_response(view.integer("lease", lease.number).time("leased_until", lease.until))
 }
 
 pub(super) fn to_response(view: JsonObject) -> Response {

@@ -64,18 +64,18 @@ fn accounts() -> Vec<OperationDoc> {
 fn jobs() -> Vec<OperationDoc> {
     vec![
         OperationDoc::get(
-            "/admin/stuck",
+            "/admin/dead-letters",
             Permission::Read,
             "Work that waits for a person, and payments whose outcome is not known",
             of::<schemas::DeadLettersResponse>,
         )
-        .with("effect_id", "string", "Only this.")
+        .with("job_id", "string", "Only this.")
         .error(404, "Nothing of this id waits."),
-        OperationDoc::post::<jobs::RetryJobRequest>("/admin/retry", "Try stuck work once more, now", of::<schemas::RetryResponse>)
+        OperationDoc::post::<jobs::RetryJobRequest>("/admin/jobs/retry", "Try stuck work once more, now", of::<schemas::RetryResponse>)
             .error(404, "There is no such work, or it is done.")
             .error(409, "It is under way and tried again by itself."),
         OperationDoc::post::<jobs::ResolveJobRequest>(
-            "/admin/stuck/resolve",
+            "/admin/jobs/resolve",
             "Say what came of stuck work, with what that rests on: it moves as if the other side had said so",
             of::<schemas::ResolveResponse>,
         )
@@ -86,7 +86,7 @@ fn jobs() -> Vec<OperationDoc> {
             "The other side says otherwise, or nobody's word stands for it, or it is under way or early.",
         ),
         OperationDoc::post::<jobs::CreditJobRequest>(
-            "/admin/stuck/credit",
+            "/admin/jobs/credit",
             "Give the holder back what stuck work was paid with",
             of::<schemas::CreditResponse>,
         )
@@ -97,14 +97,14 @@ fn jobs() -> Vec<OperationDoc> {
             "Nothing proves that the money has not left, or the other side says that it has.",
         ),
         OperationDoc::post::<jobs::WithholdCreditRequest>(
-            "/admin/stuck/keep",
+            "/admin/jobs/keep",
             "End a withheld credit without giving it: a chain has taken back what paid for it, and the house keeps the money",
             of::<schemas::WithholdCreditResponse>,
         )
         .error(404, "There is no such work, or it is done.")
         .error(409, "It is no withheld credit, or is under way."),
         OperationDoc::post::<untracked_transfers::AttributeTransferRequest>(
-            "/admin/departures/book",
+            "/admin/untracked-transfers/attribute",
             "Say whose a transfer or an order was that left and is in no book, or what it paid for; with `deposit_id` also that it was for what came in with that one",
             of::<schemas::AttributionResponse>,
         )

@@ -24,28 +24,28 @@ pub(super) async fn get_reconciliation(AuthorizedRead { admin, query }: Authoriz
     let found = admin.engine.discrepancies(after, limit).await;
     let found = found.map_err(|_| ApiError::internal())?;
     let before = format!(
-        "\"walk\":{},\"open\":{},",
+        "\"run\":{},\"open\":{},",
         run_status(&stands).to_json(),
         open(&stands).to_json()
     );
     let shown = |id, difference: &purser_actors::discrepancy::Discrepancy| difference.view(&DiscrepancyId(id));
-    Ok(accounts::paged_after(&before, "differences", &found, shown))
+    Ok(accounts::paged_after(&before, "discrepancies", &found, shown))
 }
 
 fn run_status(stands: &ReconciliationStatus) -> JsonObject {
     let walk = &stands.run;
     let view = JsonObject::new()
         .integer("compared", walk.compared)
-        .boolean("complete", walk.is_complete() && !walk.skipped);
+        .boolean("completed", walk.is_complete() && !walk.skipped);
     let view = match walk.completed_at {
-        Some(at) => view.time("last_complete_at", at),
-        None => view.optional_text("last_complete_at", None::<&str>),
+        Some(at) => view.time("last_completed_at", at),
+        None => view.optional_text("last_completed_at", None::<&str>),
     };
     let ended = stands.last_run.map(|ended| {
         JsonObject::new()
             .integer("number", ended.number)
             .integer("compared", ended.compared)
-            .boolean("complete", ended.complete)
+            .boolean("completed", ended.complete)
     });
     match ended {
         Some(ended) => view.object("ended", &ended),
@@ -68,7 +68,7 @@ pub(super) async fn post_run(
     AuthorizedRequest { admin, .. }: AuthorizedRequest<StartRunRequest>,
 ) -> Result<Response, ApiError> {
     let number = admin.engine.request_reconciliation().ok_or_else(unavailable)?;
-    let view = JsonObject::new().integer("walk", number);
+    let view = JsonObject::new().integer("run", number);
     Ok(json::private(json::bytes_as_json(view.to_json())))
 }
 

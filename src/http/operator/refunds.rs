@@ -139,7 +139,7 @@ fn render(id: RefundId, refund: &Refund) -> JsonObject {
         .boolean("holder_keeps_product", refund.request.holder_keeps_product)
         .text("requested_by", &refund.request.by)
         .optional_text("decided_by", refund.decider())
-        .time("open_until", refund.expires_at)
+        .time("expires_at", refund.expires_at)
 }
 
 fn refund_response(id: RefundId, refund: &Refund) -> Response {

@@ -91,7 +91,7 @@ pub struct CustomerResourceGroup {
 /// Work that is not done.
 #[derive(Deserialize, ToSchema)]
 pub struct OpenJob {
-    /// For `POST /admin/retry`.
+    /// For `POST /admin/jobs/retry`.
     pub job_id: String,
     /// What is to be done.
     pub job_type: String,

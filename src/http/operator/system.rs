@@ -59,7 +59,7 @@ pub struct SupervisorStatus {
     actor: String,
     /// As the root's.
     status: String,
-    /// `entities`, `deliveries`, `reconciliation`, `incoming_transfers` or `other`.
+    /// `entities`, `outbox`, `reconciliation`, `incoming_transfers` or `other`.
     supervises: &'static str,
     /// Of which kind.
     #[schema(required)]

@@ -124,8 +124,8 @@ pub(super) async fn post_attribute(
             };
             let view = JsonObject::new()
                 .text("transaction", &wanted.transaction)
-                .text("booked_to", to)
-                .boolean("withdrawals_held", admin.engine.are_withdrawals_paused());
+                .text("attributed_to", to)
+                .boolean("withdrawals_paused", admin.engine.are_withdrawals_paused());
             Ok(json::private(json::bytes_as_json(view.to_json())))
         }
         Err(AttributionError::ApprovalPending(id)) => approvals::pending_response(&admin, id).await,
@@ -171,7 +171,7 @@ pub(super) fn map_error(why: AttributionError) -> ApiError {
                 ),
                 AttributionWait::Payment => (
                     "A payment of the lost time may still turn out to have paid for this order.",
-                    "Try again after `withdrawals_held_until_at_least` of GET /admin/stuck.",
+                    "Try again after `withdrawals_paused_until` of GET /admin/dead-letters.",
                 ),
             };
             conflict("departure_early", error.to_owned()).hint(hint)
@@ -217,7 +217,7 @@ pub(super) fn render(unexplained: &UntrackedTransfer) -> JsonObject {
         .time("at", departure.at)
         .optional_text("account", account)
         .list(
-            "may_be",
+            "candidates",
             unexplained.candidates.iter().map(|id| JsonObject::new().text("id", id)),
         )
 }

@@ -1,4 +1,4 @@
-//! The desk's part for what is looked up: merchants, gift cards, exchange rates.
+//! Sandbox control of merchants, gift cards and exchange rates.
 
 use std::sync::Arc;
 
@@ -13,173 +13,169 @@ use crate::provider::sandbox::gift_cards::faults::{GiftCardFault, magic_products
 use crate::provider::sandbox::merchants::{MerchantFault, SandboxMerchants};
 use crate::provider::sandbox::rates::SandboxRates;
 
-/// The catalogs behind the desk.
 pub struct CatalogControl {
-    /// Who takes cards.
     pub merchants: Arc<SandboxMerchants>,
-    /// What can be given.
     pub gift_cards: Arc<SandboxGiftCards>,
-    /// What currencies cost.
     pub rates: Arc<SandboxRates>,
 }
 
-/// `POST` faults of the directory of merchants.
+/// `POST` a fault of the merchant directory.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MerchantFaultRequest {
-    /// What goes wrong.
+    /// Fault to inject.
     #[schema(inline)]
     pub fault: MerchantFaultParam,
-    /// How often; 1 if absent, 0 until cleared.
+    /// Number of calls that fail; 1 if absent. 0 lasts until `clear`.
     pub times: Option<u32>,
-    /// For `slow`: milliseconds; 3,000 if absent.
+    /// For `slow`: delay in milliseconds; 3,000 if absent.
     pub delay_ms: Option<u64>,
 }
 
-/// What the directory can be told.
+/// Faults of the merchant directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MerchantFaultParam {
-    /// Answer nothing.
+    /// Do not respond.
     Unreachable,
-    /// Be slow.
+    /// Respond after a delay.
     Slow,
-    /// Forget every fault.
+    /// Remove all faults.
     Clear,
 }
 
-/// `POST` faults, stock and prices of gift cards.
+/// `POST` a fault, a stock or a fee rate of gift cards.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GiftCardControlRequest {
-    /// What goes wrong, or what changes.
+    /// Fault to inject, or value to change.
     #[schema(inline)]
     pub fault: GiftCardControlParam,
-    /// How often; 1 if absent, 0 until cleared.
+    /// Number of calls that fail; 1 if absent. 0 lasts until `clear`.
     pub times: Option<u32>,
-    /// For `slow`: milliseconds; 3,000 if absent.
+    /// For `slow`: delay in milliseconds; 3,000 if absent.
     pub delay_ms: Option<u64>,
-    /// For `stock` and `price`: which product.
+    /// For `stock` and `price`: id of the product.
     pub product_id: Option<String>,
-    /// For `stock`: how many there are from now on.
+    /// For `stock`: new number of items in stock.
     pub stock: Option<u32>,
-    /// For `price`: the fraction that comes on top from now on, as decimal text below 1.
+    /// For `price`: new fee rate, as decimal text below 1.
     pub fee_rate: Option<String>,
 }
 
-/// What the catalog can be told.
+/// Faults and changes of the gift card catalog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum GiftCardControlParam {
-    /// Answer nothing.
+    /// Do not respond.
     Unreachable,
-    /// Be slow.
+    /// Respond after a delay.
     Slow,
-    /// Answer nonsense.
+    /// Respond with malformed data.
     MalformedResponse,
-    /// Take the order and never answer.
+    /// Accept the order and do not respond.
     Timeout,
-    /// Give an order's first answer a second time.
+    /// Send an order's first response a second time.
     Duplicate,
-    /// Let the brand refuse.
+    /// Decline the order, as the brand would.
     Decline,
-    /// Be sold out for a call.
+    /// Report the product as sold out for one call.
     OutOfStock,
-    /// Set a product's stock, for good.
+    /// Set a product's stock permanently.
     Stock,
-    /// Set a product's fee rate, for good.
+    /// Set a product's fee rate permanently.
     Price,
-    /// Forget every fault; stock and prices stay.
+    /// Remove all faults; stock and prices stay.
     Clear,
 }
 
-/// `POST` rates.
+/// `POST` an exchange rate.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RateRequest {
-    /// What changes.
+    /// Change to make.
     #[schema(inline)]
     pub change: RateChange,
-    /// For `set`: ISO 4217, one of the table's but not USD.
+    /// For `set`: ISO 4217 code of a currency in the table, except USD.
     pub currency: Option<String>,
-    /// For `set`: dollars a unit, as decimal text above zero.
+    /// For `set`: US dollars per unit, as decimal text above zero.
     pub usd_per_unit: Option<String>,
-    /// For `unreachable`: how often; 1 if absent, 0 until cleared.
+    /// For `unreachable`: number of calls that fail; 1 if absent. 0 lasts until `clear`.
     pub times: Option<u32>,
 }
 
-/// What the source of rates can be told.
+/// Changes of the exchange rate source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RateChange {
-    /// Move one rate.
+    /// Set one rate.
     Set,
-    /// Answer nothing.
+    /// Do not respond.
     Unreachable,
-    /// Back to the settings, and answering.
+    /// Restore the configured rates and respond normally.
     Clear,
 }
 
-/// The directory of merchants.
+/// State of the merchant directory.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct SandboxMerchantView {
-    /// Merchants in it.
+    /// Number of merchants.
     pub merchants: usize,
-    /// Faults waiting.
+    /// Faults still to be injected.
     pub faults: Vec<PendingFault>,
-    /// Calls that met a fault since the start.
+    /// Number of calls that met a fault since the start.
     pub faults_injected: u64,
 }
 
-/// The catalog of gift cards.
+/// State of the gift card catalog.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct SandboxGiftCardView {
-    /// Products in it.
+    /// Number of products.
     pub products: usize,
-    /// Of these, sold out.
+    /// Number of products that are sold out.
     pub sold_out: usize,
-    /// Gift cards made or being made.
+    /// Number of gift cards that are ready or being made.
     pub gift_cards: usize,
-    /// Orders refused for good.
+    /// Number of orders declined permanently.
     pub declined: usize,
-    /// Faults waiting.
+    /// Faults still to be injected.
     pub faults: Vec<PendingFault>,
-    /// Calls that met a fault since the start.
+    /// Number of calls that met a fault since the start.
     pub faults_injected: u64,
 }
 
-/// The source of exchange rates.
+/// State of the exchange rate source.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct SandboxRateView {
-    /// Who made the table.
+    /// Publisher of the rates.
     pub source: String,
-    /// Since when it holds, RFC 3339.
+    /// Time since which the rates are valid (RFC 3339).
     pub as_of: String,
-    /// Dollars a unit by currency, as decimal text.
+    /// US dollars per unit by currency, as decimal text.
     pub usd_per_unit: std::collections::BTreeMap<String, String>,
-    /// Faults waiting.
+    /// Faults still to be injected.
     pub faults: Vec<PendingFault>,
 }
 
 /// A product that forces an outcome.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct MagicProduct {
-    /// For `/order-gift-card`.
+    /// Product id for `/order-gift-card`.
     pub product_id: &'static str,
-    /// What happens.
+    /// Outcome that the product forces.
     pub effect: &'static str,
 }
 
-/// `GET` catalogs.
+/// `GET` the state of the catalogs.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct SandboxCatalogView {
-    /// Always true: none of this is real.
+    /// Always true: no real provider is involved.
     pub sandbox: bool,
-    /// Who takes cards.
+    /// Merchant directory.
     pub merchants: SandboxMerchantView,
-    /// What can be given.
+    /// Gift card catalog.
     pub gift_cards: SandboxGiftCardView,
-    /// What currencies cost.
+    /// Exchange rate source.
     pub rates: SandboxRateView,
     /// Products that force an outcome.
     pub magic_products: Vec<MagicProduct>,
@@ -193,7 +189,7 @@ fn pending_fault(fault: &'static str, remaining: Option<u32>) -> PendingFault {
     }
 }
 
-/// A plain decimal: digits with an optional fraction.
+/// Parses a plain decimal: digits with an optional fraction.
 fn decimal(param: &'static str, text: Option<&str>) -> Result<Decimal, ControlError> {
     let text = text.ok_or_else(|| invalid(param, "needed for this"))?;
     let plain = text.bytes().all(|b| b.is_ascii_digit() || b == b'.') && text.starts_with(|c: char| c.is_ascii_digit());
@@ -206,10 +202,10 @@ fn decimal(param: &'static str, text: Option<&str>) -> Result<Decimal, ControlEr
 }
 
 impl CatalogControl {
-    /// Everything at a glance.
+    /// Returns the state of all catalogs.
     ///
     /// # Errors
-    /// [`DeskError::Stopped`].
+    /// [`ControlError::Stopped`].
     pub async fn state(&self) -> Result<SandboxCatalogView, ControlError> {
         let merchants = self.merchants.state();
         let gifts = self.gift_cards.state().await?;
@@ -252,10 +248,10 @@ impl CatalogControl {
         })
     }
 
-    /// Steers the directory of merchants and answers the new state.
+    /// Injects a fault of the merchant directory and returns the new state.
     ///
     /// # Errors
-    /// [`DeskError::Invalid`] for a field that is wrong; nothing changes then.
+    /// [`ControlError::Invalid`] if a field is invalid; nothing changes then.
     pub async fn set_merchant_fault(&self, request: &MerchantFaultRequest) -> Result<SandboxCatalogView, ControlError> {
         let ms = delay(request.delay_ms)?;
         if request.delay_ms.is_some() && request.fault != MerchantFaultParam::Slow {
@@ -273,10 +269,10 @@ impl CatalogControl {
         self.state().await
     }
 
-    /// Steers the catalog of gift cards and answers the new state.
+    /// Changes the gift card catalog and returns the new state.
     ///
     /// # Errors
-    /// [`DeskError::Invalid`] for a field that is wrong or does not belong to the fault; nothing changes then.
+    /// [`ControlError::Invalid`] if a field is invalid or does not belong to the fault; nothing changes then.
     pub async fn update_gift_cards(
         &self,
         request: &GiftCardControlRequest,
@@ -341,10 +337,10 @@ impl CatalogControl {
         }
     }
 
-    /// Steers the source of rates and answers the new state.
+    /// Changes the exchange rate source and returns the new state.
     ///
     /// # Errors
-    /// [`DeskError::Invalid`] for a field that is wrong or does not belong to the change; nothing changes then.
+    /// [`ControlError::Invalid`] if a field is invalid or does not belong to the change; nothing changes then.
     pub async fn update_rates(&self, request: &RateRequest) -> Result<SandboxCatalogView, ControlError> {
         let sets = request.change == RateChange::Set;
         for (param, given, belongs) in [

@@ -1,4 +1,4 @@
-//! What the desk is asked and answers, as it goes over the wire.
+//! Wire types of the sandbox control API.
 
 use purser_actors::id::Network;
 use serde::{Deserialize, Serialize};
@@ -6,13 +6,13 @@ use utoipa::ToSchema;
 
 use crate::settlement::sandbox::SandboxTransfer;
 
-/// The two networks by their short names.
+/// A network by its short name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NetworkParam {
-    /// Base.
+    /// Base network.
     Base,
-    /// Solana.
+    /// Solana network.
     Solana,
 }
 
@@ -25,24 +25,24 @@ impl From<NetworkParam> for Network {
     }
 }
 
-/// `GET` balances.
+/// `GET` a wallet's balance.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BalanceRequest {
-    /// An address of either chain.
+    /// Address of the wallet, on either chain.
     pub wallet: String,
 }
 
 /// A wallet's balance on its chain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct BalanceResponse {
-    /// The exact address.
+    /// Exact address of the wallet.
     pub wallet: String,
     /// `base` or `solana`.
     pub network: &'static str,
-    /// USDC as decimal text.
+    /// Balance in USDC, as decimal text.
     pub usdc: String,
-    /// Atomic USDC.
+    /// Balance in atomic USDC (6 decimals).
     pub atomic: u64,
 }
 
@@ -50,37 +50,37 @@ pub struct BalanceResponse {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TransfersRequest {
-    /// Of which chain; Base if absent.
+    /// Network of the transfers; Base if absent.
     pub network: Option<NetworkParam>,
-    /// The position behind which the page begins; 0 if absent.
+    /// Return transfers after this position; 0 if absent.
     pub after: Option<u64>,
-    /// 1 to 1,000; 100 if absent.
+    /// Page size, 1 to 1,000; 100 if absent.
     pub limit: Option<usize>,
 }
 
 /// A page of transfers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct TransferList {
-    /// Oldest first.
+    /// Transfers of the page, oldest first.
     pub transfers: Vec<SandboxTransfer>,
-    /// Whether more follow.
+    /// Whether more transfers follow.
     pub has_more: bool,
 }
 
-/// `POST` chain faults.
+/// `POST` a chain fault.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ChainFaultRequest {
-    /// Which chain; both if absent, or the wallet's.
+    /// Affected network. If absent: the wallet's network, or both.
     #[schema(inline)]
     pub network: Option<NetworkParam>,
-    /// Only payments of this address.
+    /// Only affect payments of this address.
     pub wallet: Option<String>,
-    /// What goes wrong.
+    /// Fault to inject.
     #[schema(inline)]
     pub fault: ChainFaultParam,
-    /// How often, counted by each chain for itself: without `network` and `wallet` once means once on both. 1 if absent, 0
-    /// until cleared.
+    /// Number of calls that fail, counted per chain: without `network` and `wallet`, 1 means once on each. 1 if
+    /// absent. 0 lasts until `clear`.
     pub times: Option<u32>,
     /// For `decline`: the `errorReason`; `invalid_transaction_state` if absent.
     pub reason: Option<String>,
@@ -88,151 +88,153 @@ pub struct ChainFaultRequest {
     pub delay_ms: Option<u64>,
 }
 
-/// What a chain can be told.
+/// Faults and controls of a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ChainFaultParam {
-    /// Refuse.
+    /// Decline the payment.
     Decline,
-    /// Refuse for insufficient funds.
+    /// Decline the payment for insufficient funds.
     Insufficient,
-    /// Answer nothing.
+    /// Do not respond.
     Unreachable,
-    /// Be slow.
+    /// Respond after a delay.
     Slow,
-    /// Settle and lose the answer.
+    /// Settle the payment and lose the response.
     LoseResponse,
-    /// Refuse, and let it land later.
+    /// Decline the payment and execute it later.
     FailThenLand,
-    /// Settle, and drop it later.
+    /// Settle the payment and drop it later.
     Reorg,
-    /// Settle for good, and drop it later all the same.
+    /// Settle and finalize the payment, and still drop it later.
     DropFinal,
-    /// Let an observer submit first.
+    /// Let an observer submit the payment first.
     FrontRun,
-    /// Hold all executions back.
+    /// Pause all executions.
     Hold,
-    /// Let them go on.
+    /// Resume executions.
     Resume,
-    /// Have whatever lands from now on share one transaction, until cleared. On Solana only transfers out of `POST /sandbox/faucet` do:
-    /// a payment there is a transaction that its payer has signed.
+    /// Execute all transfers in one shared transaction, until cleared. On Solana this only affects transfers
+    /// out of `POST /sandbox/faucet`: a payment there is a transaction that its payer has signed.
     Together,
-    /// Forget every fault and go on.
+    /// Remove all faults and resume executions.
     Clear,
 }
 
-/// `POST` issuer faults.
+/// `POST` a card issuer fault.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct IssuerFaultRequest {
-    /// What goes wrong.
+    /// Fault to inject.
     #[schema(inline)]
     pub fault: IssuerFaultParam,
-    /// How often; 1 if absent, 0 until cleared.
+    /// Number of calls that fail; 1 if absent. 0 lasts until `clear`.
     pub times: Option<u32>,
-    /// For `slow`: milliseconds; 3,000 if absent.
+    /// For `slow`: delay in milliseconds; 3,000 if absent.
     pub delay_ms: Option<u64>,
 }
 
-/// What the issuer can be told.
+/// Faults of the card issuer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum IssuerFaultParam {
-    /// Answer nothing.
+    /// Do not respond.
     Unreachable,
-    /// Be slow.
+    /// Respond after a delay.
     Slow,
-    /// Answer nonsense.
+    /// Respond with malformed data.
     MalformedResponse,
-    /// Take the order and never answer.
+    /// Accept the order and do not respond.
     Timeout,
-    /// Refuse the order for good.
+    /// Decline the order permanently.
     Decline,
-    /// Forget every fault.
+    /// Remove all faults.
     Clear,
 }
 
-/// `POST` faucet.
+/// `POST` a faucet transfer.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FaucetRequest {
-    /// An address of either chain.
+    /// Address that receives the USDC, on either chain.
     pub wallet: String,
-    /// Decimal USDC with at most 2 places, at most a billion.
+    /// Amount in USDC as decimal text with at most 2 decimals, at most one billion.
     pub amount: String,
-    /// Out of this wallet of the same network, by a plain transfer that is no payment; new money if absent.
+    /// Send from this wallet of the same network, by a plain transfer that is not a payment. New test money if
+    /// absent.
     pub from: Option<String>,
 }
 
-/// A fault waiting for a call.
+/// A fault that is still to be injected.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct PendingFault {
-    /// Its name.
+    /// Name of the fault.
     pub fault: &'static str,
-    /// Whose payments; null for everybody's.
+    /// Address whose payments it affects; null for all.
     pub wallet: Option<String>,
-    /// How often it still happens; null until cleared.
+    /// Number of calls that it still affects; null until cleared.
     pub remaining: Option<u32>,
 }
 
-/// One chain.
+/// State of one chain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct SandboxChainView {
     /// `base` or `solana`.
     pub network: &'static str,
-    /// Where the service is paid.
+    /// Address that receives payments to the service.
     pub treasury: String,
-    /// Atomic USDC that the treasury holds.
+    /// Treasury balance in atomic USDC.
     pub treasury_atomic: u64,
-    /// Atomic test USDC ever made.
+    /// Total test USDC minted, in atomic USDC.
     pub minted_atomic: u64,
-    /// Wallets that ever held or moved something.
+    /// Number of wallets that ever held or moved USDC.
     pub wallets: usize,
-    /// Transfers so far.
+    /// Number of transfers so far.
     pub transfers: usize,
-    /// Whether executions are held back.
+    /// Whether executions are paused.
     pub held: bool,
-    /// Faults waiting.
+    /// Faults still to be injected.
     pub faults: Vec<PendingFault>,
-    /// Calls that met a fault since the start.
+    /// Number of calls that met a fault since the start.
     pub faults_injected: u64,
 }
 
-/// The card issuer.
+/// State of the card issuer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct SandboxIssuerView {
-    /// Cards made or being made.
+    /// Number of cards that are ready or being made.
     pub cards: usize,
-    /// Orders refused for good.
+    /// Number of orders declined permanently.
     pub declined: usize,
-    /// Cents loaded on all cards.
+    /// Total of all cards in US cents.
     pub loaded_cents: u64,
-    /// Faults waiting.
+    /// Faults still to be injected.
     pub faults: Vec<PendingFault>,
-    /// Calls that met a fault since the start.
+    /// Number of calls that met a fault since the start.
     pub faults_injected: u64,
 }
 
-/// `GET` state.
+/// `GET` the state of the sandbox.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct SandboxView {
-    /// Always true: this is not real money.
+    /// Always true: no real money is involved.
     pub sandbox: bool,
-    /// Both chains.
+    /// State of both chains.
     pub chains: Vec<SandboxChainView>,
-    /// The card issuer.
+    /// State of the card issuer.
     pub issuer: SandboxIssuerView,
-    /// The address that pays Solana's fees.
+    /// Address that pays Solana transaction fees.
     pub solana_fee_payer: String,
 }
 
 /// An amount that forces an outcome.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct MagicValue {
-    /// `card`: the card's amount in dollars. `payment`: the amount paid in USDC. `top_up`: the amount loaded.
+    /// `card`: the card's amount in US dollars. `payment`: the amount paid in USDC. `top_up`: the amount
+    /// loaded.
     pub applies_to: &'static str,
-    /// Decimal text.
+    /// Amount as decimal text.
     pub amount: String,
-    /// What happens.
+    /// Outcome that the amount forces.
     pub effect: &'static str,
 }

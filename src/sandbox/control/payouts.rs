@@ -1,5 +1,5 @@
-//! The desk's part for payouts: what the rails do and say, and the bank destinations that nobody can register elsewhere
-//! yet.
+//! Sandbox control of payouts: faults and events of the rails, and registration of bank destinations, which
+//! have no other route yet.
 
 use std::sync::Arc;
 
@@ -19,16 +19,14 @@ use crate::provider::sandbox::payouts::{PayoutEventKind, SandboxPayouts};
 use crate::secret::Secret;
 use crate::vault::Vault;
 
-/// Destinations in one request, at most.
+/// Most destinations in one request.
 const MAX_DESTINATIONS: usize = 20;
-/// Characters of a name or address, at most.
+/// Most characters of a name or address.
 const MAX_TEXT_LEN: usize = 140;
 
-/// The rails behind the desk.
 pub struct PayoutControl {
-    /// Pays out.
     pub rails: Arc<SandboxPayouts>,
-    /// Keeps destinations.
+    /// Stores destinations.
     pub engine: Engine,
     /// Seals account numbers.
     pub vault: Arc<Vault>,
@@ -36,76 +34,76 @@ pub struct PayoutControl {
     pub entropy: Arc<dyn Entropy>,
 }
 
-/// `POST` faults and words of the rails.
+/// `POST` a fault or an event of the payout rails.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PayoutControlRequest {
-    /// What goes wrong.
+    /// Fault to inject.
     #[schema(inline)]
     pub fault: Option<PayoutFaultParam>,
-    /// How often; 1 if absent, 0 until cleared.
+    /// Number of calls that fail; 1 if absent. 0 lasts until `clear`.
     pub times: Option<u32>,
-    /// For `slow`: milliseconds; 3,000 if absent.
+    /// For `slow`: delay in milliseconds; 3,000 if absent.
     pub delay_ms: Option<u64>,
-    /// In place of a fault: say this of `payout_id`.
+    /// Instead of a fault: event to emit for `payout_id`.
     #[schema(inline)]
     pub event: Option<PayoutEventParam>,
-    /// Of which payout.
+    /// Payout that the event is about.
     pub payout_id: Option<String>,
-    /// The word's place among those about the payout; the next if absent.
+    /// Sequence number of the event within the payout; the next one if absent.
     pub sequence: Option<u64>,
 }
 
-/// What the rails can be told to do.
+/// Faults of the payout rails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PayoutFaultParam {
-    /// Answer nothing.
+    /// Do not respond.
     Unreachable,
-    /// Be slow.
+    /// Respond after a delay.
     Slow,
-    /// Answer nonsense.
+    /// Respond with malformed data.
     MalformedResponse,
-    /// Take the order and never answer.
+    /// Accept the order and do not respond.
     Timeout,
-    /// Refuse the order.
+    /// Decline the order.
     Decline,
-    /// Tell everything said of the order so far again.
+    /// Emit all past events of the order again.
     Duplicate,
-    /// Forget every fault.
+    /// Remove all faults.
     Clear,
 }
 
-/// What the rails can say of a payout.
+/// Events that the rails can emit for a payout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PayoutEventParam {
-    /// It is on its way.
+    /// The payout is in process.
     InProcess,
-    /// It is paid.
+    /// The payout was paid.
     Complete,
-    /// It is not paid and will not be.
+    /// The payout failed and will not be paid.
     Failed,
-    /// It was stopped.
+    /// The payout was cancelled.
     Cancelled,
-    /// It came back.
+    /// The payout was returned.
     Returned,
 }
 
-/// The payout rails.
+/// State of the sandbox payout rails.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct SandboxPayoutView {
-    /// Always true: this is not real money.
+    /// Always true: no real money is involved.
     pub sandbox: bool,
-    /// Orders taken.
+    /// Number of orders accepted.
     pub orders: usize,
-    /// Words told.
+    /// Number of events emitted.
     pub events: u64,
-    /// Orders whose money was taken back.
+    /// Number of recalled orders.
     pub recalled: usize,
-    /// Faults waiting.
+    /// Faults still to be injected.
     pub faults: Vec<PendingFault>,
-    /// Calls that met a fault since the start.
+    /// Number of calls that met a fault since the start.
     pub faults_injected: u64,
     /// Amounts that force an outcome, on every rail and in every currency.
     pub magic_amounts: Vec<MagicPayoutAmount>,
@@ -114,9 +112,9 @@ pub struct SandboxPayoutView {
 /// An amount that forces an outcome.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct MagicPayoutAmount {
-    /// Decimal text.
+    /// Amount as decimal text.
     pub amount: String,
-    /// What happens.
+    /// Outcome that the amount forces.
     pub effect: &'static str,
 }
 
@@ -124,13 +122,13 @@ pub struct MagicPayoutAmount {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BankRecipientRequest {
-    /// Whose list it goes on: an address of either chain.
+    /// Address, on either chain, of the wallet whose account gets the recipient.
     pub wallet: String,
-    /// A person or company.
+    /// Name of the person or company.
     pub name: String,
-    /// One line; none if absent.
+    /// Postal address in one line; none if absent.
     pub address: Option<String>,
-    /// At least one.
+    /// Bank destinations of the recipient, at least one.
     #[schema(inline)]
     pub destinations: Vec<SandboxDestinationRequest>,
 }
@@ -142,44 +140,44 @@ pub struct SandboxDestinationRequest {
     /// `fiat_us` with `routing_number` and `account_number`, or `fiat_iban` with `iban`.
     #[schema(inline)]
     pub destination_type: SandboxDestinationType,
-    /// What its owner calls it; the recipient's name if absent.
+    /// Label for the account owner; the recipient's name if absent.
     pub nickname: Option<String>,
-    /// The bank.
+    /// Name of the bank.
     pub bank_name: String,
-    /// Whose account; the recipient's name if absent.
+    /// Name on the bank account; the recipient's name if absent.
     pub account_holder_name: Option<String>,
-    /// Nine digits with their checksum right.
+    /// Nine digits with a valid checksum.
     pub routing_number: Option<String>,
     /// 4 to 17 digits.
     pub account_number: Option<String>,
-    /// Without spaces, its check digits right.
+    /// No spaces, with valid check digits.
     pub iban: Option<String>,
 }
 
-/// A kind of account.
+/// Type of a bank destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SandboxDestinationType {
-    /// In the U.S.
+    /// Account at a bank in the United States.
     FiatUs,
-    /// With an IBAN.
+    /// Account with an IBAN.
     FiatIban,
 }
 
-/// A bank recipient that was registered.
+/// A registered bank recipient.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct BankRecipientResponse {
-    /// Its id.
+    /// Id of the recipient.
     pub recipient_id: String,
-    /// For `GET /send-bank-payment`, in the order of the request.
+    /// Destination ids for `GET /send-bank-payment`, in the order of the request.
     pub destination_ids: Vec<String>,
 }
 
 impl PayoutControl {
-    /// The rails at a glance.
+    /// Returns the state of the rails.
     ///
     /// # Errors
-    /// [`DeskError::Stopped`].
+    /// [`ControlError::Stopped`].
     pub async fn state(&self) -> Result<SandboxPayoutView, ControlError> {
         let state = self.rails.state().await?;
         let faults = state.rules.iter().map(|rule| PendingFault {
@@ -204,10 +202,10 @@ impl PayoutControl {
         })
     }
 
-    /// Steers the rails, or lets them say something, and answers the new state.
+    /// Injects a fault or emits an event, and returns the new state.
     ///
     /// # Errors
-    /// [`DeskError::Invalid`] for a field that is wrong or does not belong to the others; nothing changes then.
+    /// [`ControlError::Invalid`] if a field is invalid or does not belong to the others; nothing changes then.
     pub async fn apply(&self, request: &PayoutControlRequest) -> Result<SandboxPayoutView, ControlError> {
         match (request.fault, request.event) {
             (Some(name), None) => self.fault(name, request).await?,
@@ -268,7 +266,7 @@ impl PayoutControl {
     /// Registers a bank recipient with its destinations.
     ///
     /// # Errors
-    /// [`DeskError::Invalid`] for a field that is wrong; nothing is registered then.
+    /// [`ControlError::Invalid`] if a field is invalid; nothing is registered then.
     pub async fn register(&self, request: BankRecipientRequest) -> Result<BankRecipientResponse, ControlError> {
         let owner = wallet(&request.wallet)?;
         let recipient = BankRecipient {
@@ -321,7 +319,7 @@ fn text(param: &'static str, text: &str) -> Result<String, ControlError> {
     Ok(text.to_owned())
 }
 
-/// What may be known of an account, and its number, the checksums right.
+/// The public details of an account and its number, after the checksums are verified.
 fn account(
     wanted: SandboxDestinationRequest,
     recipient: &BankRecipient,

@@ -1,4 +1,4 @@
-//! What the port's actors and its callers share.
+//! State shared by the port's actors and its callers.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -28,26 +28,26 @@ use super::rows::{self, Key, MovementRow, RowError};
 use super::settings::BaseSettings;
 use crate::settlement::gate::Gate;
 
-/// What came of a payment that was submitted.
+/// The outcome of a submitted payment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// A movement of its authorization is on the chain: the rows say which.
+    /// A transfer that uses its authorization is on the chain: the rows say which.
     Settled,
-    /// It will not be sent as things stand.
+    /// The payment will not be sent in the current state.
     Declined(Decline),
 }
 
-/// The chain as far as it was read and stored.
+/// The chain, up to the height that was read and stored.
 pub(super) type View = Follower<MovementRow>;
 
 const HOUR_MS: u64 = 3_600_000;
 
-/// See the module.
+/// State of the Base port; see the module.
 pub(super) struct Core {
     pub(super) settings: BaseSettings,
     pub(super) token: Token,
     pub(super) node: Node,
-    /// Whether the chain was found to be the one of the settings.
+    /// Whether the chain was verified to be the one in the settings.
     pub(super) gate: Arc<Gate>,
     pub(super) store: Arc<dyn Store>,
     pub(super) clock: Arc<dyn Clock>,
@@ -55,58 +55,58 @@ pub(super) struct Core {
     /// The height of the view.
     tip: watch::Sender<u64>,
     outcome_waiters: DashMap<Key, Vec<oneshot::Sender<Outcome>>>,
-    /// Which gas key has a payment: none other may sign for it.
+    /// The gas key that owns each payment: no other key may sign for it.
     pub(super) owners: DashMap<Key, Address>,
-    /// What payers have under way.
+    /// Pending debits of payers.
     pub(super) payer_debits: PayerDebits,
-    /// Whose authorizations are kept although they moved nothing of ours.
-    /// With the second until which they can land.
+    /// Payments whose authorizations are stored although they moved none of our funds. The value is the second until
+    /// which they can settle.
     pub(super) watched: DashMap<Key, u64>,
-    /// Wallets beside the treasury whose transfers are kept.
+    /// Wallets other than the treasury whose transfers are stored.
     pub(super) wallets: DashSet<Address>,
     pub(super) lost_gas: Mutex<HashMap<Address, LostGas>>,
     alarmed: Mutex<HashSet<String>>,
-    /// The actors of the gas keys as they live now.
+    /// The running actors of the gas keys.
     pub(super) actors: DashMap<Address, ActorRef<gas_key::Message>>,
-    /// How much each gas key has to do, and whether it is said to be without gas.
+    /// Load of each gas key, and whether it was reported as out of gas.
     pub(super) loads: DashMap<Address, Load>,
-    /// What was found of a payment before it was submitted, and when.
+    /// Result of the last check before submission, and when it was made.
     pub(super) checked: DashMap<Key, (bool, u64)>,
     /// Checks before claims.
     pub(super) prechecks: Prechecks,
-    /// When a proof was last asked for, per payment.
+    /// Time of the last proof request, by payment.
     pub(super) proofs: DashMap<Key, u64>,
-    /// When everything was last read that the chain had, by the clock plus 1; 0 before the first time.
+    /// Time of the last read that reached the newest block, plus 1, in milliseconds; 0 before the first read.
     read_ms: AtomicU64,
-    /// The actor that reads the blocks, as it lives now.
+    /// The running actor that reads the blocks.
     pub(super) follower: Mutex<Option<ActorRef<follower::Message>>>,
-    /// The chain has replaced blocks that were final: nothing is read until an operator accepts it.
+    /// The chain has replaced blocks that were final: nothing is read until an operator accepts the rollback.
     pub(super) has_final_reorg: AtomicBool,
-    /// Nothing becomes final: the endpoints do not agree, or too few answer.
+    /// Nothing becomes final: the endpoints disagree, or too few answer.
     pub(super) is_stalled: AtomicBool,
     pub(super) counters: Counters,
 }
 
-/// Counted since the port was opened.
+/// Counters since the port was opened.
 #[derive(Debug, Default)]
 pub struct Counters {
-    /// Gas of transactions that landed, in gwei.
+    /// Gas of transactions that were included, in gwei.
     pub gas_spent_gwei: AtomicU64,
-    /// Of it, gas of payments that did not settle by them, in gwei.
+    /// The part of it that was spent on payments that did not settle, in gwei.
     pub gas_lost_gwei: AtomicU64,
-    /// Transactions that were sent for the first time.
+    /// Transactions sent for the first time.
     pub transactions: AtomicU64,
-    /// Payments in them.
+    /// Payments in those transactions.
     pub payments: AtomicU64,
-    /// Transactions that replaced one at a higher price.
+    /// Replacement transactions, sent at a higher price.
     pub replacements: AtomicU64,
-    /// Payments that were declined without gas.
+    /// Payments that were declined before any gas was spent.
     pub declined: AtomicU64,
-    /// Reorganisations that were followed.
+    /// Reorgs that were followed.
     pub reorganizations: AtomicU64,
-    /// Blocks whose stored movements were not those that two endpoints have shown.
+    /// Blocks whose stored transfers differ from those that two endpoints have shown.
     pub mismatches: AtomicU64,
-    /// Things that an operator should look at; the log says which.
+    /// Alarms that an operator should look at; the log has the details.
     pub alarms: AtomicU64,
 }
 
@@ -158,32 +158,33 @@ impl Core {
         self.settings.treasury.address().into_array()
     }
 
-    /// Taken before rows are read, a depth that follows from it is at most what the rows rest on.
+    /// The stored view of the chain. Take it before reading rows: a depth that follows from it is then at most what the
+    /// rows support.
     pub(super) fn view(&self) -> Arc<View> {
         self.view.read().clone()
     }
 
-    /// What was read is durable.
+    /// Publishes a view that is durable.
     pub(super) fn publish(&self, view: View) {
         let tip = view.tip().map_or(0, |tip| tip.number);
         *self.view.write() = Arc::new(view);
         self.tip.send_replace(tip);
     }
 
-    /// Everything was read that the chain has.
+    /// Records that the newest block was read.
     pub(super) fn mark_read(&self) {
         self.read_ms
             .store(self.clock.now_ms().saturating_add(1), Ordering::Release);
     }
 
-    /// Whether everything was read that the chain had a moment ago.
+    /// Whether the newest block was read a moment ago.
     pub(super) fn is_up_to_date(&self) -> bool {
         const MOMENT_MS: u64 = 30_000;
         let read_ms = self.read_ms.load(Ordering::Acquire);
         read_ms > 0 && self.clock.now_ms() < read_ms.saturating_add(MOMENT_MS)
     }
 
-    /// Why no new payment is taken, if none is.
+    /// Why no new payment is accepted; `None` if payments are accepted.
     pub(super) fn stall_reason(&self) -> Option<Cow<'static, str>> {
         let why = self.gate.closed_reason();
         why.or_else(|| self.read_stall_reason().map(Cow::Borrowed))
@@ -203,14 +204,14 @@ impl Core {
         stalled.then_some("no two endpoints show the same blocks: nothing becomes final")
     }
 
-    /// Until a block of this height was read and stored.
+    /// Waits until a block of this height was read and stored.
     pub(super) async fn wait_until_read(&self, number: u64) {
         let mut tip = self.tip.subscribe();
-        // The sender lives as long as this does.
+        // The sender lives as long as `self`.
         let _ = tip.wait_for(|tip| *tip >= number).await;
     }
 
-    /// The same, and until two endpoints have shown the same of it, where there are two.
+    /// Waits until a block of this height was read and, if there are two endpoints, both have shown the same of it.
     pub(super) async fn wait_until_cross_checked(&self, number: u64) {
         let mut tip = self.tip.subscribe();
         let is_checked = |tip: &u64| {
@@ -220,7 +221,7 @@ impl Core {
         let _ = tip.wait_for(is_checked).await;
     }
 
-    /// The place for an answer, before anything is asked that may bring it.
+    /// Subscribes to a payment's outcome. Call it before the request that may produce the outcome.
     pub(super) fn subscribe_outcome(&self, key: Key) -> oneshot::Receiver<Outcome> {
         let (told, outcome) = oneshot::channel();
         let mut waiting = self.outcome_waiters.entry(key).or_default();
@@ -229,7 +230,7 @@ impl Core {
         outcome
     }
 
-    /// Nobody waits for it any more, unless somebody else does.
+    /// Drops the subscription unless another caller is still waiting.
     pub(super) fn unsubscribe_outcome(&self, key: &Key) {
         self.outcome_waiters.remove_if_mut(key, |_, waiting| {
             waiting.retain(|told| !told.is_closed());
@@ -245,14 +246,14 @@ impl Core {
         }
     }
 
-    /// No gas key has it any more and none will send it: whoever waits is told why.
+    /// No gas key has the payment and none will send it: all waiting callers get the reason.
     pub(super) fn decline(&self, key: &Key, decline: Decline) {
         Counters::add(&self.counters.declined, 1);
         self.release_payment(key);
         self.notify(key, &Outcome::Declined(decline));
     }
 
-    /// The movement that used an authorization, if it stands.
+    /// The transfer that used an authorization, if it is still on the chain.
     pub(super) async fn used(&self, key: &Key) -> Result<Option<MovementRow>, RowError> {
         let Some(row) = self.store.read(&rows::used(key)).await? else {
             return Ok(None);
@@ -262,7 +263,7 @@ impl Core {
         Ok(found.filter(|row| !row.reorged))
     }
 
-    /// Whether a movement is at the depth for its amount.
+    /// Whether a transfer is at the depth required for its amount.
     pub(super) fn is_final(&self, view: &View, row: &MovementRow, amount: Usdc) -> bool {
         self.is_at_depth(view, row, self.settings.finality_of(amount))
     }
@@ -272,7 +273,7 @@ impl Core {
         canonical != Some(false) && view.is_final(row.block, finality)
     }
 
-    /// The level that proofs rest on, as nodes are asked for it; `None` as long as it is not known.
+    /// The block tag on which proofs rest, as nodes expect it; `None` as long as it is not known.
     pub(super) fn proof_tag(&self) -> Option<BlockTag> {
         match self.settings.proof {
             Finality::Safe => Some(BlockTag::Safe),
@@ -284,7 +285,7 @@ impl Core {
         }
     }
 
-    /// What is remembered of payments that can land no more is forgotten.
+    /// Forgets payments that can never settle.
     pub(super) fn purge_expired(&self, chain_s: u64) {
         const SPARE_S: u64 = 3_600;
         let now_ms = self.clock.now_ms();
@@ -295,7 +296,7 @@ impl Core {
             .retain(|_, (_, at_ms)| at_ms.saturating_add(HOUR_MS) > now_ms);
     }
 
-    /// Something that an operator should look at.
+    /// Logs and counts an alarm for an operator.
     pub(super) fn alarm(&self, what: &str) {
         Counters::add(&self.counters.alarms, 1);
         tracing::error!(
@@ -305,7 +306,7 @@ impl Core {
         );
     }
 
-    /// The same, once for as long as the process lives.
+    /// Like `alarm`, but once for the life of the process.
     pub(super) fn alarm_once(&self, what: &str, why: &str) {
         const MOST: usize = 10_000;
         let mut told = self.alarmed.lock();
@@ -315,7 +316,7 @@ impl Core {
     }
 }
 
-/// Rounded down.
+/// Converts wei to gwei, rounded down.
 pub(super) fn gwei(wei: U256) -> u64 {
     (wei / U256::from(1_000_000_000_u64)).try_into().unwrap_or(u64::MAX)
 }

@@ -1,4 +1,5 @@
-//! How far two endpoints have shown the treasury's transactions alike, whether that goes on, and what they have shown differently.
+//! Cross-check of the treasury's transactions between endpoints: how far two agree, whether progress is made, and where
+//! they disagree.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -13,29 +14,29 @@ use purser_chains::solana::status::Commitment;
 use super::SolanaSettlement;
 use super::decline::temporary;
 
-/// A difference between endpoints that lasts for so long is counted, in milliseconds: a node may index a transaction late.
+/// A disagreement between endpoints that lasts longer is counted, in milliseconds: a node may index a transaction late.
 const DISPUTE_TIMEOUT_MS: u64 = 10_000;
-/// How long the beginning of an endpoint's history is taken for known, in milliseconds.
+/// How long the first slot of an endpoint's history is cached, in milliseconds.
 const FIRST_SLOT_TTL_MS: u64 = 60_000;
 
-/// Progress of the cross-check, and what hinders it.
+/// Progress of the cross-check, and the disagreements that block it.
 #[derive(Debug, Default)]
 pub(super) struct Progress {
-    /// When it was last made, by the process's clock.
+    /// Time of the last progress, in milliseconds of process time.
     at_ms: u64,
     slot: u64,
-    /// Each endpoint's newest claims: what is final.
+    /// Highest final slot claimed by each endpoint.
     finalized: BTreeMap<usize, u64>,
-    /// The same: the newest slot.
+    /// Newest slot claimed by each endpoint.
     newest: BTreeMap<usize, u64>,
-    /// The first slot of which each endpoint has blocks, and when that was read.
+    /// First slot with blocks of each endpoint, and when it was read.
     first_slots: HashMap<usize, (u64, u64)>,
-    /// Transactions that endpoints show differently: since when, and whether that was counted.
+    /// Transactions on which endpoints disagree: since when, and whether that was counted.
     disputed: HashMap<Signature, (u64, bool)>,
-    /// Final transactions of which no two endpoints show the same movements.
+    /// Final transactions for which no two endpoints show the same transfers.
     mismatched: HashSet<Signature>,
     mismatches: u64,
-    /// The log has said that it stands still.
+    /// Whether the stall was logged.
     is_stall_logged: bool,
 }
 
@@ -48,7 +49,7 @@ impl Progress {
         }
     }
 
-    /// Everything up to this slot is final. Gives whether it stood still before.
+    /// Records that everything up to this slot is final. Returns whether the cross-check was stalled before.
     fn advance(&mut self, slot: u64, now_ms: u64) -> bool {
         if slot <= self.slot {
             return false;
@@ -58,14 +59,15 @@ impl Progress {
         std::mem::take(&mut self.is_stall_logged)
     }
 
-    /// What endpoints show differently now, and up to which slot two of them agree. Gives what was not counted before.
+    /// Records the current disagreements, and the slot up to which two endpoints agree. Returns those that were not
+    /// counted before.
     fn disputes(&mut self, agreement: &Agreement, now_ms: u64) -> Vec<Signature> {
         let now: HashMap<Signature, u64> = agreement.disputed.iter().map(|row| (row.id, row.slot)).collect();
         self.disputed.retain(|id, _| now.contains_key(id));
         let mut fresh = Vec::new();
         for (id, slot) in now {
             let (since, counted) = self.disputed.entry(id).or_insert((now_ms, false));
-            // Two others have decided it, or it is no delay.
+            // Two other endpoints have decided it, or it lasts too long to be indexing delay.
             let decided = slot <= agreement.slot || now_ms.saturating_sub(*since) >= DISPUTE_TIMEOUT_MS;
             if decided && !*counted {
                 *counted = true;
@@ -76,7 +78,7 @@ impl Progress {
         fresh
     }
 
-    /// The second highest of all claims, where there are two endpoints.
+    /// The second highest of all claims, if there are two endpoints.
     fn shared(claims: &BTreeMap<usize, u64>, endpoints: usize) -> Option<u64> {
         let mut all: Vec<u64> = claims.values().copied().collect();
         all.sort_unstable_by(|one, other| other.cmp(one));
@@ -85,37 +87,37 @@ impl Progress {
 }
 
 impl SolanaSettlement {
-    /// The slot up to which two endpoints have shown every transaction of the treasury alike; `None` with one endpoint, whose
-    /// word is final.
+    /// The slot up to which two endpoints agree on every transaction of the treasury; `None` with a single endpoint,
+    /// which is trusted.
     pub fn cross_checked(&self) -> Option<u64> {
         self.is_cross_checking().then(|| self.progress.lock().slot)
     }
 
-    /// Transactions that endpoints have shown differently since the start, each counted once: when two others have decided it, or
-    /// after 10 s.
+    /// Transactions on which endpoints have disagreed since the start. Each is counted once: when two other endpoints
+    /// have decided it, or after 10 s.
     pub fn mismatches(&self) -> u64 {
         self.progress.lock().mismatches
     }
 
-    /// Whether the treasury's transactions have been read at all, with the result durable.
+    /// Whether the treasury's transactions have been read and persisted at least once.
     pub fn has_started(&self) -> bool {
         self.treasury_history.lock().has_started()
     }
 
-    /// Whether what is final, and how far the chain is, was read within the last minute (`Pace::standstill_ms`), and the first
-    /// reading is durable. While it was not, no payment is prepared. Nothing is read of a chain that was not checked.
+    /// Whether the final slot and the tip were read within the last minute (`Pace::standstill_ms`) and the first read
+    /// is durable. Otherwise no payment is prepared. A chain that was not verified is not read.
     pub fn is_up_to_date(&self) -> bool {
         if !self.gate.is_open() || !self.has_started() {
             return false;
         }
         let now_ms = self.timer.now_ms();
         let is_recent = |at_ms: u64| now_ms.saturating_sub(at_ms) < self.pace.standstill_ms;
-        // Before the first blockhash nothing is prepared either.
+        // Nothing is prepared before the first blockhash either.
         let is_read = self.tip.lock().read_ms().is_none_or(is_recent);
         is_read && is_recent(self.progress.lock().at_ms)
     }
 
-    /// Nothing new is taken on while what is final is not read.
+    /// Rejects new payments while final slots are not being read.
     pub(in crate::settlement) fn require_up_to_date(&self, operation: &'static str) -> Result<(), PortError> {
         match self.is_up_to_date() {
             true => Ok(()),
@@ -126,17 +128,17 @@ impl SolanaSettlement {
         }
     }
 
-    /// Whether one endpoint's word is not enough.
+    /// Whether a single endpoint's response is not enough.
     pub(super) fn is_cross_checking(&self) -> bool {
         self.witnesses() > 1
     }
 
-    /// Endpoints that must show the same.
+    /// Number of endpoints that must show the same.
     pub(super) fn witnesses(&self) -> usize {
         witnesses(self.node.endpoints())
     }
 
-    /// An endpoint has shown that it is at this slot.
+    /// Records the slots that an endpoint has shown.
     pub(super) fn record_claim(&self, endpoint: usize, newest: u64, finalized: Option<u64>) {
         let mut progress = self.progress.lock();
         let known = progress.newest.entry(endpoint).or_default();
@@ -146,7 +148,7 @@ impl SolanaSettlement {
         }
     }
 
-    /// The newest slot that two endpoints have reached; with one endpoint the newest that any answer has shown.
+    /// The newest slot that two endpoints have reached; with one endpoint, the newest that any response has shown.
     pub(super) fn shared_slot(&self) -> u64 {
         match self.is_cross_checking() {
             false => self.tip.lock().slot(),
@@ -154,7 +156,7 @@ impl SolanaSettlement {
         }
     }
 
-    /// The highest final slot that two endpoints claim. Asks all of them.
+    /// The highest final slot that two endpoints claim. Queries all of them.
     pub(super) async fn shared_finalized(&self) -> Result<u64, String> {
         let endpoints = self.node.endpoints();
         let asked = (0..endpoints).map(|endpoint| self.node.history_on(endpoint));
@@ -170,7 +172,7 @@ impl SolanaSettlement {
         Progress::shared(&claims, endpoints).ok_or_else(|| failure.unwrap_or_else(too_few))
     }
 
-    /// How far an endpoint's history reaches. Where it begins is read once a minute.
+    /// The range of an endpoint's history. Its first slot is read once a minute.
     pub(super) async fn history_of(&self, endpoint: usize) -> Result<History, String> {
         let told = |error: NodeError| error.to_string();
         let now_ms = self.timer.now_ms();
@@ -190,20 +192,20 @@ impl SolanaSettlement {
         })
     }
 
-    /// Whether this slot is progress, or some was made within so long.
+    /// Whether this slot is progress, or there was progress within `ms` milliseconds.
     pub(super) fn has_advanced_since(&self, slot: u64, ms: u64) -> bool {
         let progress = self.progress.lock();
         slot > progress.slot || self.timer.now_ms().saturating_sub(progress.at_ms) <= ms
     }
 
-    /// Everything up to this slot is final.
+    /// Records that everything up to this slot is final.
     pub(super) fn reached(&self, slot: u64) {
         if self.progress.lock().advance(slot, self.timer.now_ms()) {
             tracing::info!(slot, "Solana is read again");
         }
     }
 
-    /// Counts and logs what endpoints show differently.
+    /// Counts and logs disagreements between endpoints.
     pub(super) fn compared(&self, agreement: &Agreement, asked: &[usize]) {
         let fresh = self.progress.lock().disputes(agreement, self.timer.now_ms());
         for id in fresh {
@@ -216,7 +218,7 @@ impl SolanaSettlement {
         }
     }
 
-    /// No two endpoints have shown the movements of a transaction alike that they list alike.
+    /// Records that no two endpoints show the same transfers of a transaction that they both list.
     pub(super) fn record_mismatch(&self, id: &Signature) {
         {
             let mut progress = self.progress.lock();
@@ -229,7 +231,7 @@ impl SolanaSettlement {
         tracing::warn!(transaction, "endpoints show different movements of a transaction");
     }
 
-    /// Says once when nothing has become final for too long.
+    /// Logs once when nothing has become final for too long.
     pub(super) fn watch_progress(&self, error: Option<&str>) {
         if self.is_up_to_date() || !self.gate.is_open() {
             return;
@@ -278,7 +280,8 @@ mod tests {
         }
     }
 
-    // Checks: a difference counts once, when it lasts or when two endpoints have gone on without it; a delay does not count.
+    // Checks: a disagreement counts once, when it lasts or when two endpoints have continued without it. A delay does
+    // not count.
     #[test]
     fn a_difference_that_lasts_is_counted_once() {
         let mut progress = Progress::start(0, 0);
@@ -301,8 +304,8 @@ mod tests {
         assert_eq!(progress.mismatches, 2);
     }
 
-    // Checks: one endpoint alone moves nothing, however far ahead it says it is, and one that is behind holds nobody back where
-    // there are three.
+    // Checks: one endpoint alone makes no progress, however far ahead it claims to be. With three endpoints, one that
+    // lags does not delay the others.
     #[test]
     fn the_second_highest_claim_counts() {
         let of = |claims: &[u64], endpoints| Progress::shared(&claims.iter().copied().enumerate().collect(), endpoints);
@@ -312,7 +315,7 @@ mod tests {
         assert_eq!(of(&[9, 3, 10], 3), Some(9));
     }
 
-    // Checks: only a higher slot is progress, and the first one behind a standstill is told.
+    // Checks: only a higher slot is progress, and the first one after a stall is reported.
     #[test]
     fn only_a_higher_slot_is_progress() {
         let mut progress = Progress::start(0, 5);

@@ -1,4 +1,4 @@
-//! The check of a payment before its claim: one simulation, which preparing the payment does not repeat.
+//! Check of a payment before its claim: one simulation, which preparation does not repeat.
 
 use std::time::Duration;
 
@@ -16,24 +16,27 @@ use super::in_flight::{FundsCheck, PaymentDebit, RemainingBalance, debit_from_by
 use crate::settlement::precheck_counters::{PrecheckCounters, PrecheckStats, Unavailable};
 use crate::settlement::read_limits::{ReadLimiter, RecentCache};
 
-/// Simulations at the same time.
+/// Maximum number of concurrent simulations.
 const MAX_CONCURRENT_SIMULATIONS: usize = 256;
-/// How long a simulation replaces that of preparing, in milliseconds.
+/// How long a simulation also counts for preparation, in milliseconds.
 const PASSED_TTL_MS: u64 = 5_000;
 /// How long a low balance is cached, in milliseconds.
 const CACHE_TTL_MS: u64 = 2_000;
-/// How long a payment waits until it is known whether others of its wallet had landed before it was simulated, in milliseconds.
+/// How long to wait until it is known whether other payments of the wallet settled before the simulation, in
+/// milliseconds.
 const CHANGE_TIMEOUT_MS: u64 = 1_000;
-/// A payment whose blockhash is dead within so many blocks is not taken: a few seconds, in which it may not land.
+/// A payment whose blockhash expires within this number of blocks (a few seconds) is declined: it may not settle in
+/// time.
 const MIN_BLOCKS_LEFT: u64 = 10;
-/// Entries of each cache.
+/// Maximum number of entries of each cache.
 const MAX_CACHED: usize = 10_000;
 
-/// Results of the last seconds, and the limit of reads.
+/// Results of the last seconds, and the limit on reads.
 pub(super) struct Prechecks {
-    /// Hashes of messages that would execute, and what the simulation leaves.
+    /// Hashes of messages that would execute, and the balance left by the simulation.
     passed: RecentCache<[u8; 32], RemainingBalance>,
-    /// Hashes of messages whose amount exceeded the balance. No other payment is declined for that: it may be on the chain already.
+    /// Hashes of messages whose amount exceeded the balance. Other payments are not declined for that: they may already
+    /// be on the chain.
     insufficient: RecentCache<[u8; 32], ()>,
     read_limiter: ReadLimiter,
     pub(super) counters: PrecheckCounters,
@@ -51,19 +54,20 @@ impl Default for Prechecks {
 }
 
 impl Prechecks {
-    /// Takes what the simulation leaves by which this message would have executed.
+    /// Removes and returns the balance left by the simulation that passed for this message.
     pub(super) fn take_passed(&self, message_hash: &[u8; 32], now_ms: u64) -> Option<RemainingBalance> {
         self.passed.take(message_hash, now_ms).map(|(left, _)| left)
     }
 
-    /// What the simulation of a payment says of it. One that is on the chain already is not declined: its settlement finds it there.
+    /// The result of a payment's simulation. A payment that is already on the chain is not declined: its settlement
+    /// finds it there.
     fn evaluate(&self, transfer: &SolanaTransfer, shown: &Simulation, now_ms: u64) -> PrecheckResult {
         let Some(error) = &shown.error else {
             let left = remaining_balance(shown);
             self.passed.insert(transfer.message_hash, left, now_ms);
             return PrecheckResult::Passed(left);
         };
-        // Preparing it says why, and blames nobody else.
+        // Preparation reports the reason; the payer is not at fault.
         if error.is_already_processed() || is_fee_payer_error(error) {
             return PrecheckResult::Undecided;
         }
@@ -75,16 +79,16 @@ impl Prechecks {
     }
 }
 
-/// What a simulation says of a payment.
+/// Result of a payment's simulation.
 #[derive(Debug)]
 enum PrecheckResult {
     Passed(RemainingBalance),
-    /// Preparing it decides.
+    /// Preparation decides.
     Undecided,
     Declined(Decline),
 }
 
-/// What the simulation of a payment leaves in the token account that it was asked for.
+/// The balance that a payment's simulation leaves in the requested token account.
 pub(super) fn remaining_balance(shown: &Simulation) -> RemainingBalance {
     let account = shown.account.as_ref().and_then(Account::token_account);
     RemainingBalance {
@@ -94,8 +98,8 @@ pub(super) fn remaining_balance(shown: &Simulation) -> RemainingBalance {
 }
 
 impl SolanaSettlement {
-    /// See [`purser_actors::port::Settlement::precheck`]. The transaction is simulated without signatures: our fee payer signs
-    /// no payment before its claim.
+    /// See [`purser_actors::port::Settlement::precheck`]. The transaction is simulated without signatures: our fee
+    /// payer signs no payment before its claim.
     pub(super) async fn precheck_transfer(&self, transfer: &SolanaTransfer) -> Option<Decline> {
         let answer = self.check_before_claim(transfer).await;
         self.prechecks.counters.record_result(answer)
@@ -140,21 +144,21 @@ impl SolanaSettlement {
             }
             PrecheckResult::Passed(left) => Ok((!self.has_funds(taking, left).await).then(insufficient_with_pending)),
             PrecheckResult::Undecided => Ok(None),
-            // A node that looks for the first signature alone does not find the transaction.
+            // A node that looks up only the first signature does not find the transaction.
             PrecheckResult::Declined(decline) => Ok((!self.is_on_chain(transfer).await).then_some(decline)),
         }
     }
 
-    /// What a payment takes whose fee is ours to pay. The fees of others are at their own risk; what the treasury pays is weighed by
-    /// the books.
+    /// The debit of a payment whose fee we pay. Facilitators pay their fees at their own risk. The ledger checks the
+    /// treasury's own payments.
     pub(super) fn debit_for(&self, transfer: &SolanaTransfer) -> Option<PaymentDebit> {
         let transaction = Transaction::parse_without_tables(&transfer.transaction).ok()?;
         self.fee_payer_of(&transaction.message)?;
         (transfer.payer != self.treasury()).then(|| debit_from_bytes(&transfer.transaction))?
     }
 
-    /// Whether the wallet has the money for this payment beside its others that are under way. Reads nothing: where it is not known
-    /// whether another that was sent had landed before the simulation, the queries that are made for that one tell.
+    /// Whether the wallet can cover this payment in addition to its other pending ones. Makes no queries. If it is not
+    /// known whether another payment settled before the simulation, the queries already made for that payment decide.
     pub(super) async fn has_funds(&self, taking: Option<PaymentDebit>, left: RemainingBalance) -> bool {
         let Some(taking) = taking else { return true };
         let began_ms = self.timer.now_ms();
@@ -177,12 +181,12 @@ impl SolanaSettlement {
     }
 }
 
-/// Of a payment that may be dead before it lands.
+/// The decline of a payment that may expire before it settles.
 fn expires_soon() -> Decline {
     not_accepted("the blockhash expires within seconds: sign the payment again with a newer one")
 }
 
-/// Of a wallet whose failed payments have cost fees.
+/// The decline of a wallet whose failed payments have cost fees.
 pub(super) fn too_many_failures(for_ms: u64) -> Decline {
     let seconds = for_ms.div_ceil(1_000);
     not_accepted(&format!(
@@ -219,8 +223,8 @@ mod tests {
         }
     }
 
-    // Checks: by the result of a simulation: whether the payment is declined, whether the low balance is cached, and whether preparing
-    // the payment uses the simulation.
+    // Checks: for each simulation result, whether the payment is declined, whether the low balance is cached, and
+    // whether preparation uses the simulation.
     #[test]
     fn the_result_of_a_simulation_before_the_claim() {
         let custom = |number: u32| json!({"InstructionError": [2, {"Custom": number}]});

@@ -1,4 +1,4 @@
-//! The newest known state of the chain: blockhashes that were read, and how long each is good.
+//! Newest known state of the chain: the blockhashes that were read, and how long each is valid.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -6,49 +6,51 @@ use purser_chains::solana::cross_check::witnesses;
 use purser_chains::solana::lifecycle::BLOCKHASH_BLOCKS;
 use purser_chains::solana::node::Blockhash;
 
-/// Blockhashes that are remembered: several times as many as can be valid at once.
+/// Maximum number of stored blockhashes: several times as many as can be valid at once.
 const MAX_BLOCKHASHES: usize = 512;
 
-/// How long a transaction can execute.
+/// The range in which a transaction can execute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Validity {
     pub(super) last_valid_block_height: u64,
-    /// A slot before which it cannot have executed.
+    /// The transaction cannot have executed before this slot.
     pub(super) not_before_slot: u64,
 }
 
-/// Blocks by which the claims of two honest endpoints differ at most: those of about a minute.
+/// Maximum distance in blocks between the claims of two honest endpoints: about a minute of blocks.
 const NEAR_BLOCKS: u64 = BLOCKHASH_BLOCKS;
-/// A claim of one endpoint alone is compared with what two have claimed so long ago at most, in milliseconds: the chain grows by fewer
-/// than [`NEAR_BLOCKS`] meanwhile.
+/// Maximum age of the agreed value with which a single endpoint's claim is compared, in milliseconds. The chain grows
+/// by fewer than [`NEAR_BLOCKS`] in that time.
 const COMPARED_MS: u64 = 50_000;
-/// What was read so long ago is behind the chain by more than slots tell that one endpoint names, in milliseconds.
+/// Age from which a read value counts as behind the chain, in milliseconds. A slot reported by one endpoint alone is
+/// then not enough.
 const BEHIND_MS: u64 = 10_000;
 
-/// See the module. Where two endpoints are configured, one alone makes the chain neither shorter, by which a payment would be called
-/// impossible that can land, nor longer, by which none would ever be.
+/// See the module. If two endpoints are configured, one alone can make the chain neither shorter nor longer. A shorter
+/// chain would mark a payment impossible that can still settle; a longer one would never prove any impossible.
 #[derive(Debug, Default)]
 pub(super) struct Tip {
     newest: Option<(Blockhash, u64)>,
     read_ms: Option<u64>,
-    /// The newest last valid block height that was not one endpoint's word alone where there are several, and when it was read.
+    /// The newest last valid block height that two endpoints agree on (if there are two), and when it was read.
     agreed: Option<(u64, u64)>,
     known: HashMap<[u8; 32], Validity>,
     order: VecDeque<[u8; 32]>,
-    /// Highest slot and block height that were read, at `confirmed`; the slot where there are two by the word of two.
+    /// Highest slot and block height that were read, at `confirmed`. With two endpoints, two must report the slot.
     slot: u64,
     block_height: u64,
-    /// The highest block height that two endpoints have reached, where there are two.
+    /// Highest block height that two endpoints have reached, if there are two.
     shared_height: u64,
-    /// The block height that one endpoint named while no other has answered for long. It only says when proofs are looked for.
+    /// Block height reported by one endpoint while no other has answered for a while. It only decides when to look for
+    /// proofs.
     alone_height: u64,
 }
 
 impl Tip {
-    /// Newest blockhashes, one of each endpoint that has answered, at this time of the process's clock.
+    /// Records the newest blockhashes, one from each endpoint that has answered. `now_ms` is process time.
     ///
     /// # Errors
-    /// When endpoints disagree on how far the chain is. Then nothing is taken from them.
+    /// When endpoints disagree on the height of the chain. Nothing is recorded then.
     pub(super) fn read(
         &mut self,
         mut claims: Vec<Blockhash>,
@@ -72,14 +74,14 @@ impl Tip {
         let last = highest.last_valid_block_height;
         let counts_until = if claims.len() < witnesses(endpoints) {
             self.alone_height = last.saturating_sub(BLOCKHASH_BLOCKS);
-            // What the others would say is not known: as if it were as far ahead as the chain can be by now.
+            // The other endpoints' heights are unknown: assume that they are as far ahead as the chain can be by now.
             self.agreed_near(last, now_ms)
                 .ok_or(DISAGREE)?
                 .saturating_add(2 * NEAR_BLOCKS)
         } else {
             self.alone_height = 0;
             self.agreed = Some((last, now_ms));
-            // The lower of both: a slot that is too high would end payments early.
+            // The lower of both: a slot that is too high would expire payments early.
             self.slot = self.slot.max(highest.slot.min(shared.slot));
             last
         };
@@ -92,7 +94,7 @@ impl Tip {
         let height = |claim: Blockhash| claim.last_valid_block_height.saturating_sub(BLOCKHASH_BLOCKS);
         self.block_height = self.block_height.max(height(highest));
         self.shared_height = self.shared_height.max(height(shared));
-        // An endpoint that is behind must not make the newest one older.
+        // A lagging endpoint must not make the newest blockhash older.
         if self
             .newest
             .is_none_or(|(newest, _)| newest.last_valid_block_height <= last)
@@ -103,14 +105,14 @@ impl Tip {
         Ok(())
     }
 
-    /// What was claimed by enough endpoints a moment ago, if this claim is near it.
+    /// The value that enough endpoints reported a moment ago, if this claim is near it.
     fn agreed_near(&self, last: u64, now_ms: u64) -> Option<u64> {
         let (agreed, at_ms) = self.agreed?;
         let is_near = agreed.abs_diff(last) <= NEAR_BLOCKS && now_ms.saturating_sub(at_ms) <= COMPARED_MS;
         is_near.then_some(agreed)
     }
 
-    /// A blockhash can be used no longer than the newest that anybody has shown.
+    /// No blockhash is valid for longer than the newest one shown by any endpoint.
     fn remember(&mut self, claim: &Blockhash, last_valid_block_height: u64) {
         let validity = Validity {
             last_valid_block_height,
@@ -126,12 +128,12 @@ impl Tip {
         }
     }
 
-    /// When it was last read.
+    /// When the tip was last read, in milliseconds.
     pub(super) const fn read_ms(&self) -> Option<u64> {
         self.read_ms
     }
 
-    /// Whether a blockhash that was read here is dead within so many blocks.
+    /// Whether a blockhash that was read here expires within this number of blocks.
     pub(super) fn ends_within(&self, hash: &[u8; 32], blocks: u64) -> bool {
         let known = self.known.get(hash);
         known.is_some_and(|known| known.last_valid_block_height <= self.shared_height.saturating_add(blocks))
@@ -142,23 +144,23 @@ impl Tip {
         self.newest
     }
 
-    /// The slot that was last seen; 0 before the first.
+    /// The slot that was last seen; 0 before the first read.
     pub(super) const fn slot(&self) -> u64 {
         self.slot
     }
 
-    /// How long a transaction with this blockhash can execute, if the hash was read here.
+    /// The range in which a transaction with this blockhash can execute, if the hash was read here.
     pub(super) fn validity_of(&self, hash: &[u8; 32]) -> Option<Validity> {
         self.known.get(hash).copied()
     }
 
-    /// The block height by which it is time to look for proofs that payments have run out.
+    /// The block height used to decide when to look for expiry proofs.
     pub(super) fn proof_height(&self) -> u64 {
         self.block_height.max(self.alone_height)
     }
 
-    /// An upper bound of it for a hash that existed at `slot`: block heights grow by at most one a slot. `None` before the
-    /// first blockhash was read.
+    /// Upper bound of the last valid block height of a hash that existed at `slot`. Block heights grow by at most one
+    /// per slot. `None` before the first blockhash was read.
     pub(super) fn bound(&self, slot: u64, now_ms: u64) -> Option<u64> {
         let read_ms = self.read_ms()?;
         let behind = match now_ms.saturating_sub(read_ms) > BEHIND_MS {
@@ -182,7 +184,7 @@ mod tests {
         }
     }
 
-    // Aim: an endpoint that is behind takes nothing back; the bound for a foreign blockhash is never below its true end.
+    // Checks: a lagging endpoint never lowers the tip; the bound for an external blockhash is never below its true end.
     #[test]
     fn a_lagging_answer_takes_nothing_back() {
         let mut tip = Tip::default();
@@ -208,8 +210,8 @@ mod tests {
         );
     }
 
-    // Checks: of several endpoints the highest near another counts for how long blockhashes can be used, whatever an endpoint says of
-    // its own; one that is far from all others counts for nothing, and where no two are near each other nothing is taken.
+    // Checks: of several endpoints, the highest claim that is near another one decides how long blockhashes are valid.
+    // A claim far from all others is ignored. If no two are near each other, nothing is recorded.
     #[test]
     fn one_endpoint_makes_no_blockhash_end_early() {
         let table: [(&[u64], usize, Option<u64>, u64); 8] = [
@@ -244,8 +246,8 @@ mod tests {
         }
     }
 
-    // Checks: while one endpoint of two answers alone, its blockhashes count for longer, and its word is not taken where it is far from
-    // what was read just before.
+    // Checks: while one endpoint of two answers alone, its blockhashes count for longer. Its claim is ignored if it is
+    // far from the value read just before.
     #[test]
     fn an_endpoint_alone_is_compared_with_what_was_read_before() {
         let mut tip = Tip::default();
@@ -266,7 +268,7 @@ mod tests {
             (None, Some(2_000), 905)
         );
         assert_eq!(tip.proof_height(), 1_100);
-        // Later, and before anything was read, nothing compares with it.
+        // With no recent value to compare with, the claim is an error: too late, or before the first read.
         assert!(tip.read(vec![blockhash(5, 905, 1_005)], 2, 1 + COMPARED_MS).is_err());
         assert!(Tip::default().read(vec![blockhash(5, 905, 1_005)], 2, 0).is_err());
         let two = vec![blockhash(5, 1_100, 1_200), blockhash(6, 1_099, 1_199)];
@@ -274,7 +276,7 @@ mod tests {
         assert_eq!(tip.proof_height(), tip.block_height);
     }
 
-    // Aim: the memory is bounded and forgets the oldest.
+    // Checks: the store is bounded and evicts the oldest blockhashes.
     #[test]
     fn old_hashes_are_forgotten() {
         let mut tip = Tip::default();

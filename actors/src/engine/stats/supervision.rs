@@ -33,7 +33,7 @@ impl Supervises {
     pub const fn names(self) -> (&'static str, Option<&'static str>) {
         match self {
             Self::Entities(kind) => ("entities", Some(kind)),
-            Self::Outbox(kind) => ("deliveries", Some(kind)),
+            Self::Outbox(kind) => ("outbox", Some(kind)),
             Self::Reconciliation => ("reconciliation", None),
             Self::IncomingTransfers => ("incoming_transfers", None),
             Self::Other => ("other", None),

@@ -29,7 +29,7 @@ pub struct DeadLettersResponse {
 /// An order of before a restore that is in no book.
 #[derive(Deserialize, ToSchema)]
 pub struct UntrackedOrder {
-    /// Its idempotency key at the provider, for `POST /admin/departures/book`.
+    /// Its idempotency key at the provider, for `POST /admin/untracked-transfers/attribute`.
     pub transaction: String,
     /// Whose list has it: `payouts` or `bank`.
     pub list: String,
@@ -40,7 +40,7 @@ pub struct UntrackedOrder {
     pub amount: Value,
     /// ISO 4217.
     pub currency: String,
-    /// `pending`, `held` or `done`.
+    /// `pending`, `held` or `completed`.
     pub status: String,
     /// `out`: we paid for it. `in`: it was drawn from a holder's account at the bank and is to be credited.
     pub direction: String,
@@ -51,7 +51,7 @@ pub struct UntrackedOrder {
 /// Work that waits for a person.
 #[derive(Deserialize, ToSchema)]
 pub struct DeadLetteredJob {
-    /// For `POST /admin/retry`.
+    /// For `POST /admin/jobs/retry`.
     pub job_id: String,
     /// What is to be done.
     pub job_type: String,
@@ -88,7 +88,7 @@ pub struct DeadLetteredJob {
     pub provider_error: Option<String>,
     /// What the other side knows it by.
     pub idempotency_key: String,
-    /// `retry`, `resolve_done`, `resolve_not_done`, `credit`, `keep`: what can be done about it.
+    /// `retry`, `resolve_completed`, `resolve_not_completed`, `credit`, `keep`: what can be done about it.
     pub actions: Vec<String>,
 }
 
@@ -163,7 +163,7 @@ pub struct UnknownPayment {
     pub provider_error: Option<String>,
     /// What the other side knows it by.
     pub idempotency_key: String,
-    /// `retry`, `resolve_done`, `resolve_not_done`, `credit`, `keep`: what can be done about it.
+    /// `retry`, `resolve_completed`, `resolve_not_completed`, `credit`, `keep`: what can be done about it.
     pub actions: Vec<String>,
 }
 
@@ -172,7 +172,7 @@ pub struct UnknownPayment {
 pub struct UntrackedTransfer {
     /// The chain's id of its transaction.
     pub transaction: String,
-    /// The transaction and the place of the transfer in it, as `transaction#index`: what `POST /admin/departures/book` takes. The
+    /// The transaction and the place of the transfer in it, as `transaction#index`: what `POST /admin/untracked-transfers/attribute` takes. The
     /// transaction alone is enough where it moved our money once.
     pub name: String,
     /// `base` or `solana`.
@@ -188,7 +188,7 @@ pub struct UntrackedTransfer {
     #[schema(required)]
     pub account: Option<String>,
     /// Withdrawals and top-ups that wait for such a one, and incoming transfers that may have paid for it: a restore has lost what
-    /// they bought. `POST /admin/departures/book` takes each by its id.
+    /// they bought. `POST /admin/untracked-transfers/attribute` takes each by its id.
     pub candidates: Vec<TransferCandidate>,
 }
 
@@ -204,7 +204,7 @@ pub struct TransferCandidate {
 pub struct ResolveResponse {
     /// About this.
     pub job_id: String,
-    /// `done` or `not_done`.
+    /// `completed` or `not_completed`.
     pub outcome: String,
 }
 
